@@ -9,7 +9,8 @@ import { applyTheme } from "./core/theme.js";
 import { t } from "./core/words.js";
 import { failed } from "./parts/states.js";
 import { openShell } from "./pages/shell.js";
-import { askToSignIn } from "./pages/sign-in.js";
+
+const askToSignIn = async (options) => (await import("./pages/sign-in.js")).askToSignIn(options);
 
 async function begin() {
   applyTheme();

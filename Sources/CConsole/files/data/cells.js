@@ -27,7 +27,7 @@ export function drawValue(value, field) {
     case "Polygon": return h("span.quiet", t("cell.points", { n: value.coordinates?.length ?? 0 }));
     case "Bytes": return drawBytes(value);
     case "Shortened": return drawShortened(value);
-    case "Array": return [h("span.tag", t("cell.items", { n: value.length })), shown(listText(value), 120)];
+    case "Array": return [h("span.tag", t("cell.items", { n: value.length })), value.length > 0 && shown(listText(value), 120)].filter(Boolean);
     default: return shown(JSON.stringify(value), 160);
   }
 }
@@ -44,7 +44,7 @@ function listText(value) {
 /** A pointer: the name of what it leads to. */
 export function drawPointer({ className, objectId }) {
   const name = nameOf(className, objectId);
-  if (name === null) return h("span.pill.gone", { title: plain(objectId) }, icon("warn"), `${plain(objectId, 20)} \u00b7 ${t("cell.gone")}`);
+  if (name === null) return h("span.pill.gone", { title: plain(objectId) }, icon("warn"), t("cell.gone"));
   return h("span.pill", { title: plain(`${className} ${objectId}`) }, name ? shown(name, 60) : h("span.mono", plain(objectId, 24)));
 }
 

@@ -132,10 +132,3 @@ export async function clearCell(grid, className) {
   if (isShortened(value)) value = await wholeValue(className, row, field.name);
   await saveChange(grid, className, row, field, { value: clearing === "null" && field.type !== "ACL" ? null : undefined }, value);
 }
-
-/** Whether what is typed begins an edit of a field. */
-export const takesTyping = (className, field, key) =>
-  mayWrite() && !isReadOnly(className, field) && key !== " " && (field.type === "String" || field.type === "Password"
-    || (field.type === "Number" && /[\d.+-]/.test(key)) || (field.type === "Date" && /[\dna]/.test(key)) || field.type === "Pointer"
-    || (field.type === "GeoPoint" && /[\d.+-]/.test(key)));
-

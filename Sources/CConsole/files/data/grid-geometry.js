@@ -20,8 +20,11 @@ export class GridGeometry {
 
   /** Reads sizes from the document: at the start and when the window changes, never while scrolling. */
   measure() {
+    // On phones a row is a card.
+    this.isCards = matchMedia("(max-width: 639px)").matches;
+    this.scroller.parentElement?.classList.toggle("cards", this.isCards);
     this.rowHeight = parseFloat(getComputedStyle(this.scroller).getPropertyValue("--row")) || 32;
-    this.headHeight = this.rowHeight + 2;
+    this.headHeight = this.isCards ? 0 : this.rowHeight + 2;
     this.height = this.scroller.clientHeight;
     this.width = this.scroller.clientWidth;
     this.frozen = this.width < 640 ? 0 : this.wantedFrozen ?? 0;

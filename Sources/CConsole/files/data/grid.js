@@ -6,6 +6,7 @@ import { t } from "../core/words.js";
 import { drawValue } from "./cells.js";
 import { GridGeometry } from "./grid-geometry.js";
 import { handleKey } from "./grid-keys.js";
+import { drawCard } from "./grid-card.js";
 import { drawHead } from "./grid-head.js";
 import { namesChanged } from "./names.js";
 import { typeOf } from "./values.js";
@@ -31,6 +32,7 @@ export class Grid extends HTMLElement {
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.addEventListener("keydown", (event) => handleKey(this, event));
     this.addEventListener("mousedown", (event) => this.pressed(event));
+    this.addEventListener("click", (event) => this.clicked(event));
     this.addEventListener("dblclick", (event) => this.cellOf(event) && this.controller.edit(this.active));
     for (const kind of ["copy", "paste", "cut"]) this.addEventListener(kind, (event) => this.controller[kind]?.(event));
     this.resizes = new ResizeObserver(() => this.resized());
@@ -125,7 +127,7 @@ export class Grid extends HTMLElement {
   drawRow(index, layout, first, last) {
     const row = this.rows.at(index);
     const isSelected = row !== undefined && this.selected.has(row.id);
-    const state = row ? `${layout} ${row.version} ${isSelected}` : `${layout} waiting`;
+    let state = row ? `${layout} ${row.version} ${isSelected}` : `${layout} waiting`;
     let entry = this.drawn.get(index);
     if (!entry) {
       entry = { element: h(".g-row", { role: "row", "aria-rowindex": String(index + 2) }) };
@@ -133,11 +135,16 @@ export class Grid extends HTMLElement {
       this.body.append(entry.element);
     }
     entry.element.style.transform = `translateY(${this.geometry.top(index)}px)`;
+    state += this.geometry.isCards ? " card" : "";
     if (entry.state === state && entry.row === row) return;
     entry.state = state;
     entry.row = row;
     entry.element.classList.toggle("chosen", isSelected);
     if (row) entry.element.setAttribute("aria-selected", String(isSelected));
+    if (this.geometry.isCards) {
+      put(entry.element, drawCard(row, this.columns));
+      return;
+    }
     const cells = [this.gutter(index, row, isSelected)];
     const frozen = this.geometry.frozen;
     for (let column = 0; column < frozen; column += 1) cells.push(this.cell(row, column));
@@ -219,6 +226,11 @@ export class Grid extends HTMLElement {
   get activeRow() { return this.rows?.at(this.active.row); }
   get activeColumn() { return this.columns[this.active.column]; }
 
+  clicked(event) {
+    const row = this.geometry.isCards && event.target instanceof Element ? event.target.closest(".g-row") : null;
+    if (row) this.controller.openRow?.(Number(row.getAttribute("aria-rowindex")) - 2);
+  }
+
   cellOf(event) {
     const element = event.target instanceof Element ? event.target.closest(".g-cell, .g-gutter") : null;
     const row = element?.closest(".g-row");
@@ -232,15 +244,12 @@ export class Grid extends HTMLElement {
     if (place.column === null) {
       event.preventDefault();
       this.focus({ preventScroll: true });
-      if (this.controller.mayOpen?.(event)) return;
       this.toggle(place.row, event.shiftKey);
       return;
     }
-    const wasActive = place.row === this.active.row && place.column === this.active.column;
     event.preventDefault();
     this.focus({ preventScroll: true });
     this.moveTo(place.row, place.column, event.shiftKey);
-    this.controller.pressed?.(event, wasActive);
   }
 
   /** Selects or leaves a row; with `isRange` all from the last one on. */

@@ -9,10 +9,7 @@ import { session, signOut } from "../core/session.js";
 import { effect } from "../core/signal.js";
 import { applyTheme, theme } from "../core/theme.js";
 import { t } from "../core/words.js";
-import { openMenu } from "../parts/menu.js";
 import { failed, loading } from "../parts/states.js";
-import { undoLast } from "../data/history.js";
-import { askToSignIn } from "./sign-in.js";
 
 const PAGES = {
   data: { icon: "data", key: "g d", open: () => import("./data/index.js") },
@@ -24,11 +21,11 @@ export function openShell() {
   const main = h("main", { id: "main", tabIndex: -1 });
   const frame = h(".frame", banners(), rail(), main);
   put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
-  onSignedOut(() => askToSignIn({ isAgain: true }));
+  onSignedOut(async () => (await import("./sign-in.js")).askToSignIn({ isAgain: true }));
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
     "?": { words: t("keys.list"), do: openKeys },
-    "Mod+z": { words: t("keys.undo"), do: undoLast },
+    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../data/history.js")).undoLast() },
     "g d": { words: t("keys.goData"), do: () => go(address("data")) },
     "g t": { words: t("keys.goTrash"), do: () => go(address("trash")) },
   });
@@ -73,7 +70,7 @@ function rail() {
       else links[index].removeAttribute("aria-current");
     });
   });
-  const more = item("more", operator.name ?? t("rail.more"), "", (event) => openMenu(event.currentTarget, [
+  const more = item("more", operator.name ?? t("rail.more"), "", (event) => openMenu(event.currentTarget, () => [
     ...["auto", "light", "dark"].map((value) => ({
       words: t("theme." + value), isChecked: theme.peek() === value, do: () => applyTheme(value),
     })),
@@ -96,6 +93,10 @@ function banners() {
     host.append(h(".banner", icon("warn"), t("app.thisMachine")));
   }
   return host;
+}
+
+async function openMenu(anchor, rows) {
+  (await import("../parts/menu.js")).openMenu(anchor, rows());
 }
 
 async function leave() {

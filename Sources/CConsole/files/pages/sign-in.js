@@ -3,7 +3,23 @@
 import { h, put } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { session, signIn, ways } from "../core/session.js";
-import { t } from "../core/words.js";
+import { addWords, t } from "../core/words.js";
+
+addWords({
+  "signIn.title": "Sign in",
+  "signIn.again": "Sign in again",
+  "signIn.againHint": "Your session has ended. What you were doing is still here.",
+  "signIn.name": "Name",
+  "signIn.password": "Password",
+  "signIn.masterKey": "Master key",
+  "signIn.button": "Sign in",
+  "signIn.useKey": "Use the master key",
+  "signIn.useName": "Use name and password",
+  "signIn.first": "Nobody has an account here yet. Use the master key, or run “roost console open” on the server.",
+  "signIn.keyHint": "It is checked once and not kept.",
+  "signIn.wait": "Too many tries. Wait {n} {n|second|seconds}.",
+  "signIn.empty": "Fill in this field.",
+});
 
 let asking = null;
 

@@ -50,7 +50,7 @@ export function differences(before, after, path = []) {
 /** Tree and text. */
 export function edit({ field, value, text }) {
   const start = value ?? (field.type === "Array" ? [] : {});
-  const area = h("textarea.tall", { value: text ?? JSON.stringify(start, null, 2), spellcheck: "false", "aria-label": t("json.label") });
+  const area = h("textarea.tall", { autofocus: true, value: text ?? JSON.stringify(start, null, 2), spellcheck: "false", "aria-label": t("json.label") });
   const problem = h("p.problem", { role: "alert" });
   const paths = h("p.quiet");
   let current = copy(start);

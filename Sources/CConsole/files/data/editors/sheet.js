@@ -9,8 +9,6 @@ import "../words.js";
 
 addWords({
   "sheet.title": "{field} of {object}",
-  "sheet.unsaved": "Drop what you changed?",
-  "sheet.drop": "Drop",
 });
 
 const EDITORS = {

@@ -3,7 +3,6 @@
 import { addWords } from "../../core/words.js";
 
 addWords({
-  "filter.add": "Filter",
   "filter.where": "where",
   "filter.and": "and",
   "filter.or": "or",

@@ -40,6 +40,7 @@ export function gridKeys(page) {
     page.copy = (event) => module.copyRange(grid, event);
     return module;
   });
+  page.toggleInspector = async () => (await import("./inspector.js")).toggle(page);
   const filterCell = async () => (await import("../../data/filter/quick.js")).filterByCell(page);
   addKeys(t("grid.label", { class: className }), {
     "Enter / F2": { words: t("keys.edit") },
@@ -53,8 +54,8 @@ export function gridKeys(page) {
     f: { words: t("keys.filterCell"), do: filterCell },
     "Alt+n": { words: t("grid.new"), do: () => mayWrite() && import("../../data/new-object.js").then(({ openNew }) => openNew(page)) },
     "Alt+r": { words: t("grid.refresh"), do: () => page.reload() },
-    i: { words: t("keys.inspector"), do: () => page.toggleInspector?.() },
-    "Alt+i": { words: t("keys.inspector"), do: () => page.toggleInspector?.() },
+    i: { words: t("keys.inspector"), do: () => page.toggleInspector() },
+    "Alt+i": { words: t("keys.inspector"), do: () => page.toggleInspector() },
   }, scope);
 }
 

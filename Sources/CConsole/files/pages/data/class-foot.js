@@ -7,21 +7,21 @@ import { icon } from "../../core/icons.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { t } from "../../core/words.js";
+import "../../data/words.js";
 import { replaceClass } from "../../data/schema.js";
 import { failed } from "../../parts/states.js";
 import { toast } from "../../parts/toast.js";
 
 const SLOW = 300;
 
-/** The line, hidden while it has nothing to say. */
-export function foot(page) {
-  const element = h(".foot", { hidden: true });
+/** Fills the line; it is hidden while it has nothing to say. */
+export function watchFoot(page) {
+  const element = page.foot;
   page.moved = () => draw(page, element);
   effect(() => {
     page.current().changed();
     draw(page, element);
   }, page.scope);
-  return element;
 }
 
 function draw(page, element) {

@@ -13,7 +13,6 @@ addWords({
   "menu.setAll": "Set a field of all {n} …",
   "menu.deleteAll": "Delete all {n} …",
   "menu.saveView": "Save this view …",
-  "menu.openObject": "Open object …",
   "menu.inspector": "Inspector",
 });
 

@@ -2,23 +2,19 @@
 
 import { h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
-import { addKeys } from "../../core/keys.js";
 import { address, go, remember, remembered, route } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
 import { shown } from "../../core/text.js";
 import { t } from "../../core/words.js";
 import { choices, choose, visible } from "../../data/columns.js";
-import { clearCell, editCell, takesTyping } from "../../data/editing.js";
 import "../../data/grid.js";
 import { Rows } from "../../data/rows.js";
 import { classes, loadCounts } from "../../data/schema.js";
 import { savedViews } from "../../data/views.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { filterBar } from "../../data/filter/bar.js";
-import { gridKeys, openColumnMenu } from "./class-actions.js";
-import { foot } from "./class-foot.js";
-import { watchNewer } from "./newer.js";
+import { takesTyping } from "../../data/typing.js";
 
 /** Shows a class in an element until `scope` ends. */
 export function openClass(host, className, scope) {
@@ -41,12 +37,25 @@ export function openClass(host, className, scope) {
     view: next.where || next.order ? undefined : query.get("view"),
   }));
   page.body = h(".rows", loading());
-  page.foot = foot(page);
+  page.foot = h(".foot", { hidden: true });
+  page.moved = () => {};
   put(host, header(page), filterBar(page), page.body, page.foot);
   watchRows(page);
-  gridKeys(page);
   begin(page);
+  followUp(page);
 }
+
+/** What is needed once there are rows to work on. */
+async function followUp(page) {
+  const modules = await Promise.all([import("./class-actions.js"), import("./class-foot.js"), import("./newer.js"), import("../../data/editing.js")]);
+  if (page.scope.aborted) return;
+  const [{ gridKeys }, { watchFoot }, { watchNewer }] = modules;
+  gridKeys(page);
+  watchFoot(page);
+  watchNewer(page);
+}
+
+const editing = () => import("../../data/editing.js");
 
 const newRows = ({ className, where, order, columns }) => new Rows(className, { where, order, keys: keysOf(columns) });
 
@@ -64,16 +73,15 @@ const keysOf = (columns) => columns.filter(({ type }) => type !== "Password").ma
 
 function header(page) {
   const number = h("span.quiet.count", { "aria-live": "polite" });
-  const newer = h("span");
+  page.newer = h("span");
   effect(() => {
     const rows = page.current();
     rows.changed();
     put(number, rows.isCounted ? t("grid.objects", { n: rows.total }) : "");
   }, page.scope);
-  watchNewer(page, newer);
-  const button = (name, words, action) => h("button.plain", { type: "button", "aria-label": words, title: words, onclick: action }, icon(name));
+  const button = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { type: "button", "aria-label": words, title: words, onclick: action }, icon(name));
   return h("header.head", h("a.plain.back", { href: address("data"), "aria-label": t("classes.label") }, icon("back")),
-    h("h1", shown(page.className, 80)), number, newer, h(".space"),
+    h("h1", shown(page.className, 80)), number, page.newer, h(".space"),
     button("refresh", t("grid.refresh"), page.reload),
     button("columns", t("grid.columns"), async (event) => (await import("./columns-menu.js")).open(page, event.currentTarget)),
     button("more", t("grid.more"), async (event) => (await import("./class-menu.js")).open(page, event.currentTarget)),
@@ -103,11 +111,12 @@ async function begin(page) {
   if (top > 0) grid.geometry.moveRowTo(top, rows.length);
   if (active) grid.active = { ...active };
   grid.redraw();
+  page.moved();
 }
 
 /** Puts the grid into the page as soon as there are rows; the count comes later. */
 function showGrid(page) {
-  put(page.body, page.grid);
+  put(page.body, page.grid, page.inspectorElement);
   page.grid.show(page.rows, page.columns, controller(page));
   if (document.activeElement === document.body || document.activeElement?.id === "main") page.grid.focus({ preventScroll: true });
 }
@@ -145,16 +154,17 @@ function watchRows(page) {
 function controller(page) {
   const { grid, className } = page;
   return {
-    edit: (place) => editCell(grid, className, place),
-    clear: () => (grid.selected.size > 0 ? page.deleteSelected?.() : clearCell(grid, className)),
+    edit: async (place) => (await editing()).editCell(grid, className, place),
+    clear: async () => (grid.selected.size > 0 ? page.deleteSelected?.() : (await editing()).clearCell(grid, className)),
     type: (key) => {
       const field = grid.activeColumn;
       if (!field || !takesTyping(className, field, key)) return false;
-      editCell(grid, className, grid.active, key);
+      editing().then(({ editCell }) => editCell(grid, className, grid.active, key));
       return true;
     },
     open: () => page.openActive?.(),
-    title: (field, anchor) => openColumnMenu(page, field, anchor),
+    openRow: (index) => page.rows.at(index) && page.openRow(page.rows.at(index)),
+    title: async (field, anchor) => (await import("./class-actions.js")).openColumnMenu(page, field, anchor),
     resized: (field) => choose(className, { widths: { ...choices(className).widths, [field.name]: field.width } }),
     scrolled: () => {
       clearTimeout(page.remembering);

@@ -3,11 +3,13 @@
 import { h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
 import { t } from "../../core/words.js";
+import "../../data/words.js";
 
 const EVERY = 5000;
 
 /** Asks now and then while the page is in view. */
-export function watchNewer(page, host) {
+export function watchNewer(page) {
+  const host = page.newer;
   const timer = setInterval(async () => {
     const { rows } = page;
     if (document.hidden || !rows.isCounted || rows.length === 0) return;
