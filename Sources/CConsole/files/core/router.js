@@ -24,9 +24,18 @@ export function address(page, parts = [], query = {}) {
   return base + [page, ...parts].map(encodeURIComponent).join("/") + (text ? "?" + text : "");
 }
 
+const leaving = new Set();
+
+/** Calls a function before the page goes elsewhere, until `scope` ends. */
+export function onLeave(body, scope) {
+  leaving.add(body);
+  scope.addEventListener("abort", () => leaving.delete(body));
+}
+
 /** Goes to an address; in the place of the present one with `isReplacing`. */
 export function go(to, isReplacing = false) {
   if (to === location.pathname + location.search) return;
+  for (const body of leaving) body();
   history[isReplacing ? "replaceState" : "pushState"](null, "", to);
   route.set(read());
 }

@@ -61,13 +61,13 @@ function openInline(grid, { className, row, field, value, text, problem, index, 
       close();
       row.failed?.delete(field.name);
       if (direction !== "none") grid.focus({ preventScroll: true });
-      if (change.sheet !== undefined) {
+      if (change?.sheet !== undefined) {
         const { openSheet } = await import("./editors/sheet.js");
         await openSheet({ className, row, field, value, text: change.sheet, save, grid });
         grid.focus({ preventScroll: true });
         return;
       }
-      save(change);
+      if (change) save(change);
       const step = { down: [1, 0], up: [-1, 0], right: [0, 1], left: [0, -1] }[direction];
       if (step) grid.moveTo(index + step[0], column + step[1]);
     },

@@ -82,10 +82,10 @@ export function fieldList({ className, row, fields, rows, scope }) {
       field, value, text, problem, label: t("edit.label", { field: field.name, object: nameOfRow(className, row) }),
       commit: async (change, direction) => {
         close(direction !== "none");
-        if (change.sheet !== undefined) {
+        if (change?.sheet !== undefined) {
           const { openSheet } = await import("./editors/sheet.js");
           await openSheet({ className, row, field, value, text: change.sheet, save: (next) => save(field, next, value) });
-        } else save(field, change, value);
+        } else if (change) save(field, change, value);
       },
       cancel: () => close(true),
     });

@@ -91,7 +91,6 @@ export class Grid extends HTMLElement {
   scrolled() {
     this.geometry.scrolled(this.rows?.length ?? 0);
     this.later();
-    this.controller?.scrolled?.();
   }
 
   wheel(event) {

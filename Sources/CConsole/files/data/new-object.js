@@ -68,8 +68,10 @@ export async function openNew(page) {
   const row = new Row(object);
   if (page.rows.length === 0) page.reload();
   else page.rows.insert(row);
-  page.grid.moveTo?.(0, page.grid.active?.column ?? 0);
-  page.grid.focus({ preventScroll: true });
+  if (page.grid.isConnected) {
+    page.grid.moveTo(0, page.grid.active.column);
+    page.grid.focus({ preventScroll: true });
+  }
   record(t("new.done", { object: object.objectId }), async () => {
     await parse.delete(objectPath(className, object.objectId));
     page.rows.remove(object.objectId);

@@ -19,7 +19,8 @@ export function wordsFor(problem, field) {
 }
 
 /**
- * An editor of one value. `commit(change, direction)` is called with `{ value }` or `{ amount }`, `cancel()` when it is dropped.
+ * An editor of one value. `commit(change, direction)` is called with `{ value }` or `{ amount }`, or with null when nothing was
+ * changed, `cancel()` when it is dropped.
  * The element has `focus()`; it says itself what is wrong with what was typed.
  */
 export function inlineEditor({ field, value, text, problem, label, commit, cancel }) {
@@ -47,7 +48,7 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   const end = (change, direction) => {
     if (isDone) return;
     isDone = true;
-    if (change) commit(change, direction);
+    if (change || direction) commit(change, direction ?? "stay");
     else cancel();
   };
   const finish = (direction) => {

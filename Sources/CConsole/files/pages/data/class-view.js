@@ -2,7 +2,7 @@
 
 import { h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
-import { address, go, remember, remembered, route } from "../../core/router.js";
+import { address, go, onLeave, remember, remembered, route } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
 import { shown } from "../../core/text.js";
@@ -40,6 +40,10 @@ export function openClass(host, className, scope) {
   page.foot = h(".foot", { hidden: true });
   page.moved = () => {};
   put(host, header(page), filterBar(page), page.body, page.foot);
+  // Back returns to the row and to where the grid was scrolled.
+  const keep = () => page.grid.isConnected && remember({ top: page.grid.geometry.topRow, active: page.grid.active });
+  onLeave(keep, scope);
+  addEventListener("pagehide", keep, { signal: scope });
   watchRows(page);
   begin(page);
   followUp(page);
@@ -79,12 +83,12 @@ function header(page) {
     rows.changed();
     put(number, rows.isCounted ? t("grid.objects", { n: rows.total }) : "");
   }, page.scope);
-  const button = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { type: "button", "aria-label": words, title: words, onclick: action }, icon(name));
+  const button = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { type: "button", "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
   return h("header.head", h("a.plain.back", { href: address("data"), "aria-label": t("classes.label") }, icon("back")),
     h("h1", shown(page.className, 80)), number, page.newer, h(".space"),
-    button("refresh", t("grid.refresh"), page.reload),
-    button("columns", t("grid.columns"), async (event) => (await import("./columns-menu.js")).open(page, event.currentTarget)),
-    button("more", t("grid.more"), async (event) => (await import("./class-menu.js")).open(page, event.currentTarget)),
+    button("refresh", t("grid.refresh"), () => page.reload()),
+    button("columns", t("grid.columns"), async (anchor) => (await import("./columns-menu.js")).open(page, anchor)),
+    button("more", t("grid.more"), async (anchor) => (await import("./class-menu.js")).open(page, anchor)),
     mayWrite() && !["_Session"].includes(page.className) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), h("span.words", t("grid.new"))));
 }
 
@@ -166,10 +170,6 @@ function controller(page) {
     openRow: (index) => page.rows.at(index) && page.openRow(page.rows.at(index)),
     title: async (field, anchor) => (await import("./class-actions.js")).openColumnMenu(page, field, anchor),
     resized: (field) => choose(className, { widths: { ...choices(className).widths, [field.name]: field.width } }),
-    scrolled: () => {
-      clearTimeout(page.remembering);
-      page.remembering = setTimeout(() => remember({ top: grid.geometry.topRow, active: grid.active }), 200);
-    },
     moved: () => page.moved?.(),
     selectionChanged: () => page.moved?.(),
     selectAll: () => page.selectLoaded?.(),

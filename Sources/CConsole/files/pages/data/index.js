@@ -5,6 +5,7 @@ import { route } from "../../core/router.js";
 import { effect } from "../../core/signal.js";
 import { t } from "../../core/words.js";
 import { classes, classesProblem, loadClasses, loadCounts } from "../../data/schema.js";
+import { loadViews } from "../../data/views.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { classList } from "./class-list.js";
 import { openClass } from "./class-view.js";
@@ -41,7 +42,10 @@ export function open(scope) {
 
 /** Rows come before counts. */
 function loadCountsLater(scope) {
-  const timer = setTimeout(loadCounts, 300);
+  const timer = setTimeout(() => {
+    loadCounts();
+    loadViews();
+  }, 300);
   scope.addEventListener("abort", () => clearTimeout(timer));
 }
 
