@@ -13,6 +13,12 @@ import { typeOf } from "./values.js";
 
 /** The grid. `show(rows, columns, controller)` gives it what to show, and whom to ask for edits. */
 export class Grid extends HTMLElement {
+  drawn = new Map();
+  active = { row: 0, column: 0 };
+  anchor = null;
+  /** Selected rows by id. */
+  selected = new Map();
+
   connectedCallback() {
     if (this.scroller) return;
     this.head = h(".g-head", { role: "row" });
@@ -24,10 +30,6 @@ export class Grid extends HTMLElement {
     this.setAttribute("aria-multiselectable", "true");
     this.tabIndex = 0;
     this.geometry = new GridGeometry(this.scroller, this.canvas);
-    this.drawn = new Map();
-    this.active = { row: 0, column: 0 };
-    this.anchor = null;
-    this.selected = new Map();
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.addEventListener("keydown", (event) => handleKey(this, event));

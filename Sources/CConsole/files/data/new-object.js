@@ -22,6 +22,7 @@ export async function openNew(page) {
     const inputs = fields.map((field) => ({ field, input: valueInput(field, field.defaultValue), problem: h("p.problem", { role: "alert" }) }));
     const general = h("p.problem", { role: "alert" });
     const create = async () => {
+      if (button.disabled) return;
       const body = {};
       let first;
       for (const { field, input, problem } of inputs) {
@@ -59,7 +60,11 @@ export async function openNew(page) {
     const button = h("button.button.primary", { type: "submit" }, t("new.create"));
     const form = h("form.form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); create(); } },
       inputs.map(({ field, input, problem }) => h(".stack.field-row", h("label.line", { for: input.id }, h("bdi", plain(field.name, 60)), h("span.label", field.targetClass ? `${field.type} ${plain(field.targetClass)}` : field.type), field.required && h("span.tag", t("new.required"))), input.element, problem)), general);
-    form.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) create(); });
+    form.addEventListener("keydown", (event) => { 
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      create();
+    });
     button.addEventListener("click", (event) => { event.preventDefault(); create(); });
     return { body: form, foot: [h("button.button", { type: "button", onclick: () => close() }, t("cancel")), button] };
   });
