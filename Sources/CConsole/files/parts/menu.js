@@ -33,7 +33,7 @@ export function openPanel(anchor, content, { label, onclose, role } = {}) {
 /** Opens a menu of `{ words, icon, do, isDanger, isChecked }`; null is a line between groups. */
 export function openMenu(anchor, rows, options) {
   const list = h("div");
-  const close = openPanel(anchor, list, { role: "menu", ...options });
+  let close;
   for (const row of rows) {
     if (row === null) list.append(h("hr"));
     else if (row) {
@@ -51,6 +51,6 @@ export function openMenu(anchor, rows, options) {
     buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length].focus();
     event.preventDefault();
   });
-  firstFocusable(list)?.focus();
+  close = openPanel(anchor, list, { role: "menu", ...options });
   return close;
 }

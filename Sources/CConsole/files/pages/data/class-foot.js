@@ -56,7 +56,7 @@ function sums(grid) {
   }
   const cells = (to.row - from.row + 1) * (to.column - from.column + 1);
   const sum = numbers.reduce((left, right) => left + right, 0);
-  const round = (value) => number(Number(value.toPrecision(12)));
+  const round = (value) => (Math.abs(value) < 1e12 ? value.toLocaleString("en", { maximumFractionDigits: 4 }) : number(Number(value.toPrecision(12))));
   return [h("span", t("grid.range", { n: cells })), h(".space"), numbers.length > 0 && h("span.number", t("grid.sum", {
     sum: round(sum), mean: round(sum / numbers.length), min: number(Math.min(...numbers)), max: number(Math.max(...numbers)),
   }))];

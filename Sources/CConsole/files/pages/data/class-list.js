@@ -28,6 +28,7 @@ export function classList(scope) {
     },
   });
   const list = h(".list", { onkeydown: walk });
+  let shownClass;
   addKeys(t("classes.label"), { "/": { words: t("keys.find"), do: () => input.focus() } }, scope);
   effect(() => {
     const all = classes();
@@ -52,6 +53,8 @@ export function classList(scope) {
     const server = names.filter(isServerClass);
     put(list, own.map(link), server.length > 0 && h("h2.label", t("classes.server")), server.map(link),
       names.length === 0 && h("p.none", t("classes.none")));
+    if (shownClass !== parts[0]) list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    shownClass = parts[0];
   }, scope);
   const add = h("button.plain.new", { type: "button", onclick: async () => {
     const { makeClass } = await import("./new-class.js");
