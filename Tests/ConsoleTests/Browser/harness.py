@@ -116,7 +116,7 @@ class Console:
 
     def open_class(self, class_name, **query):
         self.open("data/" + urllib.parse.quote(class_name), **query)
-        self.wait("document.querySelector('r-grid .g-cell:not(:has(.g-wait)), .state')")
+        self.wait("document.querySelector('r-grid .g-cell:not(:has(.g-wait)), .g-card .name, .state')")
         self.wait("document.querySelector('.state') || document.querySelector('r-grid').rows.isCounted")
         # The keys of the page come after the rows.
         self.settle()

@@ -6,6 +6,7 @@ import { classes, namingField } from "./schema.js";
 
 const known = new Map();
 const wanted = new Map();
+const asked = new Set();
 let timer;
 
 /** Notified when names have come. */
@@ -16,6 +17,8 @@ export function nameOf(className, objectId) {
   const key = className + "\n" + objectId;
   if (known.has(key)) return known.get(key);
   if (!classes.peek()?.has(className)) return "";
+  if (asked.has(key)) return undefined;
+  asked.add(key);
   if (!wanted.has(className)) wanted.set(className, new Set());
   wanted.get(className).add(objectId);
   timer ??= setTimeout(fetchAll, 10);
@@ -30,7 +33,7 @@ export function learn(className, object) {
 
 /** Forgets all names of a class. */
 export function forget(className) {
-  for (const key of known.keys()) if (key.startsWith(className + "\n")) known.delete(key);
+  for (const keys of [known, asked]) for (const key of keys.keys()) if (key.startsWith(className + "\n")) keys.delete(key);
 }
 
 async function fetchAll() {
