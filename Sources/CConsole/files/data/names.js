@@ -28,7 +28,9 @@ export function nameOf(className, objectId) {
 /** Keeps the name of an object that was read. */
 export function learn(className, object) {
   const field = namingField(className);
-  known.set(className + "\n" + object.objectId, field ? String(object[field] ?? "") : "");
+  const name = field ? new Map(Object.entries(object)).get(field) : "";
+  known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
+  namesChanged.set(namesChanged.peek() + 1);
 }
 
 /** Forgets all names of a class. */
