@@ -3,7 +3,7 @@
 import { h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
 import { address, go, onLeave, remember, remembered, route } from "../../core/router.js";
-import { mayWrite } from "../../core/session.js";
+import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
 import { shown } from "../../core/text.js";
 import { t } from "../../core/words.js";
@@ -31,6 +31,7 @@ export function openClass(host, className, scope) {
   page.grid = document.createElement("r-grid");
   page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
   page.reload = () => reload(page);
+  page.newField = async () => (await import("./new-field.js")).makeField(className);
   page.change = (next) => go(address("data", [className], {
     where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
     order: (next.order ?? order) === "-createdAt" ? undefined : next.order ?? order,
@@ -134,7 +135,8 @@ function showNothing(page) {
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
       h("button.button", { type: "button", onclick: () => page.change({ where: {} }) }, t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [
-      mayCreate(page) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), t("grid.new"))].filter(Boolean) }));
+      mayCreate(page) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), t("grid.new")),
+      mayChangeClasses() && h("button.button", { type: "button", onclick: page.newField }, t("grid.newField"))].filter(Boolean) }));
 }
 
 function reload(page) {
