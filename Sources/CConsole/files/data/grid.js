@@ -108,7 +108,8 @@ export class Grid extends HTMLElement {
     geometry.setLength(rows.length);
     this.setAttribute("aria-rowcount", rows.isCounted ? String(rows.length + 1) : "-1");
     const { firstRow, lastRow, firstColumn, lastColumn } = geometry.view(rows.length);
-    rows.want(firstRow, lastRow);
+    // What comes next is asked for before it is in view.
+    rows.want(firstRow - 60, lastRow + 60);
     const layout = `${firstColumn}-${lastColumn}-${this.namesAt}`;
     if (this.headLayout !== layout) {
       this.headLayout = layout;
