@@ -260,6 +260,7 @@ def scenario_35_an_empty_class_says_how_to_begin(console, rest):
 
 
 def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
+    rest.call("DELETE", "/purge/Made")
     rest.call("DELETE", "/schemas/Made")
     console.open("data")
     console.click_text("New class", ".classes")
