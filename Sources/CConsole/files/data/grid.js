@@ -150,7 +150,7 @@ export class Grid extends HTMLElement {
     const cells = [this.gutter(index, row, isSelected)];
     const frozen = this.geometry.frozen;
     for (let column = 0; column < frozen; column += 1) cells.push(this.cell(row, column));
-    cells.push(h(".g-space", { style: { width: `${this.geometry.skipped(first)}px` } }));
+    cells.push(h(".g-space", { "aria-hidden": "true", style: { width: `${this.geometry.skipped(first)}px` } }));
     for (let column = Math.max(first, frozen); column <= last; column += 1) cells.push(this.cell(row, column));
     put(entry.element, cells);
   }

@@ -2,6 +2,7 @@
 
 import { button, h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
+import { mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { plain, shown } from "../../core/text.js";
 import { t } from "../../core/words.js";
@@ -39,7 +40,7 @@ export function drawChips(page, element) {
   const draw = () => put(element, h("span.quiet", t("filter.where")), groups.map(chip),
     button(".plain.add", (event) => page.addCondition(undefined, event.currentTarget), icon("filter"), t("filter.add")),
     button(".plain", showJSON, icon("code"), t("filter.json")),
-    button(".plain", async () => (await import("./save-view.js")).saveView(page), icon("bookmark"), t("filter.save")));
+    mayWrite() && button(".plain", async () => (await import("./save-view.js")).saveView(page), icon("bookmark"), t("filter.save")));
   effect(() => {
     namesChanged();
     if (!element.querySelector("textarea") && !element.contains(document.activeElement)) draw();
