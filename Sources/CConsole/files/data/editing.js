@@ -80,6 +80,7 @@ function openInline(grid, { className, row, field, value, text, problem, index, 
     },
   });
   open = editor;
+  grid.lifetime.signal.addEventListener("abort", () => { if (open === editor) open = null; });
   const { geometry } = grid;
   const left = geometry.left(column);
   editor.style.transform = `translateY(${geometry.top(index)}px)`;
