@@ -61,7 +61,11 @@ export async function openNew(page) {
     };
     const submit = h("button.button.primary", { type: "submit" }, t("new.create"));
     const form = h("form.form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); create(); } },
-      inputs.map(({ field, input, problem }) => h(".stack.field-row", h("label.line", { for: input.id }, h("bdi", plain(field.name, 60)), h("span.label", field.targetClass ? `${field.type} ${plain(field.targetClass)}` : field.type), field.required && h("span.tag", t("new.required"))), input.element, problem)), general);
+      inputs.map(({ field, input, problem }) => h(".field-row",
+        h("label.line", { for: input.id }, h("bdi", plain(field.name, 60)),
+          h("span.label", field.targetClass ? `${field.type} ${plain(field.targetClass)}` : field.type),
+          field.required && h("span.tag", t("new.required"))),
+        input.element, problem)), general);
     form.addEventListener("keydown", (event) => { 
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();

@@ -10,8 +10,7 @@ import { addWords, t } from "../../core/words.js";
 import { loading } from "../../parts/states.js";
 import { record } from "../history.js";
 import { learn, nameOf } from "../names.js";
-import { setOwn } from "../values.js";
-import { pointer } from "../values.js";
+import { pointer, setOwn } from "../values.js";
 import { PointerPicker } from "./pointer.js";
 
 addWords({
