@@ -112,8 +112,8 @@ class Browser:
             self.note(self.read(deadline))
 
     def value(self, expression):
-        """The value of an expression in the page."""
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of an expression in the page; of a promise, what it is fulfilled with."""
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
@@ -170,6 +170,37 @@ class Browser:
         is_wide = self.value("document.documentElement.scrollWidth > window.innerWidth")
         picture = self.call("Page.captureScreenshot", format="png")
         return base64.b64decode(picture["data"]), is_wide
+
+    KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39,
+            "Delete": 46, "End": 35, "Home": 36, "PageDown": 34, "PageUp": 33, "F2": 113, "Backspace": 8, " ": 32}
+    MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
+
+    def press(self, *combinations):
+        """Presses keys, such as "Enter" or "Control+Shift+End"."""
+        for combination in combinations:
+            *held, key = combination.split("+") if combination != "+" else ["+"]
+            key = " " if key == "Space" else key
+            modifiers = sum(self.MODIFIERS[name] for name in held)
+            code = self.KEYS.get(key) or ord(key.upper())
+            text = "\r" if key == "Enter" else key if len(key) == 1 and not modifiers & 7 else None
+            event = {"key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code}
+            self.call("Input.dispatchKeyEvent", type="keyDown", **event, **({"text": text} if text else {}))
+            self.call("Input.dispatchKeyEvent", type="keyUp", **event)
+
+    def type(self, text):
+        """Writes where the focus is."""
+        self.call("Input.insertText", text=text)
+
+    def wait(self, condition, seconds=10):
+        """Waits until an expression is true in the page, and gives its value."""
+        deadline = time.monotonic() + seconds
+        while True:
+            value = self.value(f"(() => {{ const v = ({condition}); return v instanceof Node ? true : v; }})()")
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"this did not become true: {condition}")
+            time.sleep(0.01)
 
     def close(self):
         """Ends the browser."""

@@ -1,1 +1,33 @@
-document.body.textContent = "Roost";
+/** Begins: the session, the frame of the page, and what stands in the address. */
+
+import { isReachable } from "./core/api.js";
+import { h, put } from "./core/dom.js";
+import { start as startKeys } from "./core/keys.js";
+import { start as startRouter } from "./core/router.js";
+import { resume, session } from "./core/session.js";
+import { applyTheme } from "./core/theme.js";
+import { t } from "./core/words.js";
+import { failed } from "./parts/states.js";
+import { openShell } from "./pages/shell.js";
+
+const askToSignIn = async (options) => (await import("./pages/sign-in.js")).askToSignIn(options);
+
+async function begin() {
+  applyTheme();
+  startRouter();
+  startKeys();
+  try {
+    if (!(await resume())) await askToSignIn();
+  } catch (problem) {
+    if (problem.status !== 401 && problem.status !== 429) {
+      put(document.body, h("main", failed(problem, () => location.reload())));
+      return;
+    }
+    await askToSignIn({ problem });
+  }
+  document.title = `${session.peek().server.appName || t("app.title")} \u00b7 ${t("app.title")}`;
+  isReachable.set(true);
+  openShell();
+}
+
+begin();

@@ -1,0 +1,63 @@
+/** Keys of the page. A later scope comes before an earlier one; what is typed into fields belongs to these. */
+
+import { isTyping } from "./dom.js";
+
+const scopes = [];
+let prefix = "";
+let prefixTimer;
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+
+/** The keys of an event as text: "Mod+k", "Shift+ArrowDown", "g d". */
+export function combination(event) {
+  const names = [];
+  if (event.ctrlKey || event.metaKey) names.push("Mod");
+  if (event.altKey) names.push("Alt");
+  if (event.shiftKey && event.key.length > 1) names.push("Shift");
+  names.push(event.key === " " ? "Space" : event.key.length === 1 ? event.key.toLowerCase() === event.key || !names.length
+    ? event.key : event.key.toLowerCase() : event.key);
+  return names.join("+");
+}
+
+/** A combination as people read it. */
+export function readable(keys) {
+  return keys.replace("Mod+", isMac ? "\u2318" : "Ctrl+").replace("Alt+", isMac ? "\u2325" : "Alt+").replace("Shift+", "\u21e7")
+    .replace("ArrowUp", "\u2191").replace("ArrowDown", "\u2193");
+}
+
+/**
+ * Adds keys until `scope` (an AbortSignal) ends: `{ "Mod+k": { do(event) {…}, words: "…" } }`.
+ * Keys with `isAlways` also work while a field has the focus; keys without `do` are only listed.
+ */
+export function addKeys(title, table, scope) {
+  const entry = { title, table: new Map(Object.entries(table)) };
+  scopes.push(entry);
+  scope?.addEventListener("abort", () => scopes.splice(scopes.indexOf(entry), 1));
+}
+
+/** All keys that work now, the nearest first. */
+export const list = () => scopes.toReversed().map(({ title, table }) => ({ title, rows: [...table] }));
+
+/** Whether a dialog covers the page. */
+const isCovered = () => document.querySelector("dialog[open]") !== null;
+
+/** Begins to listen. */
+export function start() {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing) return;
+    const keys = combination(event);
+    const sequence = prefix ? `${prefix} ${keys}` : "";
+    for (const { table } of scopes.toReversed()) {
+      const found = table.get(sequence) ?? table.get(keys);
+      if (!found?.do) continue;
+      if (!found.isAlways && (isTyping() || isCovered())) continue;
+      if (found.do(event) === false) continue;
+      event.preventDefault();
+      prefix = "";
+      return;
+    }
+    clearTimeout(prefixTimer);
+    prefix = keys === "g" && !isTyping() ? "g" : "";
+    prefixTimer = setTimeout(() => { prefix = ""; }, 1000);
+  });
+}

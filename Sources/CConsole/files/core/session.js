@@ -1,0 +1,51 @@
+/** Who is signed in. */
+
+import { send, token } from "./api.js";
+import { signal } from "./signal.js";
+
+/** `{ operator, server, features }`, or null. */
+export const session = signal(null);
+
+/** The ways to sign in that the server offers, from its last refusal. */
+export const ways = signal({ ways: [], first: false });
+
+/** Takes up the session that the browser has, or one by the ticket in the address; gives whether there is one. */
+export async function resume() {
+  const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
+  if (ticket !== null) history.replaceState(history.state, "", location.pathname + location.search);
+  if (ticket) {
+    await signIn({ ticket });
+    return true;
+  }
+  try {
+    session.set((await send("GET", "session")).body);
+    return true;
+  } catch (problem) {
+    if (problem.status !== 401) throw problem;
+    ways.set({ ways: problem.body.ways ?? ["operator", "masterKey"], first: Boolean(problem.body.first) });
+  }
+  if (!ways.peek().ways.includes("thisMachine")) return false;
+  await signIn({});
+  return true;
+}
+
+/** Signs in by a name and a password, a master key or a ticket. */
+export async function signIn(credentials) {
+  const { body } = await send("POST", "session", { body: credentials });
+  token.set(body.token);
+  delete body.token;
+  session.set(body);
+}
+
+/** Ends the session. */
+export async function signOut() {
+  await send("DELETE", "session");
+  token.set(null);
+  session.set(null);
+}
+
+/** Whether the operator may change objects. */
+export const mayWrite = () => session()?.operator.role !== "viewer";
+
+/** Whether the operator may change classes. */
+export const mayChangeClasses = () => ["owner", "developer"].includes(session()?.operator.role);

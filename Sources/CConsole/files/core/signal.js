@@ -1,0 +1,50 @@
+/** Values that notify what was derived from them. */
+
+let running = null;
+
+/** A value with readers: `s()` reads and subscribes, `s.peek()` only reads, `s.set(v)` writes. */
+export function signal(value) {
+  const readers = new Set();
+  const read = () => {
+    if (running) {
+      readers.add(running);
+      running.sources.add(readers);
+    }
+    return value;
+  };
+  read.peek = () => value;
+  read.set = (next) => {
+    if (Object.is(next, value)) return;
+    value = next;
+    read.notify();
+  };
+  read.notify = () => {
+    for (const reader of [...readers]) reader.run();
+  };
+  return read;
+}
+
+/** Runs a function now, and again when a signal that it read changes, until `scope` (an AbortSignal) ends it. */
+export function effect(body, scope) {
+  const self = {
+    sources: new Set(),
+    run() {
+      if (scope?.aborted) return;
+      self.end();
+      const outer = running;
+      running = self;
+      try {
+        body();
+      } finally {
+        running = outer;
+      }
+    },
+    end() {
+      for (const readers of self.sources) readers.delete(self);
+      self.sources.clear();
+    },
+  };
+  scope?.addEventListener("abort", self.end);
+  self.run();
+  return self.end;
+}

@@ -1,0 +1,136 @@
+/** Ranges of cells as tab-separated text, out to spreadsheets and back. */
+
+import { h } from "../core/dom.js";
+import { plain } from "../core/text.js";
+import { addWords, t } from "../core/words.js";
+import { openDialog } from "../parts/dialog.js";
+import { toast } from "../parts/toast.js";
+import { objectPath, parse } from "../core/api.js";
+import { wordsFor } from "./editors/inline.js";
+import { record } from "./history.js";
+import { isReadOnly } from "./schema.js";
+import { asText, fromText, isEqual, isShortened } from "./values.js";
+
+addWords({
+  "paste.title": "These cells were not pasted",
+  "paste.done": "{n} {n|cell|cells} pasted",
+  "paste.undone": "{n} {n|row|rows} as before",
+  "paste.copied": "{n} {n|cell|cells} copied",
+  "paste.readOnly": "{field} is set by the server",
+  "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
+});
+
+const quote = (text) => (/[\t\n\r"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** Writes the range, or the active cell, to the clipboard. */
+export function copyRange(grid, event) {
+  if (event.target !== grid) return;
+  const { from, to } = grid.range();
+  const lines = [];
+  for (let row = from.row; row <= to.row; row += 1) {
+    const cells = [];
+    for (let column = from.column; column <= to.column; column += 1) {
+      cells.push(quote(asText(grid.rows.at(row)?.values.get(grid.columns[column].name))));
+    }
+    lines.push(cells.join("\t"));
+  }
+  event.clipboardData.setData("text/plain", lines.join("\n"));
+  event.preventDefault();
+  const n = (to.row - from.row + 1) * (to.column - from.column + 1);
+  if (n > 1) toast(t("paste.copied", { n }), { seconds: 2 });
+}
+
+/** The cells of a text that a spreadsheet has copied. */
+export function parseRange(text) {
+  const rows = [[]];
+  let at = 0;
+  while (at < text.length) {
+    let cell = "";
+    if (text[at] === '"' && /^"(?:[^"]|"")*"(?=[\t\r\n]|$)/.test(text.slice(at))) {
+      const [quoted] = /^"(?:[^"]|"")*"/.exec(text.slice(at));
+      cell = quoted.slice(1, -1).replaceAll('""', '"');
+      at += quoted.length;
+    } else {
+      const end = text.slice(at).search(/[\t\r\n]/);
+      cell = end < 0 ? text.slice(at) : text.slice(at, at + end);
+      at += cell.length;
+    }
+    rows.at(-1).push(cell);
+    if (at >= text.length) break;
+    if (text[at] === "\t") {
+      at += 1;
+      if (at === text.length) rows.at(-1).push("");
+    } else {
+      at += text.startsWith("\r\n", at) ? 2 : 1;
+      if (at < text.length) rows.push([]);
+    }
+  }
+  return rows;
+}
+
+/** Stores a pasted range from the active cell on: one request a row, each conditional on what was shown. */
+export async function pasteText(page, text) {
+  const { grid, className } = page;
+  const cells = parseRange(text);
+  const start = grid.range().from;
+  const faults = [];
+  const changes = [];
+  let beyond = 0;
+  cells.forEach((line, down) => {
+    const row = grid.rows.at(start.row + down);
+    if (!row) {
+      beyond += 1;
+      return;
+    }
+    const fields = new Map();
+    line.forEach((cell, right) => {
+      const field = grid.columns[start.column + right];
+      if (!field) return;
+      if (isReadOnly(className, field) || ["Password", "Relation", "File"].includes(field.type)) {
+        if (asText(row.values.get(field.name)) !== cell) faults.push(t("paste.readOnly", { field: field.name }));
+        return;
+      }
+      try {
+        const value = fromText(cell, field);
+        const old = row.values.get(field.name);
+        if (!isShortened(old) && !(isEqual(value, old) && (value === undefined) === (old === undefined))) fields.set(field.name, { value, old });
+      } catch (problem) {
+        faults.push(wordsFor(problem, field));
+      }
+    });
+    if (fields.size > 0) changes.push({ row, fields });
+  });
+  if (beyond > 0) faults.push(t("paste.beyond", { n: beyond }));
+  let n = 0;
+  const stored = [];
+  for (const { row, fields } of changes) {
+    try {
+      await write(className, row, fields, "value");
+      stored.push({ row, fields });
+      n += fields.size;
+    } catch (problem) {
+      faults.push(`${row.id}: ${problem.message}`);
+    }
+    grid.later();
+  }
+  if (n > 0) {
+    record(t("paste.done", { n }), async () => {
+      for (const { row, fields } of stored) await write(className, row, fields, "old");
+      grid.later();
+      return t("paste.undone", { n: stored.length });
+    });
+  }
+  if (faults.length > 0) {
+    await openDialog({ title: t("paste.title") }, (close) => ({
+      body: h("ul.names", [...new Set(faults)].slice(0, 12).map((fault) => h("li", plain(fault, 200)))),
+      foot: h("button.button.primary", { type: "button", autofocus: true, onclick: () => close() }, t("close")),
+    }));
+  }
+}
+
+async function write(className, row, fields, which) {
+  const body = Object.fromEntries([...fields].map(([name, change]) => [name, change[which] === undefined ? { __op: "Delete" } : change[which]]));
+  const answer = await parse.put(objectPath(className, row.id), body, { headers: { "X-Roost-If-Updated-At": row.updatedAt } });
+  for (const [name, change] of fields) row.set(name, change[which]);
+  row.set("updatedAt", answer.body.updatedAt ?? row.updatedAt);
+}

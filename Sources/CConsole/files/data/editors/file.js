@@ -1,0 +1,86 @@
+/** Files: a preview that runs nothing, a new one by choice or drop, size and type. */
+
+import { h, put } from "../../core/dom.js";
+import { bytes } from "../../core/format.js";
+import { icon } from "../../core/icons.js";
+import { plain, shown } from "../../core/text.js";
+import { addWords, t } from "../../core/words.js";
+import { send } from "../../core/api.js";
+import { session } from "../../core/session.js";
+import { fileName } from "../cells.js";
+
+addWords({
+  "file.choose": "Choose a file",
+  "file.drop": "or drop one here",
+  "file.none": "No file yet",
+  "file.copy": "Copy address",
+  "file.remove": "Remove",
+  "file.big": "{name} has {size}; this server takes {limit} at most.",
+  "file.uploading": "Uploading {name}…",
+  "file.noPreview": "No preview for {type}",
+  "file.failed": "The file could not be read: {reason}",
+});
+
+/** Types that the browser draws without running anything in them. */
+const IMAGE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
+const MEDIA = /^(video|audio)\//;
+const TEXT = /^(text\/(plain|csv|markdown)|application\/json)/;
+
+/** Preview and choice. */
+export function edit({ value, save, close }) {
+  const preview = h(".preview");
+  const problem = h("p.problem", { role: "alert" });
+  const input = h("input.sr", { type: "file", onchange: () => input.files[0] && upload(input.files[0]) });
+  const zone = h("label.drop", { tabIndex: 0 }, icon("file"), h("span.link", t("file.choose")), h("span.quiet", t("file.drop")), input);
+  const upload = async (file) => {
+    put(problem);
+    const limit = session.peek().server.maxUploadSize;
+    if (limit && file.size > limit) {
+      put(problem, t("file.big", { name: file.name, size: bytes(file.size), limit: bytes(limit) }));
+      return;
+    }
+    put(preview, h("p.quiet", t("file.uploading", { name: file.name })), h("progress"));
+    try {
+      const name = file.name.replace(/[^A-Za-z0-9._ @-]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
+      const { body } = await send("POST", "parse/files/" + encodeURIComponent(name), { file, headers: { "Content-Type": file.type || "application/octet-stream" } });
+      save({ value: { __type: "File", name: body.name, url: body.url } });
+      close();
+    } catch (refusal) {
+      put(problem, plain(refusal.message, 300));
+      draw();
+    }
+  };
+  for (const kind of ["dragover", "drop"]) {
+    zone.addEventListener(kind, (event) => {
+      event.preventDefault();
+      if (kind === "drop" && event.dataTransfer.files[0]) upload(event.dataTransfer.files[0]);
+    });
+  }
+  const draw = () => (value ? show(preview, value) : put(preview, h("p.quiet", t("file.none"))));
+  draw();
+  return {
+    body: [preview, value && h(".line.wrap", h("strong", shown(fileName(value.name), 120)), h(".space"),
+      h("button.button", { type: "button", onclick: () => navigator.clipboard?.writeText(value.url ?? value.name) }, icon("copy"), t("file.copy")),
+      h("button.button", { type: "button", onclick: () => { save({ value: undefined }); close(); } }, t("file.remove"))),
+    value?.url && h("code.quiet.wrap", plain(value.url, 400)), zone, problem],
+  };
+}
+
+/** Draws the bytes of a file, from a blob of our own and never by its address. */
+export async function show(host, value) {
+  put(host, h("p.quiet", "\u2026"));
+  try {
+    const answer = await fetch(location.origin + new URL(value.url).pathname, { cache: "force-cache" });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const blob = await answer.blob();
+    const type = blob.type.split(";")[0];
+    const url = URL.createObjectURL(new Blob([blob], { type }));
+    const note = h("p.quiet", `${plain(type)} \u00b7 ${bytes(blob.size)}`);
+    if (IMAGE.test(type)) put(host, h("img", { src: url, alt: plain(fileName(value.name)) }), note);
+    else if (MEDIA.test(type)) put(host, h(type.startsWith("video") ? "video" : "audio", { src: url, controls: true }), note);
+    else if (TEXT.test(type)) put(host, h("pre", shown((await blob.slice(0, 4000).text()), 4000)), note);
+    else put(host, h("p.quiet", t("file.noPreview", { type })), note);
+  } catch (problem) {
+    put(host, h("p.quiet", t("file.failed", { reason: problem.message })));
+  }
+}

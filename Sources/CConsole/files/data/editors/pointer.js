@@ -1,0 +1,73 @@
+/** Finds the object that a pointer is to lead to, by the beginning of its name or by its id. */
+
+import { objectPath, parse } from "../../core/api.js";
+import { debounce, h, put } from "../../core/dom.js";
+import { plain, shown } from "../../core/text.js";
+import { t } from "../../core/words.js";
+import { learn, nameOf } from "../names.js";
+import { namingField } from "../schema.js";
+import { pointer } from "../values.js";
+
+/** A list of choices below a text field. `picked(pointer)` is called with the choice. */
+export class PointerPicker {
+  constructor(className, input, picked) {
+    Object.assign(this, { className, input, picked, rows: [], place: -1 });
+    this.list = h(".choices.floating", { role: "listbox", "aria-label": t("pointer.find", { class: className }) });
+    input.setAttribute("role", "combobox");
+    input.setAttribute("aria-expanded", "true");
+    const search = debounce(120, () => this.search());
+    input.addEventListener("input", () => {
+      this.chosen = undefined;
+      this.place = -1;
+      search();
+    });
+    this.list.addEventListener("mousedown", (event) => event.preventDefault());
+    this.search(true);
+  }
+
+  /** The pointer that the list stands at. */
+  get chosen() { return this.place >= 0 ? pointer(this.className, this.rows[this.place].objectId) : undefined; }
+
+  set chosen(_) { this.place = -1; }
+
+  async search(isFirst = false) {
+    const text = isFirst ? "" : this.input.value.trim();
+    const field = namingField(this.className);
+    const ways = text === "" ? [] : [
+      { objectId: text },
+      ...(field ? [{ [field]: { $regex: `^\\Q${text.replaceAll("\\E", "")}\\E`, $options: "i" } }] : []),
+    ];
+    this.control?.abort();
+    this.control = new AbortController();
+    try {
+      const { body } = await parse.get(objectPath(this.className), {
+        where: ways.length > 1 ? { $or: ways } : ways[0], keys: field ?? "objectId", limit: 8, order: text && field ? field : "-createdAt",
+      }, { signal: this.control.signal, headers: { "X-Roost-Shorten": "256" } });
+      this.rows = body.results;
+    } catch (problem) {
+      if (this.control.signal.aborted) return;
+      this.rows = [];
+    }
+    for (const row of this.rows) learn(this.className, row);
+    this.place = text && this.rows.length ? 0 : -1;
+    this.draw(text);
+  }
+
+  draw(text) {
+    put(this.list, this.rows.length === 0 && text ? h(".none", t("pointer.none", { class: this.className }))
+      : this.rows.map((row, index) => h("div", {
+        role: "option", "aria-selected": String(index === this.place), onclick: () => this.picked(pointer(this.className, row.objectId)),
+      }, shown(nameOf(this.className, row.objectId) || row.objectId, 60), h("code.quiet", plain(row.objectId, 24)))));
+  }
+
+  /** Up and down walk through the list; gives whether the key was one of these. */
+  handleKey(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || this.rows.length === 0) return false;
+    this.place = (this.place + step + this.rows.length) % this.rows.length;
+    this.draw(this.input.value);
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  }
+}

@@ -1,0 +1,91 @@
+/** The members of a relation: a list with names, adding by a picker, removing. */
+
+import { objectPath, parse } from "../../core/api.js";
+import { h, put } from "../../core/dom.js";
+import { icon } from "../../core/icons.js";
+import { address } from "../../core/router.js";
+import { mayWrite } from "../../core/session.js";
+import { plain, shown } from "../../core/text.js";
+import { addWords, t } from "../../core/words.js";
+import { loading } from "../../parts/states.js";
+import { record } from "../history.js";
+import { learn, nameOf } from "../names.js";
+import { setOwn } from "../values.js";
+import { pointer } from "../values.js";
+import { PointerPicker } from "./pointer.js";
+
+addWords({
+  "relation.count": "{n} {n|member|members}",
+  "relation.none": "No members yet",
+  "relation.add": "Add {class}",
+  "relation.remove": "Remove {name}",
+  "relation.more": "Show more",
+  "relation.added": "{name} added to {field}",
+  "relation.removed": "{name} removed from {field}",
+  "relation.undone": "{field} is as before",
+});
+
+const PAGE = 100;
+
+/** Members are stored as they are chosen. */
+export function edit({ className, row, field, close }) {
+  const target = field.targetClass;
+  const list = h(".members", loading(3));
+  const number = h("p.quiet", { role: "status" });
+  const problem = h("p.problem", { role: "alert" });
+  const where = { $relatedTo: { object: pointer(className, row.id), key: field.name } };
+  let members = [];
+  let total = 0;
+  const read = async (skip = 0) => {
+    try {
+      const { body } = await parse.get(objectPath(target), { where, limit: PAGE, skip, count: 1, order: "-createdAt" }, { headers: { "X-Roost-Shorten": "256" } });
+      members = [...members.slice(0, skip), ...body.results];
+      total = body.count;
+      for (const object of body.results) learn(target, object);
+      draw();
+    } catch (refusal) {
+      put(list);
+      put(problem, refusal.message);
+    }
+  };
+  const change = async (operation, id) => {
+    put(problem);
+    const body = (name) => setOwn({}, field.name, { __op: name, objects: [pointer(target, id)] });
+    try {
+      const { body: answer } = await parse.put(objectPath(className, row.id), body(operation));
+      row.set("updatedAt", answer.updatedAt ?? row.updatedAt);
+      const name = nameOf(target, id) || id;
+      const isAdded = operation === "AddRelation";
+      record(t(isAdded ? "relation.added" : "relation.removed", { name, field: field.name }), async () => {
+        await parse.put(objectPath(className, row.id), body(isAdded ? "RemoveRelation" : "AddRelation"));
+        if (list.isConnected) await read();
+        return t("relation.undone", { field: field.name });
+      });
+      await read();
+    } catch (refusal) {
+      put(problem, plain(refusal.message, 300));
+    }
+  };
+  const draw = () => {
+    put(number, t("relation.count", { n: total }));
+    put(list, members.length === 0 ? h("p.quiet", t("relation.none")) : members.map((object) => h(".line.member",
+      h("a", { href: address("data", [target, object.objectId]), onclick: () => close() }, shown(nameOf(target, object.objectId) || object.objectId, 80)),
+      h("code.quiet", plain(object.objectId, 24)), h(".space"),
+      mayWrite() && h("button.plain", { type: "button", "aria-label": t("relation.remove", { name: nameOf(target, object.objectId) || object.objectId }), onclick: () => change("RemoveRelation", object.objectId) }, icon("close")))),
+    members.length < total && h("button.link", { type: "button", onclick: () => read(members.length) }, t("relation.more")));
+  };
+  const input = h("input", { type: "text", autofocus: true, autocomplete: "off", spellcheck: "false", placeholder: t("pointer.find", { class: target }), "aria-label": t("relation.add", { class: target }) });
+  const picker = new PointerPicker(target, input, (chosen) => add(chosen));
+  const add = async (chosen) => {
+    input.value = "";
+    await change("AddRelation", chosen.objectId);
+    input.focus();
+  };
+  input.addEventListener("keydown", (event) => {
+    if (picker.handleKey(event) || event.key !== "Enter" || !picker.chosen) return;
+    event.preventDefault();
+    add(picker.chosen);
+  });
+  read();
+  return { body: [mayWrite() && h("label.stack", h("span.label", t("relation.add", { class: target })), input, h(".card.flush", picker.list)), number, list, problem] };
+}

@@ -1,0 +1,96 @@
+/** A JSON value as a tree whose members open on demand, and whose simple values can be edited. */
+
+import { h, put } from "../../core/dom.js";
+import { icon } from "../../core/icons.js";
+import { plain, shown } from "../../core/text.js";
+import { addWords, t } from "../../core/words.js";
+import { drawValue } from "../cells.js";
+import { copy, setOwn, typeOf } from "../values.js";
+
+addWords({
+  "tree.more": "{n} more",
+  "tree.edit": "Edit {key}",
+  "tree.remove": "Remove {key}",
+  "tree.open": "Open {key}",
+});
+
+const SOME = 100;
+const isBranch = (value) => ["Object", "Array"].includes(typeOf(value));
+
+/** `{ element, show(value) }`; `changed(value)` is called with the whole after an edit; without it nothing can be edited. */
+export function tree(value, changed) {
+  const element = h(".tree", { role: "tree" });
+  const opened = new Set([""]);
+  let whole = value;
+  const show = (next) => {
+    whole = next;
+    put(element, members(whole, []));
+  };
+  const at = (root, path) => path.reduce((inner, key) => inner[key], root);
+  const change = (path, apply) => {
+    const next = copy(whole);
+    apply(at(next, path.slice(0, -1)), path.at(-1));
+    show(next);
+    changed(next);
+  };
+  const members = (branch, path) => {
+    const entries = Array.isArray(branch) ? branch.map((item, index) => [index, item]) : Object.entries(branch);
+    const rows = entries.slice(0, SOME).map(([key, item]) => member(key, item, [...path, key]));
+    if (entries.length > SOME) {
+      const more = h("button.link", { type: "button", onclick: () => {
+        more.replaceWith(...entries.splice(0, SOME * 5 + SOME).slice(SOME).map(([key, item]) => member(key, item, [...path, key])), ...(entries.length > 0 ? [more] : []));
+        more.textContent = t("tree.more", { n: entries.length });
+      } }, t("tree.more", { n: entries.length - SOME }));
+      rows.push(more);
+    }
+    return rows;
+  };
+  const member = (key, item, path) => {
+    const name = JSON.stringify(path);
+    const label = h("span.key", shown(String(key), 60));
+    const actions = changed && [
+      !isBranch(item) && h("button.plain", { type: "button", "aria-label": t("tree.edit", { key: String(key) }), onclick: (event) => editLeaf(event, item, path) }, icon("code")),
+      h("button.plain", { type: "button", "aria-label": t("tree.remove", { key: String(key) }), onclick: () => change(path, (parent, last) => (Array.isArray(parent) ? parent.splice(last, 1) : delete parent[last])) }, icon("close")),
+    ];
+    if (!isBranch(item)) {
+      return h(".leaf", { role: "treeitem" }, label, h("span.leaf-value", { ondblclick: (event) => changed && editLeaf(event, item, path) }, drawValue(item)), h("span.actions", actions));
+    }
+    const inside = h(".inside", { role: "group", hidden: !opened.has(name) });
+    const toggle = h("button.branch", { type: "button", "aria-expanded": String(opened.has(name)), "aria-label": t("tree.open", { key: String(key) }), onclick: () => {
+      const isOpen = inside.hidden;
+      inside.hidden = !isOpen;
+      toggle.setAttribute("aria-expanded", String(isOpen));
+      if (isOpen) opened.add(name);
+      else opened.delete(name);
+      if (isOpen && !inside.childElementCount) put(inside, members(item, path));
+    } }, icon("chevron"), label, h("span.tag", Array.isArray(item) ? t("cell.items", { n: item.length }) : t("cell.keys", { n: Object.keys(item).length })));
+    if (opened.has(name)) put(inside, members(item, path));
+    return h(".node", { role: "treeitem" }, h(".leaf", toggle, h("span.actions", actions)), inside);
+  };
+  const editLeaf = (event, item, path) => {
+    const row = event.currentTarget.closest(".leaf");
+    const input = h("input", { value: typeof item === "string" ? item : JSON.stringify(item), "aria-label": plain(path.join(".")) });
+    const finish = () => {
+      let next = input.value;
+      if (typeof item !== "string") {
+        try {
+          next = JSON.parse(input.value);
+        } catch {
+          next = input.value;
+        }
+      }
+      change(path, (parent, last) => (Array.isArray(parent) ? parent.splice(last, 1, next) : setOwn(parent, last, next)));
+    };
+    input.addEventListener("keydown", (key) => {
+      if (key.key === "Enter" && !key.ctrlKey && !key.metaKey) finish();
+      else if (key.key === "Escape") show(whole);
+      else return;
+      key.preventDefault();
+      key.stopPropagation();
+    });
+    put(row.querySelector(".leaf-value"), input);
+    input.focus();
+  };
+  show(value);
+  return { element, show };
+}

@@ -1,0 +1,147 @@
+/**
+ * Filters as sentences, and as the `where` of the REST API, both ways. A filter is a list of groups, all of which must hold;
+ * a group is a list of conditions, one of which must hold. What no sentence can say stays JSON: `{ json }`.
+ */
+
+import { isEqual, setOwn, typeOf } from "../values.js";
+
+const ORDERED = ["$eq", "$ne", "$gte", "$lte", "$gt", "$lt", "$in", "$exists", "$missing"];
+
+/** What can be asked of a field of a type, the most usual first. */
+export const OPERATORS = new Map(Object.entries({
+  String: ["contains", "starts", "ends", "$eq", "$ne", "$in", "$exists", "$missing"],
+  Number: ["$eq", "$ne", "$gte", "$lte", "$gt", "$lt", "$in", "$exists", "$missing"],
+  Date: ["$gte", "$lt", "$gt", "$lte", "$exists", "$missing"],
+  Boolean: ["$eq", "$ne", "$exists", "$missing"],
+  Pointer: ["$eq", "$ne", "whose", "$exists", "$missing"],
+  Relation: ["has"],
+  Array: ["has", "$all", "$exists", "$missing"],
+  GeoPoint: ["near", "$exists", "$missing"],
+  Object: ["$exists", "$missing"],
+  File: ["$exists", "$missing"],
+  Polygon: ["$exists", "$missing"],
+  Bytes: ["$exists", "$missing"],
+}));
+
+const quoted = (text) => `\\Q${text.replaceAll("\\E", "\\E\\\\E\\Q")}\\E`;
+
+/** The text between quotes of a pattern; undefined for patterns that are more than that. */
+function unquoted(pattern) {
+  const inner = pattern.replaceAll("\\E\\\\E\\Q", "\u0000");
+  const match = /^\\Q([^]*)\\E$/.exec(inner);
+  if (!match || match[1].includes("\\E")) return undefined;
+  return match[1].replaceAll("\u0000", "\\E");
+}
+
+/** The constraint of one condition, to stand under the name of its field. */
+function constraint({ operator, value }) {
+  switch (operator) {
+    case "contains": return { $regex: quoted(value), $options: "i" };
+    case "starts": return { $regex: "^" + quoted(value) };
+    case "ends": return { $regex: quoted(value) + "$" };
+    case "$eq": case "has": return value;
+    case "$exists": return { $exists: true };
+    case "$missing": return { $exists: false };
+    case "near": return { $nearSphere: value.point, $maxDistanceInKilometers: value.kilometers };
+    case "whose": return { $inQuery: { className: value.className, where: toWhere(value.groups) } };
+    default: return { [operator]: value };
+  }
+}
+
+/** The `where` of a filter. */
+export function toWhere(groups) {
+  const parts = groups.map((group) => {
+    if (group.json) return group.json;
+    const alternatives = group.map((condition) => setOwn({}, condition.field, constraint(condition)));
+    return alternatives.length === 1 ? alternatives[0] : { $or: alternatives };
+  });
+  return parts.reduce(merge, {});
+}
+
+/** Both of two conditions, in one object where no key has two meanings. */
+function merge(left, right) {
+  const result = Object.fromEntries(Object.entries(left));
+  const rest = {};
+  for (const [key, value] of Object.entries(right)) {
+    if (key === "$and") rest.$and = value;
+    else if (!Object.hasOwn(result, key)) setOwn(result, key, value);
+    else if (canJoin(result[key], value)) setOwn(result, key, { ...result[key], ...value });
+    else setOwn(rest, key, value);
+  }
+  if (Object.keys(rest).length === 0) return result;
+  const others = rest.$and ?? [rest];
+  return { ...result, $and: [...(result.$and ?? []), ...others] };
+}
+
+const isOperators = (value) => typeOf(value) === "Object" && Object.keys(value).length > 0 && Object.keys(value).every((key) => key.startsWith("$"));
+
+function canJoin(left, right) {
+  if (!isOperators(left) || !isOperators(right)) return false;
+  const keys = Object.keys(right);
+  const isPattern = (value) => Object.hasOwn(value, "$regex") || Object.hasOwn(value, "$nearSphere");
+  return !isPattern(left) && !isPattern(right) && keys.every((key) => !Object.hasOwn(left, key));
+}
+
+/** The filter that a `where` means; conditions on fields that `fieldOf(name)` does not know stay JSON. */
+export function fromWhere(where, fieldOf) {
+  const groups = [];
+  for (const [key, value] of Object.entries(where)) {
+    if (key === "$and" && Array.isArray(value) && value.every((part) => typeOf(part) === "Object")) {
+      for (const part of value) groups.push(...fromWhere(part, fieldOf));
+    } else if (key === "$or" && Array.isArray(value)) groups.push(alternatives(value, fieldOf));
+    else groups.push(...conditions(key, value, fieldOf));
+  }
+  return groups;
+}
+
+function alternatives(list, fieldOf) {
+  const group = [];
+  for (const part of list) {
+    const inner = typeOf(part) === "Object" ? fromWhere(part, fieldOf) : [];
+    if (inner.length !== 1 || inner[0].json || inner[0].length !== 1) return { json: { $or: list } };
+    group.push(inner[0][0]);
+  }
+  return group.length > 0 ? group : { json: { $or: list } };
+}
+
+function conditions(name, value, fieldOf) {
+  const json = [{ json: setOwn({}, name, value) }];
+  const field = fieldOf(name);
+  const operators = OPERATORS.get(field?.type);
+  if (name.startsWith("$") || !operators) return json;
+  const single = (operator, operand) => [{ field: name, operator, value: operand }];
+  if (!isOperators(value)) {
+    const operator = operators.includes("$eq") ? "$eq" : "has";
+    return operators.includes(operator) && value !== null ? [single(operator, value)] : json;
+  }
+  const keys = Object.keys(value);
+  if (Object.hasOwn(value, "$regex")) {
+    const found = pattern(value);
+    return found && operators.includes("contains") ? [single(...found)] : json;
+  }
+  if (Object.hasOwn(value, "$nearSphere")) {
+    const isPlain = keys.length === 2 && typeof value.$maxDistanceInKilometers === "number" && operators.includes("near");
+    return isPlain ? [single("near", { point: value.$nearSphere, kilometers: value.$maxDistanceInKilometers })] : json;
+  }
+  if (Object.hasOwn(value, "$inQuery")) {
+    const query = value.$inQuery;
+    const isPlain = keys.length === 1 && operators.includes("whose") && isEqual(Object.keys(query).toSorted(), ["className", "where"]) && query.className === field.targetClass;
+    return isPlain ? [single("whose", { className: query.className, groups: fromWhere(query.where, (inner) => fieldOf(inner, query.className)) })] : json;
+  }
+  const read = keys.map((key) => {
+    if (key === "$exists") return typeof value.$exists === "boolean" ? single(value.$exists ? "$exists" : "$missing") : undefined;
+    return ORDERED.includes(key) && operators.includes(key) && key !== "$eq" || (key === "$all" && operators.includes("$all")) ? single(key, value[key]) : undefined;
+  });
+  return read.every(Boolean) ? read : json;
+}
+
+function pattern(value) {
+  const keys = Object.keys(value);
+  const text = value.$regex;
+  if (typeof text !== "string") return undefined;
+  if (keys.length === 2 && value.$options === "i" && unquoted(text) !== undefined) return ["contains", unquoted(text)];
+  if (keys.length !== 1) return undefined;
+  if (text.startsWith("^") && unquoted(text.slice(1)) !== undefined) return ["starts", unquoted(text.slice(1))];
+  if (text.endsWith("$") && unquoted(text.slice(0, -1)) !== undefined) return ["ends", unquoted(text.slice(0, -1))];
+  return undefined;
+}

@@ -1,0 +1,212 @@
+/** The rows of a class under a filter and an order, read in pages where they are looked at. */
+
+import { objectPath, parse } from "../core/api.js";
+import { signal } from "../core/signal.js";
+
+/** Rows of a page. */
+export const PAGE = 200;
+
+/** Bytes above which the server cuts a value off. */
+export const SHORTEN = { "X-Roost-Shorten": "256" };
+
+/** A row: values by field, in a Map, since names come from outside. */
+export class Row {
+  constructor(object) {
+    this.take(object);
+    this.version = 0;
+  }
+
+  take(object) {
+    this.id = object.objectId;
+    this.values = new Map(Object.entries(object));
+    this.version += 1;
+  }
+
+  get updatedAt() { return this.values.get("updatedAt"); }
+
+  set(field, value) {
+    if (value === undefined) this.values.delete(field);
+    else this.values.set(field, value);
+    this.version += 1;
+  }
+
+  object() { return Object.fromEntries(this.values); }
+}
+
+const isNewestFirst = (order) => order === "-createdAt";
+const reversed = (order) => order.split(",").map((key) => (key.startsWith("-") ? key.slice(1) : "-" + key)).join(",");
+const both = (where, edge) => (Object.keys(where).length === 0 ? edge : { $and: [where, edge] });
+
+/** Rows of one class; `changed` notifies of all that alters what is shown. */
+export class Rows {
+  constructor(className, { where = {}, order = "-createdAt", keys, path = objectPath(className) }) {
+    Object.assign(this, { className, where, order, keys, path });
+    this.fullOrder = isNewestFirst(order) ? "-createdAt,-objectId" : order.includes("objectId") ? order : `${order},objectId`;
+    this.pages = new Map();
+    this.running = new Map();
+    this.changed = signal(0);
+    this.total = undefined;
+    this.isCounted = false;
+    this.problem = null;
+    this.slowest = 0;
+    this.scope = new AbortController();
+  }
+
+  notify() { this.changed.set(this.changed.peek() + 1); }
+
+  /** The number of rows: as counted, or what is known until then. */
+  get length() {
+    if (this.total !== undefined) return this.total;
+    const last = Math.max(-1, ...this.pages.keys());
+    return last < 0 ? 0 : last * PAGE + this.pages.get(last).length;
+  }
+
+  get isLoaded() { return this.pages.size > 0; }
+
+  at(index) { return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE]; }
+
+  indexOf(id) {
+    for (const [number, page] of this.pages) {
+      const place = page.findIndex((row) => row.id === id);
+      if (place >= 0) return number * PAGE + place;
+    }
+    return -1;
+  }
+
+  /** All rows that were read. */
+  * loaded() {
+    for (const page of this.pages.values()) yield* page;
+  }
+
+  /** Reads the first page, or the one of an index, then counts. */
+  async begin(index = 0) {
+    await this.read(Math.floor(index / PAGE));
+    if (this.problem === null) await this.count();
+  }
+
+  async count() {
+    const first = this.pages.get(0);
+    if (first && first.length < PAGE) this.total = first.length;
+    else {
+      try {
+        const { body } = await parse.get(this.path, { where: this.where, count: 1, limit: 0 }, { signal: this.scope.signal });
+        this.total = body.count;
+      } catch (problem) {
+        if (this.scope.signal.aborted) return;
+        this.total ??= this.length;
+      }
+    }
+    this.isCounted = true;
+    this.notify();
+  }
+
+  /** Reads what is missing of some rows, and gives up requests for others. */
+  want(from, to) {
+    const first = Math.floor(Math.max(0, from) / PAGE);
+    const last = Math.floor(Math.max(0, Math.min(to, this.length - 1)) / PAGE);
+    for (const [number, request] of this.running) {
+      if (number < first - 1 || number > last + 1) request.abort();
+    }
+    for (let number = first; number <= last; number += 1) {
+      if (!this.pages.has(number) && !this.running.has(number) && !this.problem) this.read(number);
+    }
+  }
+
+  /** How a page is asked for: beside a known one by its edge, else from the nearer end. */
+  request(number) {
+    if (!isNewestFirst(this.order)) {
+      const isNearEnd = this.isCounted && number * PAGE > this.total / 2;
+      return isNearEnd ? this.fromEnd(number) : { where: this.where, order: this.fullOrder, skip: number * PAGE, limit: PAGE };
+    }
+    const before = this.pages.get(number - 1)?.at(-1);
+    if (before) return { where: both(this.where, edge(before, "$lt")), order: this.fullOrder, limit: PAGE };
+    const after = this.pages.get(number + 1)?.[0];
+    if (after) return { where: both(this.where, edge(after, "$gt")), order: reversed(this.fullOrder), limit: PAGE, isReversed: true };
+    if (this.isCounted && number * PAGE > this.total / 2) return this.fromEnd(number);
+    // Rows that came since the first page must not shift what follows.
+    const top = this.pages.get(0)?.[0];
+    const where = top && number > 0 ? both(this.where, { createdAt: { $lte: isoDate(top.values.get("createdAt")) } }) : this.where;
+    return { where, order: this.fullOrder, skip: number * PAGE, limit: PAGE };
+  }
+
+  fromEnd(number) {
+    const limit = Math.min(PAGE, this.total - number * PAGE);
+    return { where: this.where, order: reversed(this.fullOrder), skip: this.total - number * PAGE - limit, limit, isReversed: true };
+  }
+
+  async read(number) {
+    const control = new AbortController();
+    this.running.set(number, control);
+    const { isReversed, ...query } = this.request(number);
+    const began = performance.now();
+    try {
+      const { body } = await parse.get(this.path, { ...query, keys: this.keys }, {
+        signal: AbortSignal.any([control.signal, this.scope.signal]), headers: SHORTEN,
+      });
+      const page = body.results.map((object) => new Row(object));
+      if (isReversed) page.reverse();
+      this.pages.set(number, page);
+      this.slowest = Math.max(this.slowest, query.skip === undefined && number > 0 ? 0 : performance.now() - began);
+    } catch (problem) {
+      if (!control.signal.aborted && !this.scope.signal.aborted) this.problem = problem;
+    } finally {
+      if (this.running.get(number) === control) this.running.delete(number);
+    }
+    if (!this.scope.signal.aborted) this.notify();
+  }
+
+  /** The number of objects made since the first row was read; 0 under other orders than the newest first. */
+  async countNewer(signal) {
+    const top = this.pages.get(0)?.[0];
+    if (!top || !isNewestFirst(this.order)) return 0;
+    const { body } = await parse.get(this.path, { where: both(this.where, edge(top, "$gt")), count: 1, limit: 0 }, { signal });
+    return body.count ?? 0;
+  }
+
+  /** Takes a row in at an index, such as a new object on top. */
+  insert(row, index = 0) {
+    this.splice(index, 0, row);
+  }
+
+  remove(id) {
+    const index = this.indexOf(id);
+    if (index >= 0) this.splice(index, 1);
+    return index;
+  }
+
+  /** Pages after the place are read again only where they do not follow one another. */
+  splice(index, removed, ...added) {
+    const number = Math.floor(index / PAGE);
+    const following = [];
+    for (let next = number; this.pages.has(next); next += 1) {
+      following.push(...this.pages.get(next));
+    }
+    following.splice(index - number * PAGE, removed, ...added);
+    for (const key of [...this.pages.keys()]) if (key >= number) this.pages.delete(key);
+    const count = this.total === undefined ? undefined : this.total + added.length - removed;
+    if (count !== undefined) this.total = count;
+    for (let from = 0; from < following.length; from += PAGE) {
+      const page = following.slice(from, from + PAGE);
+      this.pages.set(number + from / PAGE, page);
+      // A page that lost a row to none behind it is read again in its place.
+      if (page.length < PAGE && count !== undefined && number * PAGE + from + page.length < count) this.read(number + from / PAGE);
+    }
+    this.notify();
+  }
+
+  /** Ends all requests. */
+  end() { this.scope.abort(); }
+}
+
+function isoDate(value) {
+  return { __type: "Date", iso: typeof value === "string" ? value : value.iso };
+}
+
+/** A condition for what comes after a row in the order of creation, or before it; with the outer bound, which an index can use. */
+function edge(row, operator) {
+  const at = isoDate(row.values.get("createdAt"));
+  return {
+    createdAt: { [operator + "e"]: at },
+    $or: [{ createdAt: { [operator]: at } }, { objectId: { [operator]: row.id } }],
+  };
+}

@@ -1,0 +1,155 @@
+/** Saving one field: shown at once, stored under the condition that nobody changed the object meanwhile, undone on demand. */
+
+import { objectPath, parse } from "../core/api.js";
+import { plain } from "../core/text.js";
+import { t } from "../core/words.js";
+import "./words.js";
+import { record } from "./history.js";
+import { SHORTEN } from "./rows.js";
+import { namingField } from "./schema.js";
+import { copy, inWords, isEqual, isShortened, setOwn } from "./values.js";
+import { toast } from "../parts/toast.js";
+
+const REMOVE = { __op: "Delete" };
+
+/** How an object is called in messages. */
+export function nameOfRow(className, row) {
+  const name = row.values.get(namingField(className));
+  return plain((typeof name === "string" && name) || row.id, 40);
+}
+
+/** The whole value of a field, where the row has only its start. */
+export async function wholeValue(className, row, field, signal) {
+  const value = row.values.get(field);
+  if (!isShortened(value)) return value;
+  const { body } = await parse.get(objectPath(className, row.id), { keys: field }, { signal });
+  return new Map(Object.entries(body)).get(field);
+}
+
+/** The member of a value at a path of keys. */
+function at(value, path) {
+  return path.reduce((inner, key) => (inner !== null && typeof inner === "object" && Object.hasOwn(inner, key) ? inner[key] : undefined), value);
+}
+
+/**
+ * Saves a change of a field: `{ value }` (undefined removes), `{ amount }` (adds to a Number), or `{ path, value }` (a member).
+ * Gives whether it was stored; a refusal takes the shown value back and is reported through `refused(problem)`.
+ */
+export function saveField({ className, rows, row, field, change, old = row.values.get(field.name), refused }) {
+  // Changes of one object go one after the other: each is conditional on what the one before left.
+  row.queue = (row.queue ?? Promise.resolve()).then(() => store({ className, rows, row, field, change, old, refused }));
+  show(row, field, change, old);
+  rows?.notify();
+  return row.queue;
+}
+
+function show(row, field, change, old) {
+  row.failed?.delete(field.name);
+  if (field.type === "Password" || field.type === "Relation") return;
+  if (change.amount !== undefined) row.set(field.name, (old ?? 0) + change.amount);
+  else if (change.path) row.set(field.name, withMember(old, change.path, change.value));
+  else row.set(field.name, change.value);
+}
+
+function withMember(old, path, value) {
+  const whole = copy(old ?? {});
+  let inner = whole;
+  for (const key of path.slice(0, -1)) {
+    if (!Object.hasOwn(inner, key)) setOwn(inner, key, {});
+    inner = inner[key];
+  }
+  if (value === undefined) delete inner[path.at(-1)];
+  else setOwn(inner, path.at(-1), value);
+  return whole;
+}
+
+function bodyOf(field, change) {
+  const key = change.path ? [field.name, ...change.path].join(".") : field.name;
+  const value = change.amount !== undefined ? { __op: "Increment", amount: change.amount } : change.value === undefined ? REMOVE : change.value;
+  return setOwn({}, key, value);
+}
+
+async function store({ className, rows, row, field, change, old, refused }) {
+  const theirsOf = (object) => {
+    const value = new Map(Object.entries(object)).get(field.name);
+    return change.path ? at(value, change.path) : value;
+  };
+  const seen = change.path ? at(old, change.path) : old;
+  let body;
+  try {
+    body = await conditionalPut(className, row, bodyOf(field, change), (object) => {
+      const theirs = theirsOf(object);
+      // Another field was changed, or ours had arrived before the connection broke; adding is right whatever was there.
+      return change.amount !== undefined || isEqual(theirs, seen) || isEqual(theirs, change.value) || isShortened(seen);
+    }, async (object) => {
+      const { askWhoseValue } = await import("./conflict.js");
+      return askWhoseValue({ field, theirs: theirsOf(object), mine: change.value, at: object.updatedAt });
+    });
+  } catch (problem) {
+    if (old === undefined || field.type !== "Password") row.set(field.name, field.type === "Password" ? undefined : old);
+    rows?.notify();
+    refused?.(problem);
+    return false;
+  }
+  if (body === null) {
+    rows?.notify();
+    return false;
+  }
+  const answered = new Map(Object.entries(body));
+  if (answered.has(field.name) && change.amount !== undefined) row.set(field.name, answered.get(field.name));
+  rows?.notify();
+  const now = row.values.get(field.name);
+  // A name that was just changed names nothing.
+  const places = { field: field.name, object: field.name === namingField(className) ? row.id : nameOfRow(className, row) };
+  const isRemoval = change.value === undefined && change.amount === undefined;
+  if (field.type === "Password") toast(t("edit.saved", places));
+  else record(t(isRemoval ? "edit.cleared" : "edit.saved", places), () => undo({ className, rows, row, field, change, seen, now, old, places }));
+  return true;
+}
+
+/** PUT that is repeated where another's change does no harm; gives null when the other's value is kept. */
+async function conditionalPut(className, row, body, isHarmless, ask) {
+  for (;;) {
+    try {
+      const answer = await parse.put(objectPath(className, row.id), body, { headers: { "X-Roost-If-Updated-At": row.updatedAt } });
+      row.set("updatedAt", answer.body.updatedAt ?? row.updatedAt);
+      return answer.body;
+    } catch (problem) {
+      const object = problem.status === 409 && problem.body?.object;
+      if (!object) throw problem;
+      const isToRepeat = isHarmless(object) || (await ask(object));
+      row.set("updatedAt", object.updatedAt);
+      if (!isToRepeat) {
+        await refresh(className, row);
+        return null;
+      }
+    }
+  }
+}
+
+/** Reads a row again. */
+export async function refresh(className, row) {
+  const { body } = await parse.get(objectPath(className, row.id), {}, { headers: SHORTEN });
+  row.take(body);
+}
+
+async function undo({ className, rows, row, field, change, seen, now, old, places }) {
+  const mine = change.path ? at(now, change.path) : now;
+  const back = change.amount !== undefined ? { amount: -change.amount } : { path: change.path, value: seen };
+  if (isShortened(back.value)) throw new Error(t("edit.undoRefused", { ...places, theirs: "", mine: "" }));
+  let refusal;
+  const body = await conditionalPut(className, row, bodyOf(field, back), (object) => {
+    const value = new Map(Object.entries(object)).get(field.name);
+    const theirs = change.path ? at(value, change.path) : value;
+    if (change.amount !== undefined || isEqual(theirs, mine) || isEqual(theirs, seen)) return true;
+    refusal = t("edit.undoRefused", { ...places, theirs: inWords(theirs), mine: inWords(mine) });
+    return false;
+  }, () => false);
+  if (body === null) {
+    rows?.notify();
+    throw new Error(refusal);
+  }
+  show(row, field, change.amount !== undefined ? back : { value: old }, row.values.get(field.name));
+  rows?.notify();
+  return t("edit.undone", { ...places, value: inWords(change.amount !== undefined ? row.values.get(field.name) : seen) });
+}

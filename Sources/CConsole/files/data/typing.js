@@ -1,0 +1,11 @@
+/** Which cells take what is typed on them. */
+
+import { mayWrite } from "../core/session.js";
+import { isReadOnly } from "./schema.js";
+
+/** Whether what is typed begins an edit of a field. */
+export const takesTyping = (className, field, key) =>
+  mayWrite() && !isReadOnly(className, field) && key !== " " && (field.type === "String" || field.type === "Password"
+    || (field.type === "Number" && /[\d.+-]/.test(key)) || (field.type === "Date" && /[\dna]/.test(key)) || field.type === "Pointer"
+    || (field.type === "GeoPoint" && /[\d.+-]/.test(key)));
+

@@ -1,0 +1,135 @@
+/** Values of Parse: what type one is, how it reads in one line, whether two are equal. */
+
+import { date, number } from "../core/format.js";
+import { plain } from "../core/text.js";
+
+/** The type of a JSON value, in Parse's words; undefined for null and what is not there. */
+export function typeOf(value) {
+  if (value === undefined || value === null) return undefined;
+  if (Array.isArray(value)) return "Array";
+  if (typeof value !== "object") return { string: "String", number: "Number", boolean: "Boolean" }[typeof value];
+  const type = Object.hasOwn(value, "__type") ? value.__type : undefined;
+  if (type === "Object" && typeof value.className === "string") return "Pointer";
+  return typeof type === "string" ? type : "Object";
+}
+
+/** Whether the server has cut a value off. */
+export const isShortened = (value) => typeOf(value) === "Shortened";
+
+/** A pointer to an object. */
+export const pointer = (className, objectId) => ({ __type: "Pointer", className, objectId });
+
+/** Whether two values are the same, the order of keys aside. */
+export function isEqual(left, right) {
+  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+}
+
+function sorted(value) {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== "object") return value === undefined ? null : value;
+  return Object.entries(value).map(([key, member]) => [key, sorted(member)]).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+/** Sets a key of an object from outside, whatever the key is called. */
+export function setOwn(object, key, value) {
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  return object;
+}
+
+/** A copy, with all keys its own. */
+export const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+
+/** A value as text that a spreadsheet and an editor of one line can take, and give back. */
+export function asText(value) {
+  switch (typeOf(value)) {
+    case undefined: return "";
+    case "String": return value;
+    case "Number": return Object.is(value, -0) ? "-0" : String(value);
+    case "Boolean": return String(value);
+    case "Date": return value.iso;
+    case "Pointer": return value.objectId;
+    case "File": return value.name;
+    case "GeoPoint": return `${value.latitude}, ${value.longitude}`;
+    case "Bytes": return value.base64;
+    case "Shortened": return value.start;
+    default: return JSON.stringify(value);
+  }
+}
+
+/** A value in a sentence, such as a message or a condition. */
+export function inWords(value) {
+  switch (typeOf(value)) {
+    case undefined: return "null";
+    case "String": return `\u201c${plain(value, 40)}\u201d`;
+    case "Number": return number(value);
+    case "Date": return date(value.iso);
+    default: return plain(asText(value), 60);
+  }
+}
+
+/**
+ * The value of a type that a text stands for; undefined for an empty text, except of Strings.
+ * Throws an Error with the type as its cause where it stands for none.
+ */
+export function fromText(text, field) {
+  const trimmed = text.trim();
+  const refuse = () => { throw new Error("notOne", { cause: { type: field.type, text } }); };
+  if (field.type === "String") return text;
+  if (trimmed === "") return undefined;
+  switch (field.type) {
+    case "Number": return parseNumber(trimmed) ?? refuse();
+    case "Boolean": return { true: true, false: false, yes: true, no: false, 1: true, 0: false }[trimmed.toLowerCase()] ?? refuse();
+    case "Date": {
+      const at = parseDate(trimmed);
+      return at ? { __type: "Date", iso: at } : refuse();
+    }
+    case "Pointer": return /^[\x21-\x7e]+$/.test(trimmed) ? pointer(field.targetClass, trimmed) : refuse();
+    case "GeoPoint": {
+      const match = /^\(?\s*(-?\d+(?:\.\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?)\s*\)?$/.exec(trimmed);
+      if (!match || Math.abs(match[1]) > 90 || Math.abs(match[2]) > 180) return refuse();
+      return { __type: "GeoPoint", latitude: Number(match[1]), longitude: Number(match[2]) };
+    }
+    default: {
+      let value;
+      try {
+        value = JSON.parse(text);
+      } catch {
+        return refuse();
+      }
+      const isArray = Array.isArray(value);
+      if (field.type === "Array" ? !isArray : isArray || value === null || typeof value !== "object") return refuse();
+      return value;
+    }
+  }
+}
+
+/** A number in decimal or exponential form; undefined for other texts, and for numbers with more digits than a Number keeps. */
+export function parseNumber(text) {
+  const bare = text.replace(/(?<=\d),(?=\d{3}(\D|$))/g, "").replace(/[\u00a0 ](?=\d{3})/g, "");
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare)) return undefined;
+  const value = Number(bare);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** Whether a text has more digits than a Number keeps, and would be stored as another number. */
+export function losesDigits(text) {
+  const digits = text.toLowerCase().split("e")[0].replace(/[^\d.]/g, "").replace(/^0*\.?0*|(?<=\..*?)0+$/g, "").replace(".", "");
+  return digits.length > 15 && BigInt(digits.replace(/0+$/, "") || 0) !== BigInt(String(Number(digits)).replace(/e.*|\./g, "").replace(/0+$/, "") || 0);
+}
+
+const UNITS = { second: 1e3, minute: 6e4, hour: 36e5, day: 864e5, week: 6048e5 };
+
+/** The instant of "2024-05-01 10:00", an ISO date, "now", "2 days ago" or "in 3 hours", as ISO; undefined for others. */
+export function parseDate(text, isUTC = localStorage.getItem("roost.zone") === "utc") {
+  if (/^now$/i.test(text)) return new Date().toISOString();
+  const relative = /^(in )?(\d+) (second|minute|hour|day|week)s?( ago)?$/i.exec(text);
+  if (relative && Boolean(relative[1]) !== Boolean(relative[4])) {
+    return new Date(Date.now() + (relative[1] ? 1 : -1) * relative[2] * UNITS[relative[3].toLowerCase()]).toISOString();
+  }
+  const parts = /^([+-]\d{6}|\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?)?\s*(Z|UTC|[+-]\d{2}:\d{2})?$/i.exec(text);
+  if (!parts) return undefined;
+  const [, year, month, day, hour = "00", minute = "00", second = "00", fraction = "", offset] = parts;
+  const zone = offset ? (/^[+-]/.test(offset) ? offset : "Z") : isUTC ? "Z" : "";
+  const at = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, "0")}${zone}`);
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+}

@@ -1,0 +1,80 @@
+/** The line below the grid: what is selected, sums of a range, and what a slow order asks for. */
+
+import { parse } from "../../core/api.js";
+import { h, put } from "../../core/dom.js";
+import { number } from "../../core/format.js";
+import { icon } from "../../core/icons.js";
+import { mayChangeClasses, mayWrite } from "../../core/session.js";
+import { effect } from "../../core/signal.js";
+import { t } from "../../core/words.js";
+import "../../data/words.js";
+import { replaceClass } from "../../data/schema.js";
+import { failed } from "../../parts/states.js";
+import { toast } from "../../parts/toast.js";
+
+const SLOW = 300;
+
+/** Fills the line; it is hidden while it has nothing to say. */
+export function watchFoot(page) {
+  const element = page.foot;
+  page.moved = () => draw(page, element);
+  effect(() => {
+    page.current().changed();
+    draw(page, element);
+  }, page.scope);
+}
+
+function draw(page, element) {
+  const { grid, rows } = page;
+  const parts = [];
+  if (grid.selected?.size > 0) parts.push(...selection(page));
+  else if (grid.anchor) parts.push(...sums(grid));
+  else if (rows.slowest > SLOW && rows.order !== "-createdAt" && rows.isCounted && !page.isIndexed) parts.push(...slowOrder(page));
+  put(element, parts);
+  element.hidden = parts.length === 0;
+}
+
+function selection(page) {
+  const n = page.grid.selected.size;
+  return [
+    h("strong", t("grid.selected", { n })),
+    mayWrite() && h("button.plain", { type: "button", onclick: async () => (await import("../../data/bulk.js")).openBulk(page, "selected") }, icon("columns"), t("foot.set")),
+    mayWrite() && h("button.plain.bad", { type: "button", onclick: () => page.deleteSelected() }, icon("trash"), t("foot.delete")),
+    h(".space"),
+    h("button.plain", { type: "button", onclick: () => page.grid.clearSelection() }, t("grid.clearSelection")),
+  ];
+}
+
+function sums(grid) {
+  const { from, to } = grid.range();
+  const numbers = [];
+  for (let row = from.row; row <= Math.min(to.row, from.row + 5000); row += 1) {
+    for (let column = from.column; column <= to.column; column += 1) {
+      const value = grid.rows.at(row)?.values.get(grid.columns[column].name);
+      if (typeof value === "number") numbers.push(value);
+    }
+  }
+  const cells = (to.row - from.row + 1) * (to.column - from.column + 1);
+  const sum = numbers.reduce((left, right) => left + right, 0);
+  const round = (value) => (Math.abs(value) < 1e12 ? value.toLocaleString("en", { maximumFractionDigits: 4 }) : number(Number(value.toPrecision(12))));
+  return [h("span", t("grid.range", { n: cells })), h(".space"), numbers.length > 0 && h("span.number", t("grid.sum", {
+    sum: round(sum), mean: round(sum / numbers.length), min: number(Math.min(...numbers)), max: number(Math.max(...numbers)),
+  }))];
+}
+
+function slowOrder(page) {
+  const field = page.order.replace(/^-/, "").split(",")[0];
+  const button = mayChangeClasses() && h("button.button", { type: "button", onclick: async () => {
+    button.disabled = true;
+    try {
+      const { body } = await parse.put("schemas/" + encodeURIComponent(page.className), { className: page.className, indexes: { [`${field}_1`]: { [field]: 1 } } });
+      replaceClass(body);
+      page.isIndexed = true;
+      toast(t("grid.indexBuilt", { field }));
+      page.reload();
+    } catch (problem) {
+      put(page.foot, failed(problem));
+    }
+  } }, t("grid.buildIndex"));
+  return [icon("warn"), h("span", t("grid.slow", { field, count: page.rows.total, time: (page.rows.slowest / 1000).toFixed(1) })), h(".space"), button];
+}

@@ -1,0 +1,180 @@
+/** The rows of one class: title, filter, grid, and what is selected. */
+
+import { h, put } from "../../core/dom.js";
+import { icon } from "../../core/icons.js";
+import { address, go, onLeave, remember, remembered, route } from "../../core/router.js";
+import { mayWrite } from "../../core/session.js";
+import { effect, signal } from "../../core/signal.js";
+import { shown } from "../../core/text.js";
+import { t } from "../../core/words.js";
+import { choices, choose, visible } from "../../data/columns.js";
+import "../../data/grid.js";
+import { Rows } from "../../data/rows.js";
+import { classes, loadCounts } from "../../data/schema.js";
+import { savedViews } from "../../data/views.js";
+import { empty, failed, loading } from "../../parts/states.js";
+import { filterBar } from "../../data/filter/bar.js";
+import { takesTyping } from "../../data/typing.js";
+
+/** Shows a class in an element until `scope` ends. */
+export function openClass(host, className, scope) {
+  const description = classes.peek().get(className);
+  const query = route.peek().query;
+  const where = readWhere(query.get("where"));
+  const order = query.get("order") || "-createdAt";
+  const view = savedViews.peek().find(({ id }) => id === query.get("view"));
+  const columns = visible(description, view?.columns ? { order: view.columns, hidden: [...description.fields.keys()].filter((name) => !view.columns.includes(name)) } : undefined);
+  const page = { className, description, where, order, view, scope, columns };
+  page.current = signal(newRows(page));
+  Object.defineProperty(page, "rows", { get: page.current.peek });
+  scope.addEventListener("abort", () => page.rows.end());
+  page.grid = document.createElement("r-grid");
+  page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
+  page.reload = () => reload(page);
+  page.change = (next) => go(address("data", [className], {
+    where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
+    order: (next.order ?? order) === "-createdAt" ? undefined : next.order ?? order,
+    view: next.where || next.order ? undefined : query.get("view"),
+  }));
+  page.body = h(".rows", loading());
+  page.foot = h(".foot", { hidden: true });
+  page.moved = () => {};
+  put(host, header(page), filterBar(page), page.body, page.foot);
+  // Back returns to the row and to where the grid was scrolled.
+  const keep = () => page.grid.isConnected && remember({ top: page.grid.geometry.topRow, active: page.grid.active });
+  onLeave(keep, scope);
+  addEventListener("pagehide", keep, { signal: scope });
+  watchRows(page);
+  begin(page);
+  followUp(page);
+}
+
+/** What is needed once there are rows to work on. */
+async function followUp(page) {
+  const modules = await Promise.all([import("./class-actions.js"), import("./class-foot.js"), import("./newer.js"), import("../../data/editing.js")]);
+  if (page.scope.aborted) return;
+  const [{ gridKeys }, { watchFoot }, { watchNewer }] = modules;
+  gridKeys(page);
+  watchFoot(page);
+  watchNewer(page);
+}
+
+const editing = () => import("../../data/editing.js");
+
+const newRows = ({ className, where, order, columns }) => new Rows(className, { where, order, keys: keysOf(columns) });
+
+function readWhere(text) {
+  try {
+    const value = JSON.parse(text ?? "{}");
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Relations have no values in rows, and passwords are never sent. */
+const keysOf = (columns) => columns.filter(({ type }) => type !== "Password").map(({ name }) => name).join(",");
+
+function header(page) {
+  const number = h("span.quiet.count", { "aria-live": "polite" });
+  page.newer = h("span");
+  effect(() => {
+    const rows = page.current();
+    rows.changed();
+    put(number, rows.isCounted ? t("grid.objects", { n: rows.total }) : "");
+  }, page.scope);
+  const button = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { type: "button", "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
+  return h("header.head", h("a.plain.back", { href: address("data"), "aria-label": t("classes.label") }, icon("back")),
+    h("h1", shown(page.className, 80)), number, page.newer, h(".space"),
+    button("refresh", t("grid.refresh"), () => page.reload()),
+    button("columns", t("grid.columns"), async (anchor) => (await import("./columns-menu.js")).open(page, anchor)),
+    button("more", t("grid.more"), async (anchor) => (await import("./class-menu.js")).open(page, anchor)),
+    mayWrite() && !["_Session"].includes(page.className) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), h("span.words", t("grid.new"))));
+}
+
+/** Opens the form of a new object. */
+export async function createObject(page) {
+  const { openNew } = await import("../../data/new-object.js");
+  await openNew(page);
+}
+
+async function begin(page) {
+  const { rows, grid, scope } = page;
+  const { top = 0, active } = remembered();
+  await rows.begin(0);
+  if (scope.aborted) return;
+  if (rows.problem) {
+    put(page.body, failed(rows.problem, page.reload));
+    return;
+  }
+  if (rows.length === 0) {
+    showNothing(page);
+    return;
+  }
+  if (!grid.isConnected) showGrid(page);
+  if (top > 0) grid.geometry.moveRowTo(top, rows.length);
+  if (active) grid.active = { ...active };
+  grid.redraw();
+  page.moved();
+}
+
+/** Puts the grid into the page as soon as there are rows; the count comes later. */
+function showGrid(page) {
+  put(page.body, page.grid, page.inspectorElement);
+  page.grid.show(page.rows, page.columns, controller(page));
+  if (document.activeElement === document.body || document.activeElement?.id === "main") page.grid.focus({ preventScroll: true });
+}
+
+function showNothing(page) {
+  const isFiltered = Object.keys(page.where).length > 0;
+  put(page.body, isFiltered
+    ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
+      h("button.button", { type: "button", onclick: () => page.change({ where: {} }) }, t("grid.clearFilter"))] })
+    : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [
+      mayWrite() && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), t("grid.new"))].filter(Boolean) }));
+}
+
+function reload(page) {
+  page.rows.end();
+  page.grid.selected.clear();
+  page.current.set(newRows(page));
+  loadCounts();
+  watchRows(page);
+  begin(page);
+}
+
+/** Shows the first rows before they are counted, and notices when the last one goes. */
+function watchRows(page) {
+  const { rows } = page;
+  effect(() => {
+    rows.changed();
+    if (page.rows !== rows || page.scope.aborted) return;
+    if (rows.problem && page.grid.isConnected) put(page.body, failed(rows.problem, page.reload));
+    else if (rows.isLoaded && rows.length > 0 && (!page.grid.isConnected || page.grid.rows !== rows)) showGrid(page);
+    else if (rows.isCounted && rows.length === 0 && page.grid.isConnected) showNothing(page);
+  }, page.scope);
+}
+
+function controller(page) {
+  const { grid, className } = page;
+  return {
+    edit: async (place) => (await editing()).editCell(grid, className, place),
+    clear: async () => (grid.selected.size > 0 ? page.deleteSelected?.() : (await editing()).clearCell(grid, className)),
+    type: (key) => {
+      const field = grid.activeColumn;
+      if (!field || !takesTyping(className, field, key)) return false;
+      editing().then(({ editCell }) => editCell(grid, className, grid.active, key));
+      return true;
+    },
+    open: () => page.openActive?.(),
+    openRow: (index) => page.rows.at(index) && page.openRow(page.rows.at(index)),
+    title: async (field, anchor) => (await import("./class-actions.js")).openColumnMenu(page, field, anchor),
+    resized: (field) => choose(className, { widths: { ...choices(className).widths, [field.name]: field.width } }),
+    moved: () => page.moved?.(),
+    selectionChanged: () => page.moved?.(),
+    selectAll: () => page.selectLoaded?.(),
+    copy: (event) => page.copy?.(event),
+    paste: (event) => page.paste?.(event),
+    drawn: () => page.drawn?.(),
+  };
+}

@@ -1,0 +1,140 @@
+/** One object: its fields, who may do what, what it points to and what points at it, its JSON, its history. */
+
+import { objectPath, parse, send } from "../../core/api.js";
+import { h, put } from "../../core/dom.js";
+import { count } from "../../core/format.js";
+import { icon } from "../../core/icons.js";
+import { addKeys } from "../../core/keys.js";
+import { address, go } from "../../core/router.js";
+import { mayWrite } from "../../core/session.js";
+import { effect } from "../../core/signal.js";
+import { plain, shown } from "../../core/text.js";
+import { addWords, t } from "../../core/words.js";
+import { sentence, summary } from "../../data/acl/summary.js";
+import { drawPointer } from "../../data/cells.js";
+import { ranked } from "../../data/columns.js";
+import { deleteRows } from "../../data/delete.js";
+import { fieldList } from "../../data/field-list.js";
+import { learn, nameOf, namesChanged } from "../../data/names.js";
+import { Row, SHORTEN } from "../../data/rows.js";
+import { classes } from "../../data/schema.js";
+import { typeOf } from "../../data/values.js";
+import { tree } from "../../data/editors/tree.js";
+import { empty, failed, loading } from "../../parts/states.js";
+import { historyOf } from "./object-history.js";
+
+addWords({
+  "object.access": "Who may do what",
+  "object.pointsTo": "Points to",
+  "object.pointedAt": "Pointed at by",
+  "object.nothing": "Nothing",
+  "object.json": "JSON",
+  "object.history": "History",
+  "object.copyId": "Copy the id",
+  "object.gone": "The object is gone",
+  "object.goneText": "{class} has no object with the id {id}. It may be in the trash.",
+  "object.toTrash": "Open the trash",
+  "object.delete": "Delete",
+  "object.fields": "Fields",
+  "object.keys": "This object",
+  "object.back": "Back to {class}",
+});
+
+/** Shows an object in an element until `scope` ends. */
+export async function openObject(host, className, objectId, scope) {
+  let object;
+  try {
+    object = (await parse.get(objectPath(className, objectId), {}, { signal: scope, headers: SHORTEN })).body;
+  } catch (problem) {
+    if (scope.aborted) return;
+    put(host, problem.status === 404 ? gone(className, objectId) : failed(problem, () => openObject(host, className, objectId, scope)));
+    return;
+  }
+  if (scope.aborted) return;
+  learn(className, object);
+  const row = new Row(object);
+  const fields = ranked(classes.peek().get(className));
+  const remove = async () => { if (await deleteRows({ className, reload() {} }, [row])) go(address("data", [className])); };
+  const list = fieldList({ className, row, fields, scope });
+  const panel = (words, content) => h("section.panel", h("h2", words), content);
+  const json = h("details.panel", { ontoggle: (event) => event.target.open && drawJSON(event.target.querySelector("div"), className, objectId) },
+    h("summary", t("object.json")), h("div"));
+  const history = h("details.panel", { ontoggle: (event) => event.target.open && historyOf(event.target.querySelector("div"), className, objectId) },
+    h("summary", t("object.history")), h("div"));
+  const access = h("div");
+  const pointsTo = h("div");
+  effect(() => {
+    namesChanged();
+    drawAccess(access, row);
+    drawPointers(pointsTo, row);
+  }, scope);
+  put(host, header(className, objectId, row, remove, scope), h(".object",
+    h(".object-main", h("section.panel", h("h2", t("object.fields")), list), json, history),
+    h(".object-side", panel(t("object.access"), access), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
+  addKeys(t("object.keys"), {
+    Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
+    "Alt+r": { words: t("grid.refresh"), do: () => { openObject(host, className, objectId, scope); } },
+  }, scope);
+  host.querySelector(".fields button")?.focus({ preventScroll: true });
+}
+
+function leave(className) {
+  go(address("data", [className]));
+}
+
+const gone = (className, objectId) => empty({
+  picture: "search", title: t("object.gone"), text: t("object.goneText", { class: className, id: objectId }),
+  actions: [h("a.button", { href: address("trash", [className]) }, t("object.toTrash")), h("a.button", { href: address("data", [className]) }, t("object.back", { class: className }))],
+});
+
+function header(className, objectId, row, remove, scope) {
+  const title = h("h1");
+  effect(() => {
+    namesChanged();
+    put(title, shown(nameOf(className, objectId) || objectId, 80));
+  }, scope);
+  return h("header.head", h("a.plain.back", { href: address("data", [className]), "aria-label": t("object.back", { class: className }) }, icon("back")),
+    h("a.crumb", { href: address("data", [className]) }, shown(className, 40)), h("span.quiet.crumb", "/"), title, h("code.quiet.crumb", plain(objectId, 40)),
+    h("button.plain", { type: "button", "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")),
+    h(".space"), mayWrite() && h("button.plain.bad", { type: "button", onclick: remove }, icon("trash"), h("span.words", t("object.delete"))));
+}
+
+function drawAccess(host, row) {
+  const acl = row.values.get("ACL");
+  const { text, isOpen } = summary(acl);
+  const sentences = Object.entries(acl ?? {}).map(([key, rights]) => sentence(key, rights)).filter(Boolean);
+  put(host, (sentences.length > 0 ? sentences : [text]).map((one) => h("p", { class: isOpen ? "warn" : "" }, plain(one, 200))));
+}
+
+function drawPointers(host, row) {
+  const pointers = [...row.values].filter(([, value]) => typeOf(value) === "Pointer");
+  put(host, pointers.length === 0 ? h("p.quiet", t("object.nothing")) : pointers.map(([name, value]) => h("a.ref", {
+    href: address("data", [value.className, value.objectId]),
+  }, h("span.quiet", h("bdi", plain(name, 40))), drawPointer(value))));
+}
+
+function pointedAt(className, objectId, scope) {
+  const host = h("div", loading(2));
+  (async () => {
+    try {
+      const { body } = await send("GET", "references", { query: { className, objectId }, signal: scope });
+      const found = body.from.filter((entry) => entry.count > 0);
+      const where = (field) => JSON.stringify({ [field]: { __type: "Pointer", className, objectId } });
+      put(host, found.length === 0 ? h("p.quiet", t("object.nothing")) : found.map((entry) => h("a.ref", { href: address("data", [entry.className], { where: where(entry.field) }) },
+        h("span", h("bdi", plain(entry.className, 40)), h("span.quiet", ` \u00b7 ${plain(entry.field, 40)}`)), h("strong", (entry.isEstimate ? "\u2248" : "") + count(entry.count)))));
+    } catch (problem) {
+      if (!scope.aborted) put(host, h("p.problem", plain(problem.message)));
+    }
+  })();
+  return host;
+}
+
+async function drawJSON(host, className, objectId) {
+  put(host, loading(3));
+  try {
+    const { body } = await parse.get(objectPath(className, objectId));
+    put(host, h(".line", h("button.button", { type: "button", onclick: () => navigator.clipboard?.writeText(JSON.stringify(body, null, 2)) }, icon("copy"), t("error.copy"))), tree(body).element);
+  } catch (problem) {
+    put(host, failed(problem));
+  }
+}

@@ -1,0 +1,97 @@
+/** The palette: pages, classes, objects by id, actions. */
+
+import { objectPath, parse } from "../core/api.js";
+import { debounce, h, put } from "../core/dom.js";
+import { icon } from "../core/icons.js";
+import { address, go, route } from "../core/router.js";
+import { shown } from "../core/text.js";
+import { addWords, t } from "../core/words.js";
+import { classes, loadClasses, namingField } from "../data/schema.js";
+import { show } from "../parts/dialog.js";
+
+addWords({
+  "palette.label": "Find a page, a class, a name or an id",
+  "palette.none": "Nothing is called like that.",
+  "palette.page": "page",
+  "palette.class": "class",
+  "palette.in": "in {class}",
+});
+
+/** Opens the palette. */
+export function open(pages) {
+  if (document.querySelector("dialog.palette")) return;
+  if (!classes.peek()) loadClasses();
+  const input = h("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-label": t("palette.label"), placeholder: t("palette.label"), autocomplete: "off", spellcheck: "false" });
+  const list = h(".choices", { id: "palette-list", role: "listbox", "aria-label": t("palette.label") });
+  const element = h("dialog.palette", { "aria-label": t("palette.label") }, input, list);
+  let rows = [];
+  let chosen = 0;
+  let found = [];
+  const draw = () => {
+    const text = input.value.trim().toLowerCase();
+    const fits = (name) => name.toLowerCase().includes(text);
+    rows = [
+      ...Object.keys(pages).filter((name) => fits(t("rail." + name))).map((name) => ({ words: t("rail." + name), kind: t("palette.page"), icon: pages[name].icon, to: address(name) })),
+      ...[...(classes.peek()?.keys() ?? [])].filter(fits)
+        .sort((left, right) => left.toLowerCase().indexOf(text) - right.toLowerCase().indexOf(text))
+        .slice(0, 12).map((name) => ({ words: name, kind: t("palette.class"), icon: "columns", to: address("data", [name]) })),
+      ...found,
+    ];
+    if (text) rows.sort((left, right) => Number(!left.words.toLowerCase().startsWith(text)) - Number(!right.words.toLowerCase().startsWith(text)));
+    chosen = Math.max(0, Math.min(chosen, rows.length - 1));
+    put(list, rows.length ? rows.map((row, index) => h("div", {
+      role: "option", id: `palette-${index}`, "aria-selected": String(index === chosen), onclick: () => pick(row),
+      onmousemove: () => { if (chosen !== index) { chosen = index; mark(); } },
+    }, icon(row.icon), shown(row.words, 80), h("span.quiet", row.kind))) : h(".none", t("palette.none")));
+    mark();
+  };
+  const mark = () => {
+    [...list.children].forEach((child, index) => child.setAttribute("aria-selected", String(index === chosen)));
+    input.setAttribute("aria-activedescendant", `palette-${chosen}`);
+    list.children[chosen]?.scrollIntoView({ block: "nearest" });
+  };
+  const pick = (row) => {
+    element.close();
+    if (row) go(row.to);
+  };
+  const search = debounce(180, async () => {
+    const text = input.value.trim();
+    found = text.length >= 3 ? await findObjects(text) : [];
+    if (text === input.value.trim()) draw();
+  });
+  input.addEventListener("input", () => { chosen = 0; found = []; draw(); search(); });
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) chosen = (chosen + step + rows.length) % Math.max(1, rows.length);
+    else if (event.key === "Enter") return pick(rows[chosen]);
+    else return undefined;
+    event.preventDefault();
+    return mark();
+  });
+  show(element, document.activeElement, () => true, () => {});
+  draw();
+  input.focus();
+}
+
+/** Objects of the class that is open, and of others, by id or by how their name begins. */
+async function findObjects(text) {
+  const all = [...(classes.peek()?.keys() ?? [])].filter((name) => !name.startsWith("_") || name === "_User" || name === "_Role");
+  const open = route.peek().parts[0];
+  const some = [open, ...all.filter((name) => name !== open)].filter((name) => all.includes(name)).slice(0, 12);
+  const isId = /^[A-Za-z0-9_-]{6,40}$/.test(text);
+  const answers = await Promise.all(some.map(async (className) => {
+    const field = namingField(className);
+    const where = [isId && { objectId: text }, field && className === open && { [field]: { $regex: `^\\Q${text.replaceAll("\\E", "")}\\E` } }].filter(Boolean);
+    if (!where.length) return [];
+    try {
+      const { body } = await parse.get(objectPath(className), { where: where.length > 1 ? { $or: where } : where[0], keys: field ?? "objectId", limit: 5 });
+      return body.results.map((object) => ({
+        words: String((field && object[field]) || object.objectId), kind: t("palette.in", { class: className }), icon: "file",
+        to: address("data", [className, object.objectId]),
+      }));
+    } catch {
+      return [];
+    }
+  }));
+  return answers.flat();
+}

@@ -1,0 +1,117 @@
+/** The frame: rail, banners, the page that the address names, and the keys that work everywhere. */
+
+import { isReachable, onSignedOut, token } from "../core/api.js";
+import { h, put } from "../core/dom.js";
+import { icon } from "../core/icons.js";
+import { addKeys, readable } from "../core/keys.js";
+import { address, go, route } from "../core/router.js";
+import { session, signOut } from "../core/session.js";
+import { effect } from "../core/signal.js";
+import { applyTheme, theme } from "../core/theme.js";
+import { t } from "../core/words.js";
+import { failed, loading } from "../parts/states.js";
+
+const PAGES = {
+  data: { icon: "data", key: "g d", open: () => import("./data/index.js") },
+  trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
+};
+
+/** Builds the frame, and opens the page of the address. */
+export function openShell() {
+  const main = h("main", { id: "main", tabIndex: -1 });
+  const frame = h(".frame", banners(), rail(), main);
+  put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
+  onSignedOut(async () => (await import("./sign-in.js")).askToSignIn({ isAgain: true }));
+  addKeys(t("keys.everywhere"), {
+    "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
+    "?": { words: t("keys.list"), do: openKeys },
+    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../data/history.js")).undoLast() },
+    "g d": { words: t("keys.goData"), do: () => go(address("data")) },
+    "g t": { words: t("keys.goTrash"), do: () => go(address("trash")) },
+  });
+  let shown;
+  let control;
+  effect(() => {
+    const { page } = route();
+    const name = Object.hasOwn(PAGES, page) ? page : "data";
+    if (name !== page) {
+      go(address(name), true);
+      return;
+    }
+    if (name === shown) return;
+    shown = name;
+    control?.abort();
+    control = new AbortController();
+    openPage(name, main, control.signal);
+  });
+}
+
+async function openPage(name, main, scope) {
+  put(main, loading());
+  try {
+    const page = await PAGES[name].open();
+    if (!scope.aborted) put(main, page.open(scope));
+  } catch (problem) {
+    if (!scope.aborted) put(main, failed(problem, () => openPage(name, main, scope)));
+    throw problem;
+  }
+}
+
+function rail() {
+  const { server, operator } = session.peek();
+  const item = (name, words, keys, action) => h("button.item", { type: "button", onclick: action, "aria-label": words, title: words },
+    icon(name), h("span", words), keys && h("kbd", keys));
+  const links = Object.entries(PAGES).map(([name, page]) => h("a.item", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) },
+    icon(page.icon), h("span", t("rail." + name))));
+  effect(() => {
+    const { page } = route();
+    Object.keys(PAGES).forEach((name, index) => {
+      if (name === page) links[index].setAttribute("aria-current", "page");
+      else links[index].removeAttribute("aria-current");
+    });
+  });
+  const more = item("more", operator.name ?? t("rail.more"), "", (event) => openMenu(event.currentTarget, () => [
+    ...["auto", "light", "dark"].map((value) => ({
+      words: t("theme." + value), isChecked: theme.peek() === value, do: () => applyTheme(value),
+    })),
+    null,
+    { words: t("keys.title"), icon: "keyboard", keys: "?", do: openKeys },
+    { words: t("rail.signOut"), icon: "out", do: leave },
+  ]));
+  more.title = `${operator.name} \u00b7 ${t("role." + operator.role)}`;
+  return h("nav.rail", { "aria-label": t("rail.label") },
+    h(".app", { title: server.appName || server.appId }, h("span.logo", icon("data")), h("span", server.appName || server.appId)),
+    links, h(".space"), item("search", t("rail.find"), readable("Mod+k"), openPalette), more);
+}
+
+function banners() {
+  const host = h(".banners");
+  const down = h(".banner.bad", { role: "alert", hidden: true }, icon("warn"), t("net.down"));
+  effect(() => { down.hidden = isReachable(); });
+  host.append(down);
+  if (session.peek().operator.id === "thisMachine" || session.peek().features?.thisMachine) {
+    host.append(h(".banner", icon("warn"), t("app.thisMachine")));
+  }
+  return host;
+}
+
+async function openMenu(anchor, rows) {
+  (await import("../parts/menu.js")).openMenu(anchor, rows());
+}
+
+async function leave() {
+  try {
+    await signOut();
+  } finally {
+    token.set(null);
+    location.assign(address(""));
+  }
+}
+
+async function openPalette() {
+  (await import("./palette.js")).open(PAGES);
+}
+
+async function openKeys() {
+  (await import("./keys-list.js")).open();
+}

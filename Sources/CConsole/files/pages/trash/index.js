@@ -1,0 +1,80 @@
+/** What the console deleted, and how it comes back. */
+
+import { send } from "../../core/api.js";
+import { h, put } from "../../core/dom.js";
+import { ago, date } from "../../core/format.js";
+import { icon } from "../../core/icons.js";
+import { address, go, route } from "../../core/router.js";
+import { mayWrite } from "../../core/session.js";
+import { effect } from "../../core/signal.js";
+import { plain, shown } from "../../core/text.js";
+import { addWords, t } from "../../core/words.js";
+import { tree } from "../../data/editors/tree.js";
+import { empty, failed, loading } from "../../parts/states.js";
+import { openDialog } from "../../parts/dialog.js";
+import { toast } from "../../parts/toast.js";
+
+addWords({
+  "trash.title": "Trash",
+  "trash.hint": "Objects that were deleted here. They are kept for 30 days.",
+  "trash.empty": "The trash is empty",
+  "trash.emptyHint": "What you delete in the console is kept here for 30 days.",
+  "trash.restore": "Restore",
+  "trash.show": "Show {name}",
+  "trash.restored": "{name} is back in {class}",
+  "trash.open": "Open",
+  "trash.all": "All classes",
+  "trash.class": "Class",
+  "trash.by": "by {who}",
+});
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const list = h(".trash-list", loading());
+  const filter = h("select", { "aria-label": t("trash.class"), onchange: () => go(address("trash", filter.value ? [filter.value] : [])) });
+  const element = h(".page", h("header.head", h("h1", t("trash.title")), h("span.quiet.words", t("trash.hint")), h(".space"), h(".narrow", filter)), list);
+  effect(() => {
+    const { page, parts } = route();
+    if (page === "trash") read(list, filter, parts[0], scope);
+  }, scope);
+  return element;
+}
+
+async function read(list, filter, className, scope) {
+  try {
+    const { body } = await send("GET", "trash", { query: { className }, signal: scope });
+    const names = new Set([...body.objects.map((entry) => entry.className), ...[...filter.options].map(({ value }) => value).filter(Boolean), ...(className ? [className] : [])]);
+    put(filter, h("option", { value: "" }, t("trash.all")), [...names].sort().map((name) => h("option", { value: name, selected: name === className }, plain(name, 60))));
+    if (body.objects.length === 0) {
+      put(list, empty({ picture: "trash", title: t("trash.empty"), text: t("trash.emptyHint") }));
+      return;
+    }
+    put(list, body.objects.map((entry) => row(entry, () => read(list, filter, className, scope))));
+  } catch (problem) {
+    if (!scope.aborted) put(list, failed(problem, () => read(list, filter, className, scope)));
+  }
+}
+
+function row(entry, again) {
+  const name = plain(entry.name || entry.objectId, 60);
+  const restore = async (event) => {
+    event.currentTarget.disabled = true;
+    try {
+      await send("POST", `trash/${encodeURIComponent(entry.id)}/restore`, { body: {} });
+      toast(t("trash.restored", { name, class: entry.className }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
+    } catch (problem) {
+      toast(problem.message, { isBad: true });
+    }
+    again();
+  };
+  return h(".trash-row", h("button.what", { type: "button", "aria-label": t("trash.show", { name }), onclick: () => show(entry, name) }, shown(entry.name || entry.objectId, 80), h("span.quiet", h("bdi", plain(entry.className, 40)), " \u00b7 ", h("code", plain(entry.objectId, 24)))),
+    h("span.quiet.when", h("time", { title: date(entry.deletedAt, true) }, ago(entry.deletedAt)), entry.operator && ` ${t("trash.by", { who: typeof entry.operator === "string" ? entry.operator : entry.operator.name })}`),
+    mayWrite() && h("button.button", { type: "button", onclick: restore }, icon("undo"), t("trash.restore")));
+}
+
+function show(entry, name) {
+  openDialog({ title: name, kind: "sheet" }, (close) => ({
+    body: tree(entry.object ?? {}).element,
+    foot: h("button.button.primary", { type: "button", onclick: () => close() }, t("close")),
+  }));
+}

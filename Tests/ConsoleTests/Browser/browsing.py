@@ -1,0 +1,278 @@
+"""Scenarios of looking things up."""
+
+import json
+import time
+
+CREATED = "2024-03-04T05:06:07.%03dZ"
+
+
+def rows(count, created=None):
+    return [{"objectId": f"r{number:09d}", "createdAt": created or f"2024-01-{1 + number // 86400 % 28:02d}T{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}.000Z",
+             "updatedAt": created or "2024-06-01T00:00:00.000Z", "title": f"Title {number}", "plays": number * 7919 % 100003}
+            for number in range(count)]
+
+
+def many(console, rest):
+    """A class with many rows, made once."""
+    if rest.call("GET", "/schemas/Many").get("className") != "Many" or rest.count("Many") < rest.rows:
+        rest.define("Many", title={"type": "String"}, plays={"type": "Number"})
+        rest.insert("Many", rows(rest.rows))
+
+
+def scenario_21_many_rows_come_at_once_and_keys_are_followed(console, rest):
+    many(console, rest)
+    console.open_class("Many")
+    console.browser.open(console.url + "data/Many")
+    began = console.value("performance.timeOrigin")
+    console.wait("document.querySelector('r-grid .g-cell:not(:has(.g-wait))')")
+    took = console.value("Date.now()") - began
+    assert took < 1500, f"the first rows came after {took:.0f} ms"
+    console.settle()
+    console.at(0, "title")
+    slowest = 0
+    for _ in range(40):
+        console.press("ArrowDown")
+        slowest = max(slowest, console.value("""new Promise((done) => {
+            const grid = document.querySelector('r-grid');
+            const began = performance.now();
+            grid.draw();
+            done(performance.now() - began);
+        })"""))
+    assert console.value("document.querySelector('r-grid').active.row") == 40
+    assert slowest < 50, f"a drawing took {slowest:.0f} ms"
+
+
+def scenario_22_the_ends_and_the_middle_have_the_right_rows(console, rest):
+    many(console, rest)
+    console.open_class("Many")
+    total = rest.count("Many")
+    console.at(0, "title")
+    console.press("Control+End")
+    console.wait(f"document.querySelector('r-grid').rows.at({total - 1})")
+    assert console.value(f"document.querySelector('r-grid').rows.at({total - 1}).values.get('title')") == "Title 0"
+    console.press("Control+Home")
+    console.wait("document.querySelector('r-grid').active.row === 0")
+    console.value("(() => { const s = document.querySelector('.g-scroll'); s.scrollTop = (s.scrollHeight - s.clientHeight) / 2; })()")
+    console.wait("(() => { const g = document.querySelector('r-grid'); return g.rows.at(Math.floor(g.geometry.topRow) + 3); })()")
+    place = console.value("Math.floor(document.querySelector('r-grid').geometry.topRow) + 3")
+    title = console.value(f"document.querySelector('r-grid').rows.at({place}).values.get('title')")
+    assert title == f"Title {total - 1 - place}", (place, title)
+
+
+def scenario_23_rows_of_one_moment_come_once_each(console, rest):
+    rest.define("Moment", title={"type": "String"}, plays={"type": "Number"})
+    rest.insert("Moment", rows(1000, CREATED % 8))
+    console.open_class("Moment")
+    for page in range(5):
+        console.value(f"document.querySelector('r-grid').geometry.moveRowTo({page * 200 + 100}, 1000)")
+        console.wait(f"document.querySelector('r-grid').rows.at({page * 200 + 100})")
+    ids = console.value("[...document.querySelector('r-grid').rows.loaded()].map((row) => row.id)")
+    assert len(ids) == 1000 and len(set(ids)) == 1000, (len(ids), len(set(ids)))
+
+
+def scenario_24_new_rows_are_offered_and_nothing_jumps(console, rest):
+    rest.define("Growing", title={"type": "String"}, plays={"type": "Number"})
+    rest.insert("Growing", rows(600))
+    console.open_class("Growing")
+    console.value("document.querySelector('r-grid').geometry.moveRowTo(150, 600)")
+    console.settle()
+    before = console.value("[...document.querySelectorAll('.g-row')].map((row) => row.innerText).slice(6, 12)")
+    rest.create_many("Growing", [{"title": f"new {number}"} for number in range(12)])
+    console.wait_text("12 new", ".head", 15)
+    assert before == console.value("[...document.querySelectorAll('.g-row')].map((row) => row.innerText).slice(6, 12)")
+    console.value("document.querySelector('.head .pill').click()")
+    console.wait_text("612 objects", ".head")
+
+
+def scenario_25_a_wide_class_draws_few_cells(console, rest):
+    rest.define("Wide", **{f"field{number:03d}": {"type": "String"} for number in range(150)})
+    rest.create_many("Wide", [{f"field{number:03d}": f"v{number}" for number in range(150)} for _ in range(60)])
+    console.open_class("Wide")
+    cells = console.value("document.querySelectorAll('.g-cell').length")
+    assert 20 < cells < 400, cells
+    console.at(0, "field149")
+    console.settle()
+    assert console.cell(0, "field149") == "v149"
+    assert console.value("document.querySelectorAll('.g-cell').length") < 400
+
+
+def scenario_26_heavy_rows_come_shortened_and_open_whole(console, rest):
+    rest.define("Heavy", name={"type": "String"}, items={"type": "Array"})
+    items = [{"name": f"item {number}", "note": "x" * 40} for number in range(5000)]
+    for _ in range(8):
+        rest.create("Heavy", name="heavy", items=items)
+    console.open_class("Heavy")
+    assert "5,000 items" in console.cell(0, "items"), console.cell(0, "items")
+    console.at(0, "items")
+    console.press("Enter")
+    console.wait("document.querySelector('dialog.sheet textarea')")
+    assert console.value("JSON.parse(document.querySelector('dialog.sheet textarea').value).length") == 5000
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+    assert console.value("document.activeElement.tagName") == "R-GRID"
+
+
+FILTERS = [
+    {"title": {"$regex": "\\Qsun (a+b) \\E\\\\E\\Q x\\E", "$options": "i"}}, {"title": {"$regex": "^\\QA\\E"}},
+    {"plays": {"$gte": 10, "$lt": 20}}, {"plays": {"$in": [1, 2]}}, {"flag": True}, {"title": {"$exists": False}},
+    {"$or": [{"title": "a"}, {"plays": 3}]}, {"$and": [{"title": {"$regex": "\\Qa\\E", "$options": "i"}}, {"$or": [{"plays": 1}, {"plays": 2}]}]},
+    {"artist": {"$inQuery": {"className": "FArtist", "where": {"country": "SE"}}}},
+    {"place": {"$nearSphere": {"__type": "GeoPoint", "latitude": 59, "longitude": 18}, "$maxDistanceInKilometers": 10}},
+    {"title": {"$text": {"$search": {"$term": "x"}}}}, {"meta.bpm": {"$gt": 3}}, {"$nor": [{"plays": 1}]},
+    {"title": {"$regex": "a.*b"}}, {"plays": {"$lte": 5}, "title": {"$ne": "x"}},
+]
+
+
+def scenario_29_filters_are_the_same_as_sentences_and_as_json(console, rest):
+    rest.define("FArtist", name={"type": "String"}, country={"type": "String"})
+    rest.define("Filtered", title={"type": "String"}, plays={"type": "Number"}, flag={"type": "Boolean"}, place={"type": "GeoPoint"},
+                artist={"type": "Pointer", "targetClass": "FArtist"}, meta={"type": "Object"}, fans={"type": "Relation", "targetClass": "FArtist"})
+    artists = rest.create_many("FArtist", [{"name": "Abba", "country": "SE"}, {"name": "Queen", "country": "GB"}])
+    rest.create_many("Filtered", [{
+        "title": title, "plays": number, "flag": number % 2 == 0, "place": {"__type": "GeoPoint", "latitude": 59 + number, "longitude": 18},
+        "artist": {"__type": "Pointer", "className": "FArtist", "objectId": artists[number % 2]},
+    } for number, title in enumerate(["Sun", "Sunday", "Moon", "Star", "sun (a+b) x"])])
+    console.open_class("Filtered")
+    base = console.value("document.querySelector('script[type=module]').src.replace('main.js', '')")
+    for where in FILTERS:
+        back = console.value(f"""(async () => {{
+            const {{ fromWhere, toWhere }} = await import({json.dumps(base)} + 'data/filter/model.js');
+            const {{ classes }} = await import({json.dumps(base)} + 'data/schema.js');
+            const field = (name, className = 'Filtered') => classes.peek().get(className)?.fields.get(name);
+            return toWhere(fromWhere({json.dumps(where)}, field));
+        }})()""")
+        # Conditions that can stand side by side need no $and.
+        expected = {key: value for part in where["$and"] for key, value in part.items()} if "$and" in where else where
+        assert back == expected, (where, back)
+
+
+def shown_titles(console):
+    return sorted(console.value("[...document.querySelector('r-grid').rows.loaded()].map((row) => row.values.get('title'))"))
+
+
+def scenario_30_rows_under_a_filter_equal_those_of_rest(console, rest):
+    artist = rest.find("FArtist", {"country": "SE"})[0]["objectId"]
+    target = rest.find("Filtered", {"title": "Moon"})[0]["objectId"]
+    rest.update("Filtered", target, fans={"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "FArtist", "objectId": artist}]})
+    pointer = {"__type": "Pointer", "className": "FArtist", "objectId": artist}
+    near = {"__type": "GeoPoint", "latitude": 59, "longitude": 18}
+    for where in ({"$or": [{"title": "Sun"}, {"plays": 3}]}, {"artist": {"$inQuery": {"className": "FArtist", "where": {"country": "SE"}}}},
+                  {"place": {"$nearSphere": near, "$maxDistanceInKilometers": 150}}, {"fans": pointer}):
+        console.open_class("Filtered", where=where)
+        expected = sorted(row["title"] for row in rest.find("Filtered", where))
+        assert expected and shown_titles(console) == expected, (where, shown_titles(console), expected)
+
+
+def scenario_30_a_sentence_is_built_with_the_keyboard(console, rest):
+    console.open_class("Filtered")
+    console.click(".filters .add")
+    console.wait("document.querySelector('.filter-editor select')")
+    console.value("""(() => {
+        const select = document.querySelector('.filter-editor select');
+        select.value = 'title';
+        select.dispatchEvent(new Event('change'));
+        document.querySelector('.filter-editor .value input').focus();
+    })()""")
+    console.type("sun")
+    console.press("Enter")
+    console.wait_text("title contains", ".filters")
+    console.wait_text("3 objects", ".head")
+    console.click_text("JSON", ".filters")
+    console.wait("document.querySelector('.filter-json textarea')")
+    assert json.loads(console.value("document.querySelector('.filter-json textarea').value")) == {
+        "title": {"$regex": "\\Qsun\\E", "$options": "i"}}
+    console.value("document.querySelector('.filter-json textarea').value = '{\"plays\":{\"$gte\":3}}'")
+    console.press("Control+Enter")
+    console.wait_text("plays at least 3", ".filters")
+
+
+def scenario_31_a_saved_view_is_kept_with_its_number(console, rest):
+    console.open_class("Filtered", where={"plays": {"$gte": 3}})
+    console.click_text("Save view", ".filters")
+    console.wait("document.querySelector('dialog input')")
+    console.type("Often played")
+    console.press("Enter")
+    console.wait_text("Often played", ".classes")
+    console.value("localStorage.removeItem('roost.columns.Filtered')")
+    console.open("data")
+    console.wait_text("Often played", ".classes")
+    console.value("[...document.querySelectorAll('.class.view')].find((e) => e.innerText.includes('Often played')).click()")
+    console.wait_text("2 objects", ".head")
+    console.wait("[...document.querySelectorAll('.class.view')].some((e) => /Often played\\s*2/.test(e.innerText))")
+    console.click_text("More actions", ".head")
+    console.click_text("Delete view", ".menu")
+    console.wait("!document.querySelector('.classes').innerText.includes('Often played')")
+
+
+def scenario_32_pointers_have_names_and_back_returns_to_the_row(console, rest):
+    rest.define("PArtist", name={"type": "String"})
+    rest.define("PTrack", title={"type": "String"}, artist={"type": "Pointer", "targetClass": "PArtist"})
+    artist, gone = rest.create_many("PArtist", [{"name": "Abba"}, {"name": "Gone"}])
+    rest.create_many("PTrack", [{"title": f"Track {number}", "artist": {"__type": "Pointer", "className": "PArtist", "objectId": gone if number == 299 else artist}} for number in range(300)])
+    rest.call("DELETE", f"/classes/PArtist/{gone}")
+    console.open_class("PTrack")
+    console.wait("document.querySelector('.g-row .pill')?.innerText === 'Abba' || document.querySelectorAll('.g-row .pill').length > 2 && [...document.querySelectorAll('.g-row .pill')].some((e) => e.innerText === 'Abba')")
+    row = console.value("(() => { const g = document.querySelector('r-grid'); return [...g.rows.loaded()].findIndex((row) => row.values.get('title') === 'Track 299'); })()")
+    console.at(row, "artist")
+    console.wait(f"(() => {{ const g = document.querySelector('r-grid'); return g.activeRow && g.cellElement(g.active.row, g.active.column)?.innerText.includes('gone'); }})()")
+    console.at(120, "artist")
+    console.settle()
+    console.press("Control+Enter")
+    console.wait("document.querySelector('.object')")
+    console.wait_text("Abba", ".head h1")
+    console.value("history.back()")
+    console.wait("document.querySelector('r-grid') && document.querySelector('r-grid').active.row === 120")
+    console.wait("document.querySelector('r-grid').geometry.topRow > 80")
+
+
+def scenario_33_pointed_at_by_counts_what_finds_find(console, rest):
+    artist = rest.find("PArtist")[0]["objectId"]
+    console.open(f"data/PArtist/{artist}")
+    console.wait_text("PTrack", ".object-side")
+    found = rest.count("PTrack", {"artist": {"__type": "Pointer", "className": "PArtist", "objectId": artist}})
+    console.wait_text(str(found), ".object-side")
+    console.value("[...document.querySelectorAll('.object-side a')].find((e) => e.innerText.includes('PTrack')).click()")
+    console.wait_text(f"{found} objects", ".head")
+
+
+def scenario_34_the_address_is_the_view(console, rest):
+    console.open_class("Filtered")
+    console.value("[...document.querySelectorAll('.g-title button')].find((e) => e.innerText.startsWith('plays')).click()")
+    console.click_text("Sort descending", ".menu")
+    console.wait("document.querySelector('r-grid')?.rows.order === '-plays' && document.querySelector('r-grid').rows.isCounted")
+    before = console.value("[...document.querySelector('r-grid').rows.loaded()].map((row) => row.id)")
+    console.browser.open(console.value("location.href"))
+    console.wait("document.querySelector('r-grid')?.rows.isCounted")
+    assert console.value("[...document.querySelector('r-grid').rows.loaded()].map((row) => row.id)") == before
+
+
+def scenario_35_an_empty_class_says_how_to_begin(console, rest):
+    rest.define("Nothing", name={"type": "String"})
+    console.open_class("Nothing")
+    assert "No object yet" in console.text(".state")
+    console.click_text("New object", ".state")
+    console.wait("document.querySelector('dialog form input')")
+    console.type("the first")
+    console.press("Control+Enter")
+    console.wait("document.querySelector('dialog') === null && document.querySelector('r-grid .g-cell')")
+    console.wait_text("the first", "r-grid")
+    assert rest.count("Nothing") == 1
+
+
+def scenario_36_a_lost_server_loses_nothing(console, rest):
+    rest.define("Lost", name={"type": "String"})
+    object_id = rest.create("Lost", name="before")
+    console.open_class("Lost")
+    network = dict(latency=0, downloadThroughput=-1, uploadThroughput=-1)
+    console.at(0, "name")
+    console.press("F2")
+    console.wait("document.querySelector('.g-editor input')")
+    console.press("Escape")
+    console.browser.call("Network.emulateNetworkConditions", offline=True, **network)
+    console.edit(0, "name", "written while away")
+    console.wait("!document.querySelector('.banner.bad').hidden")
+    assert rest.get("Lost", object_id)["name"] == "before"
+    console.browser.call("Network.emulateNetworkConditions", offline=False, **network)
+    console.wait("document.querySelector('.banner.bad').hidden", 15)
+    console.wait_text("saved", ".toasts")
+    assert rest.get("Lost", object_id)["name"] == "written while away"

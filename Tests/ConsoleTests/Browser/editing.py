@@ -1,0 +1,325 @@
+"""Scenarios of changing, undoing and deleting."""
+
+import base64
+import json
+import tempfile
+import time
+
+TYPES = {
+    "string": {"type": "String"}, "number": {"type": "Number"}, "flag": {"type": "Boolean"}, "date": {"type": "Date"},
+    "pointer": {"type": "Pointer", "targetClass": "EArtist"}, "fans": {"type": "Relation", "targetClass": "EArtist"},
+    "list": {"type": "Array"}, "object": {"type": "Object"}, "file": {"type": "File"}, "place": {"type": "GeoPoint"},
+    "area": {"type": "Polygon"}, "data": {"type": "Bytes"},
+}
+
+
+def edited(console, rest, **values):
+    """An object of all types in the grid."""
+    rest.define("EArtist", name={"type": "String"})
+    rest.define("Edited", **TYPES)
+    artists = rest.create_many("EArtist", [{"name": "Abba"}, {"name": "Queen"}])
+    object_id = rest.create("Edited", **values)
+    console.open_class("Edited")
+    return object_id, artists
+
+
+def until(read, expected, seconds=8):
+    """Waits until something that is read is as expected."""
+    deadline = time.monotonic() + seconds
+    while (value := read()) != expected:
+        assert time.monotonic() < deadline, f"{value!r} is not {expected!r}"
+        time.sleep(0.02)
+
+
+def sheet(console, row, field):
+    console.at(row, field)
+    console.press("Enter")
+    console.wait("document.querySelector('dialog.sheet')")
+    console.settle()
+
+
+def save_sheet(console):
+    console.press("Control+Enter")
+    console.wait("document.querySelector('dialog') === null")
+
+
+def fill_area(console, text):
+    console.value(f"""(() => {{
+        const area = document.querySelector('dialog.sheet textarea');
+        area.value = {json.dumps(text)};
+        area.dispatchEvent(new Event('input'));
+        area.focus();
+    }})()""")
+
+
+def scenario_38_each_type_is_set_and_cleared(console, rest):
+    object_id, artists = edited(console, rest)
+    stored = lambda name: (lambda: rest.get("Edited", object_id).get(name))
+    for field, text, value in (
+            ("string", "a text", "a text"), ("number", "12.5", 12.5), ("number", "+1", 13.5), ("number", "-3e2", -300),
+            ("date", "2024-05-06T07:08:09.123Z", {"__type": "Date", "iso": "2024-05-06T07:08:09.123Z"}),
+            ("place", "59.3, 18.1", {"__type": "GeoPoint", "latitude": 59.3, "longitude": 18.1})):
+        console.edit(0, field, text)
+        until(stored(field), value)
+    console.at(0, "flag")
+    for value in (True, False, None, True):
+        console.press("Enter")
+        until(stored("flag"), value)
+    console.at(0, "pointer")
+    console.press("Enter")
+    console.wait("document.querySelector('.g-editor input')")
+    console.type("que")
+    console.wait("document.querySelector('.g-editor [aria-selected=true]')?.innerText.includes('Queen')")
+    console.press("Enter")
+    until(stored("pointer"), {"__type": "Pointer", "className": "EArtist", "objectId": artists[1]})
+    for field, text, value in (
+            ("list", '[1, "two", {"three": 3}]', [1, "two", {"three": 3}]), ("object", '{"a": {"b": 1}}', {"a": {"b": 1}}),
+            ("area", "0, 0\n0, 10\n10, 10", {"__type": "Polygon", "coordinates": [[0, 0], [0, 10], [10, 10], [0, 0]]}),
+            ("data", "48 69", {"__type": "Bytes", "base64": "SGk="})):
+        sheet(console, 0, field)
+        fill_area(console, text)
+        save_sheet(console)
+        until(stored(field), value)
+    sheet(console, 0, "fans")
+    console.type("abb")
+    console.wait("document.querySelector('dialog [aria-selected=true]')?.innerText.includes('Abba')")
+    console.press("Enter")
+    console.wait_text("1 member", "dialog")
+    related = {"$relatedTo": {"object": {"__type": "Pointer", "className": "Edited", "objectId": object_id}, "key": "fans"}}
+    assert [row["name"] for row in rest.find("EArtist", related)] == ["Abba"]
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+    sheet(console, 0, "ACL")
+    console.click("dialog input[type=checkbox]")
+    save_sheet(console)
+    until(stored("ACL"), {})
+    console.wait("document.querySelector('.toasts').innerText.includes('ACL')")
+    assert "Only the master key" in console.cell(0, "ACL")
+    for field in ("string", "number", "flag", "date", "pointer", "list", "object", "place", "area", "data"):
+        console.at(0, field)
+        console.press("Delete")
+        console.settle()
+        if console.value("document.querySelector('dialog') !== null"):
+            console.click_text("Remove the value", "dialog")
+        until(stored(field), None)
+
+
+def scenario_39_what_is_no_value_is_told_and_not_sent(console, rest):
+    object_id, _ = edited(console, rest, number=7)
+    console.edit(0, "number", "abc")
+    console.wait_text("number is a Number; abc is not one.", ".g-message")
+    assert console.value("document.querySelector('.g-editor input').value") == "abc"
+    assert rest.get("Edited", object_id)["number"] == 7
+    console.press("Escape")
+    console.edit(0, "number", "12345678901234567890")
+    console.wait_text("more digits", ".g-message")
+    console.press("Escape")
+    assert console.value("document.activeElement.tagName") == "R-GRID"
+
+
+def scenario_39_a_refusal_keeps_what_was_typed(console, rest):
+    if "error" in rest.call("POST", "/users", {"username": "refused-a", "password": "secret", "email": "refused-a@example.org"}):
+        pass
+    rest.call("POST", "/users", {"username": "refused-b", "password": "secret", "email": "refused-b@example.org"})
+    console.open_class("_User", where={"username": "refused-b"})
+    console.edit(0, "email", "refused-a@example.org")
+    console.wait("document.querySelector('.toast.bad')")
+    console.click_text("Edit again", ".toasts")
+    console.wait("document.querySelector('.g-editor input')")
+    assert console.value("document.querySelector('.g-editor input').value") == "refused-a@example.org"
+    console.press("Escape")
+
+
+def scenario_40_keys_do_as_they_say(console, rest):
+    rest.define("Keys", first={"type": "String"}, second={"type": "String"})
+    rest.create_many("Keys", [{"first": f"a{number}", "second": f"b{number}"} for number in range(5)])
+    console.open_class("Keys")
+    active = lambda: console.value("(({ row, column }) => [row, column])(document.querySelector('r-grid').active)")
+    column = console.value("document.querySelector('r-grid').columns.findIndex(({ name }) => name === 'first')")
+    console.edit(1, "first", "changed")
+    assert active() == [2, column]
+    console.press("F2")
+    console.type("dropped")
+    console.press("Escape")
+    assert active() == [2, column] and console.cell(2, "first").startswith("a")
+    console.press("Enter")
+    console.wait("document.querySelector('.g-editor')")
+    console.press("Tab")
+    assert active() == [2, column + 1]
+    console.press("x")
+    console.wait("document.querySelector('.g-editor input')?.value === 'x'")
+    console.press("Escape")
+    console.press("Control+k")
+    console.wait("document.querySelector('dialog.palette')")
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+    assert console.value("document.activeElement.tagName") == "R-GRID"
+    console.at(0, "objectId")
+    console.press("?")
+    console.wait("document.querySelector('dialog .keys')")
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+    assert console.value("document.activeElement.tagName") == "R-GRID"
+
+
+def scenario_41_edits_are_undone(console, rest):
+    object_id, _ = edited(console, rest, string="start")
+    for number in range(10):
+        console.edit(0, "string", f"step {number}")
+        until(lambda: rest.get("Edited", object_id)["string"], f"step {number}")
+        console.wait_text("saved", ".toasts")
+        console.settle()
+    console.value("document.querySelector('r-grid').focus()")
+    for number in range(9, -1, -1):
+        console.press("Control+z")
+        until(lambda: rest.get("Edited", object_id)["string"], f"step {number - 1}" if number else "start")
+        console.settle()
+
+
+def scenario_41_a_deleted_object_comes_back_as_it_was(console, rest):
+    object_id, artists = edited(console, rest, string="kept", number=1.5, list=[1, None, "x"], object={"a": {"b": [1]}},
+                                date={"__type": "Date", "iso": "2024-01-02T03:04:05.678Z"}, ACL={"*": {"read": True}},
+                                data={"__type": "Bytes", "base64": "SGk="})
+    before = rest.get("Edited", object_id)
+    console.at(0, "objectId")
+    console.press("Space", "Delete")
+    console.wait_text("Delete 1 object of Edited?", "dialog")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("Edited"), 0)
+    console.wait_text("deleted", ".toasts")
+    console.click_text("Undo", ".toasts")
+    until(lambda: rest.get("Edited", object_id), before)
+
+
+def scenario_42_undo_after_anothers_change_is_refused(console, rest):
+    object_id, _ = edited(console, rest, string="start")
+    console.edit(0, "string", "mine")
+    console.wait_text("saved", ".toasts")
+    rest.update("Edited", object_id, string="theirs")
+    console.click_text("Undo", ".toasts")
+    console.wait("document.querySelector('.toast.bad')")
+    assert "theirs" in console.text(".toast.bad") and "mine" in console.text(".toast.bad")
+    assert rest.get("Edited", object_id)["string"] == "theirs"
+
+
+def scenario_43_of_two_changes_the_second_chooses(console, rest):
+    object_id, _ = edited(console, rest, string="start", number=1)
+    rest.update("Edited", object_id, number=2)
+    console.edit(0, "string", "no harm")
+    until(lambda: rest.get("Edited", object_id)["string"], "no harm")
+    rest.update("Edited", object_id, string="theirs")
+    console.edit(0, "string", "mine")
+    console.wait_text("Changed by another", "dialog")
+    assert "theirs" in console.text("dialog") and "mine" in console.text("dialog")
+    console.click_text("Keep theirs", "dialog")
+    console.wait("document.querySelector('r-grid').cellElement(0, document.querySelector('r-grid').columns.findIndex(({ name }) => name === 'string')).innerText === 'theirs'")
+    rest.update("Edited", object_id, string="theirs again")
+    console.edit(0, "string", "mine again")
+    console.wait_text("Changed by another", "dialog")
+    console.click_text("Save yours", "dialog")
+    until(lambda: rest.get("Edited", object_id)["string"], "mine again")
+
+
+def scenario_44_a_restored_user_logs_in_with_the_old_password(console, rest):
+    name = f"restored-{time.time_ns()}"
+    rest.call("POST", "/users", {"username": name, "password": "old secret"})
+    console.open_class("_User", where={"username": name})
+    console.at(0, "objectId")
+    console.press("Space", "Delete")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("_User", {"username": name}), 0)
+    console.click_text("Undo", ".toasts")
+    until(lambda: rest.count("_User", {"username": name}), 1)
+    assert "sessionToken" in rest.call("GET", "/login", username=name, password="old secret")
+
+
+def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
+    rest.define("Bulk", name={"type": "String"}, state={"type": "String"})
+    rest.create_many("Bulk", [{"name": f"n{number}", "state": "old"} for number in range(3000)])
+    console.open_class("Bulk", where={"state": "old"})
+    console.click_text("More actions", ".head")
+    console.click_text("Set a field of all 3,000 …", ".menu")
+    console.wait("document.querySelector('dialog select')")
+    console.value("(() => { const s = document.querySelector('dialog select'); s.value = 'state'; s.dispatchEvent(new Event('change')); document.querySelector('dialog input').focus(); })()")
+    console.type("new")
+    console.click_text("Set 3,000 objects", "dialog")
+    console.wait_text("Type 3,000 to go on", "dialog")
+    console.value("document.querySelector('dialog input').focus()")
+    console.type("3000")
+    console.click_text("Set 3,000 objects", "dialog")
+    console.wait("document.querySelector('dialog progress')?.value >= 400", 20)
+    console.click_text("Stop", "dialog")
+    console.wait_text("Stopped:", "dialog")
+    told = console.value("Number(/Stopped: ([\\d,]+) of/.exec(document.querySelector('dialog').innerText)[1].replace(',', ''))")
+    assert 400 <= told < 3000 and rest.count("Bulk", {"state": "new"}) == told, told
+    console.click_text("Close", "dialog .dialog-foot")
+    console.wait_text("set", ".toasts")
+    console.click_text("Undo", ".toasts")
+    until(lambda: rest.count("Bulk", {"state": "old"}), 3000, 20)
+
+
+def scenario_46_a_range_of_a_spreadsheet_is_pasted(console, rest):
+    rest.define("Paste", a={"type": "String"}, b={"type": "Number"}, c={"type": "Boolean"})
+    rest.create_many("Paste", [{"a": f"row {number}"} for number in range(5)])
+    console.open_class("Paste")
+    console.at(0, "a")
+    text = "one\t1\ttrue\ntwo \"quoted\"\t2,000\tfalse\n\"with\ttab\nand line\"\t-3\ttrue\nfour\t4.5\t"
+    console.value(f"""(() => {{
+        const data = new DataTransfer();
+        data.setData('text/plain', {json.dumps(text)});
+        document.querySelector('r-grid').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true, cancelable: true }}));
+    }})()""")
+    console.wait_text("11 cells pasted", ".toasts")
+    stored = console.value("[0, 1, 2, 3].map((row) => document.querySelector('r-grid').rows.at(row).id)")
+    values = [[rest.get("Paste", object_id).get(field) for field in "abc"] for object_id in stored]
+    assert values == [["one", 1, True], ['two "quoted"', 2000, False], ["with\ttab\nand line", -3, True], ["four", 4.5, None]], values
+    console.press("Control+z")
+    until(lambda: rest.get("Paste", stored[0]).get("b"), None)
+
+
+def scenario_47_a_file_is_stored_and_shown(console, rest):
+    object_id, _ = edited(console, rest)
+    picture = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+    with tempfile.NamedTemporaryFile(suffix=".png") as file:
+        file.write(picture)
+        file.flush()
+        sheet(console, 0, "file")
+        node = console.browser.call("Runtime.evaluate", expression="document.querySelector('dialog input[type=file]')")["result"]["objectId"]
+        console.browser.call("DOM.setFileInputFiles", files=[file.name], objectId=node)
+        console.wait("document.querySelector('dialog') === null")
+    until(lambda: (rest.get("Edited", object_id).get("file") or {}).get("__type"), "File")
+    sheet(console, 0, "file")
+    console.wait("document.querySelector('dialog .preview img')?.naturalWidth === 1 || document.querySelector('dialog .preview p')?.innerText.includes('read')")
+    console.press("Escape")
+
+
+def scenario_48_a_path_is_saved_beside_an_apps_change(console, rest):
+    object_id, _ = edited(console, rest, object={"bpm": 120, "key": "C"})
+    sheet(console, 0, "object")
+    rest.update("Edited", object_id, **{"object.key": "D"})
+    fill_area(console, '{"bpm": 121, "key": "C"}')
+    console.wait_text("object.bpm", "dialog")
+    save_sheet(console)
+    until(lambda: rest.get("Edited", object_id)["object"], {"bpm": 121, "key": "D"})
+
+
+def scenario_49_a_required_field_is_told_at_the_field(console, rest):
+    rest.define("Required", name={"type": "String", "required": True}, other={"type": "String"})
+    console.open_class("Required")
+    console.click_text("New object", ".state")
+    console.wait("document.querySelector('dialog form input')")
+    console.press("Control+Enter")
+    console.wait_text("name is required.", "dialog .field-row")
+    assert rest.count("Required") == 0
+    console.press("Escape")
+
+
+def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
+    rest.define("Access", name={"type": "String"})
+    for name, acl in (("open", None), ("closed", {})):
+        rest.create("Access", name=name, **({"ACL": acl} if acl is not None else {}))
+    console.open_class("Access", order="name")
+    console.at(0, "ACL")
+    console.settle()
+    assert "Only the master key" in console.cell(0, "ACL"), console.cell(0, "ACL")
+    assert "Everybody: read, change" in console.cell(1, "ACL"), console.cell(1, "ACL")

@@ -1,0 +1,157 @@
+"""Scenarios of hostile data, and of who looks with other eyes."""
+
+import json
+
+MARKUP = ['<img src=x onerror="window.ran=1">', '"><script>window.ran=1</script>', "javascript:window.ran=1",
+          "<svg onload=window.ran=1>", "{{constructor.constructor('window.ran=1')()}}", "'-window.ran=1-'"]
+LIES = {"abc\u202etxt.exe": "\\u202e", "zero\u200bwidth": "\\u200b", "\ufeffmark": "\\ufeff", "bell\u0007": "\\u0007",
+        "line\nbreak": "\u23ce", "     ": "5 spaces", "": "empty", "saved": "saved", "null": "null"}
+PATHS = ("data", "data/{class}", "data/{class}/{id}", "trash", "trash/{class}")
+
+
+def scenario_65_markup_is_text_on_every_page(console, rest):
+    rest.define("Markup", name={"type": "String"}, list={"type": "Array"}, object={"type": "Object"}, file={"type": "File"},
+                pointer={"type": "Pointer", "targetClass": "Markup"}, **{"ACL": {"type": "ACL"}})
+    first = None
+    for text in MARKUP:
+        values = {"name": text, "list": [text], "object": {"text": text, text.replace("$", "").replace(".", ""): 1},
+                  "ACL": {"*": {"read": True}, f"role:{text}": {"read": True}}}
+        if first:
+            values["pointer"] = {"__type": "Pointer", "className": "Markup", "objectId": first}
+        answer = rest.call("POST", "/classes/Markup", values)
+        if "objectId" not in answer:
+            values["object"] = {"text": text}
+            answer = rest.call("POST", "/classes/Markup", values)
+        first = first or answer["objectId"]
+    gone = rest.create("Markup", name=MARKUP[0])
+    console.open_class("Markup")
+    console.wait_text(MARKUP[0], "r-grid")
+    # Into the trash, and into a message.
+    row = console.value(f"document.querySelector('r-grid').rows.indexOf({json.dumps(gone)})")
+    console.at(row, "objectId")
+    console.press("Space", "Delete")
+    console.wait_text(MARKUP[0], "dialog")
+    console.click_text("Delete", "dialog")
+    console.wait_text("deleted", ".toasts")
+    console.edit(0, "name", MARKUP[1])
+    for path in PATHS:
+        console.open(path.replace("{class}", "Markup").replace("{id}", first))
+        console.settle()
+        faults = console.faults()
+        assert not faults, (path, faults)
+    console.open(f"data/Markup/{first}")
+    console.wait("document.querySelector('.object')")
+    console.value("document.querySelectorAll('details').forEach((element) => { element.open = true; })")
+    console.settle()
+    console.open_class("Markup", where={"name": MARKUP[1]})
+    for field in ("object", "list", "ACL"):
+        console.at(0, field)
+        console.press("Enter")
+        console.wait("document.querySelector('dialog.sheet')")
+        console.settle()
+        console.press("Escape")
+    console.press("Control+k")
+    console.wait("document.querySelector('dialog.palette')")
+    console.type("<img src=x onerror=window.ran=1>")
+    console.settle()
+    console.press("Escape")
+
+
+def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
+    rest.define("Lies", name={"type": "String"}, number={"type": "Number"})
+    rest.create_many("Lies", [{"name": text, "number": number} for number, text in enumerate(LIES)])
+    rest.create("Lies", name="a" + "\u0301" * 100, number=100)
+    rest.create("Lies", name="x" * 2_000_000, number=101)
+    console.open_class("Lies", order="number")
+    for number, expected in enumerate(LIES.values()):
+        assert expected in console.cell(number, "name"), (number, console.cell(number, "name"))
+    assert "\u00d7100" in console.cell(len(LIES), "name"), console.cell(len(LIES), "name")
+    assert "2,000,000 characters" in console.cell(len(LIES) + 1, "name")
+    heights = console.value("[...document.querySelectorAll('.g-row')].every((row) => row.getBoundingClientRect().height === 32)")
+    assert heights
+    # What looks like a word of ours is a text like any other.
+    assert console.value("[...document.querySelectorAll('.g-cell .apart')].map((e) => e.innerText).sort()") == ["5 spaces", "empty"]
+
+
+def scenario_67_deep_and_strange_objects_open(console, rest):
+    deep = {"end": True}
+    for number in range(60):
+        deep = {"inner": deep, "number": number}
+    rest.define("Deep", name={"type": "String"}, object={"type": "Object"}, many={"type": "Object"})
+    rest.create("Deep", name="deep", object={"toString": 1, "length": "9", "hasOwnProperty": 2, "valueOf": None, "deep": deep},
+                many={f"key{number}": number for number in range(10000)})
+    console.open_class("Deep")
+    for field in ("object", "many"):
+        console.at(0, field)
+        console.press("Enter")
+        console.wait("document.querySelector('dialog.sheet .tree')")
+        console.value("document.querySelectorAll('dialog .branch').forEach((e) => e.click())")
+        console.settle()
+        assert console.value("document.querySelectorAll('dialog .leaf').length") < 400
+        console.press("Escape")
+        console.wait("document.querySelector('dialog') === null")
+    assert console.value("({}).end === undefined && Object.keys(Object.prototype).length === 0")
+
+
+def scenario_68_numbers_and_dates_stay_what_they_are(console, rest):
+    rest.define("Extreme", name={"type": "String"}, number={"type": "Number"}, date={"type": "Date"})
+    numbers = [1e21, 12345678901234567, 0.1, 5e-324, -3]
+    dates = ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"]
+    ids = rest.create_many("Extreme", [{"name": str(number), "number": number} for number in numbers])
+    ids += rest.create_many("Extreme", [{"name": iso, "date": {"__type": "Date", "iso": iso}} for iso in dates])
+    before = [rest.get("Extreme", object_id) for object_id in ids]
+    console.open_class("Extreme")
+    for row in range(len(ids)):
+        for field in ("number", "date"):
+            console.at(row, field)
+            console.press("Enter")
+            console.wait("document.querySelector('.g-editor')")
+            console.press("Enter")
+            console.wait("document.querySelector('.g-editor') === null")
+    console.settle()
+    assert [rest.get("Extreme", object_id) for object_id in ids] == before
+    assert "1e+21" in console.text("r-grid") and "5e-324" in console.text("r-grid")
+
+
+def scenario_69_uploaded_files_never_run(console, rest):
+    url = console.value("location.origin")
+    script = console.value(f"""new Promise((done) => {{
+        const element = document.createElement('script');
+        try {{ element.src = {json.dumps(url)} + '/parse/files/dev/x.js'; }} catch (problem) {{ return done('refused'); }}
+        element.onload = () => done('ran');
+        element.onerror = () => done('blocked');
+        document.body.append(element);
+    }})""")
+    assert script in ("refused", "blocked"), script
+    console.value("window.violations = []")
+    console.browser.events = []
+
+
+def scenario_72_errors_with_markup_are_text(console, rest):
+    rest.define("Faulty", name={"type": "String"})
+    console.open_class("Faulty", where={"name": {"$<img src=x onerror=window.ran=1>": 1}})
+    console.wait("document.querySelector('.state.failed')")
+    assert console.value("document.querySelectorAll('.state img').length") == 0
+    assert console.text(".state").count("Try again") == 1
+
+
+def scenario_80_everything_has_a_name_and_nothing_is_wider_than_a_phone(console, rest):
+    for path in ("data", "data/Markup", "trash"):
+        for width, height, dark in ((1440, 900, False), (768, 900, True), (375, 667, False)):
+            console.size(width, height, dark)
+            console.open(path)
+            console.settle()
+            nodes = console.browser.call("Accessibility.getFullAXTree")["nodes"]
+            for node in nodes:
+                role = node.get("role", {}).get("value")
+                if role in ("button", "link", "textbox", "searchbox", "combobox", "checkbox", "grid", "navigation") and not node.get("ignored"):
+                    assert node.get("name", {}).get("value"), (path, width, role, node.get("properties"))
+            assert console.value("document.documentElement.scrollWidth <= innerWidth"), (path, width)
+    console.size(1440, 900)
+    hosts = console.value("[...new Set(performance.getEntriesByType('resource').map((entry) => new URL(entry.name).host))]")
+    assert hosts == [console.value("location.host")], hosts
+    low = console.value("""[...document.querySelectorAll('body *')].filter((e) => {
+        const style = getComputedStyle(e);
+        return e.childNodes.length && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) && e.checkVisibility() && parseFloat(style.fontSize) < 11;
+    }).map((e) => e.outerHTML.slice(0, 80))""")
+    assert low == [], low

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Scenarios of the console in a browser, against a running server. Prints a line for each.
+
+Usage: scenarios.py --console URL --rest URL --app ID --key MASTERKEY [--name NAME --password PASSWORD | --masterKey KEY]
+                    [--rows N] [NAME…]
+"""
+
+import argparse
+import pathlib
+import sys
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import browsing  # noqa: E402
+import editing  # noqa: E402
+import hostile  # noqa: E402
+import signing_in  # noqa: E402
+from harness import Console, REST  # noqa: E402
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("console", "rest", "app", "key"):
+        parser.add_argument("--" + name, required=True)
+    for name in ("name", "password", "masterKey"):
+        parser.add_argument("--" + name)
+    parser.add_argument("--rows", type=int, default=20000)
+    parser.add_argument("only", nargs="*")
+    options = parser.parse_args()
+    credentials = {name: getattr(options, name) for name in ("name", "password", "masterKey") if getattr(options, name)}
+    rest = REST(options.rest, options.app, options.key)
+    rest.rows = options.rows
+    console = Console(options.console, credentials)
+    failures = 0
+    try:
+        for module in (signing_in, browsing, editing, hostile):
+            for name, scenario in vars(module).items():
+                if not name.startswith("scenario_") or (options.only and not any(part in name for part in options.only)):
+                    continue
+                began = time.monotonic()
+                try:
+                    scenario(console, rest)
+                    faults = console.faults()
+                    assert not faults, f"the page reports {faults}"
+                    print(f"pass  {name.removeprefix('scenario_')}  {time.monotonic() - began:.1f} s", flush=True)
+                except Exception as problem:
+                    failures += 1
+                    where = traceback.extract_tb(problem.__traceback__)
+                    line = next((frame for frame in where if frame.name == name), where[-1])
+                    print(f"fail  {name.removeprefix('scenario_')}  line {line.lineno}: {type(problem).__name__}: {problem}",
+                          flush=True)
+                    console.browser.call("Network.emulateNetworkConditions", offline=False, latency=0,
+                                         downloadThroughput=-1, uploadThroughput=-1)
+    finally:
+        console.close()
+    sys.exit(1 if failures else 0)
+
+
+main()

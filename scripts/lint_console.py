@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Checks the files of the console: no way to write markup, imports that go one way, sizes, words that are used and there.
+
+Usage: scripts/lint_console.py
+"""
+
+import gzip
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent / "Sources/CConsole/files"
+
+LINES = 300
+TOTAL = 300_000
+SENT = 120_000
+FIRST_SCREEN = 100_000
+FIRST_STYLE = 40_000
+
+# What turns text into markup or code, or asks for something elsewhere.
+SINKS = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|setHTML|parseHTML|DOMParser|createContextualFragment|document\.write|srcdoc"
+    r"|\beval\(|new Function|\bWorker\(|importScripts|trustedTypes|setTimeout\(\s*[\"'`]|javascript:|https?://(?!www\.w3\.org)")
+
+LAYERS = ["core", "parts", "data", "pages"]
+
+
+def layer(path):
+    """The place of a file in the order of imports; main.js comes last."""
+    first = path.relative_to(ROOT).parts[0]
+    return LAYERS.index(first) if first in LAYERS else len(LAYERS)
+
+
+def imports(path):
+    """What a module imports at once, and what it imports on demand."""
+    text = path.read_text()
+    at_once = re.findall(r'^(?:import|export) (?:[^"\']*? from )?"([^"]+)"', text, re.M)
+    on_demand = re.findall(r'import\("([^"]+)"\)', text)
+    resolve = lambda name: (path.parent / name).resolve()
+    return [resolve(name) for name in at_once], [resolve(name) for name in on_demand]
+
+
+def closure(path, found=None):
+    """All modules that are loaded with one."""
+    found = set() if found is None else found
+    if path not in found:
+        found.add(path)
+        for other in imports(path)[0]:
+            closure(other, found)
+    return found
+
+
+def words(modules):
+    """Keys of words that are there, and keys that are asked for."""
+    there, asked, prefixes = {}, set(), set()
+    for path in modules:
+        text = path.read_text()
+        for table in re.findall(r"(?:addWords\(|Object\.entries\()\{(.*?)\s\}\)\)?;", text, re.S):
+            for key in re.findall(r'"([\w.$]+)": "', table):
+                if key in there:
+                    yield f"{path.name}: the words of {key} are there twice"
+                there[key] = path
+        asked.update(re.findall(r'\bt\(\s*"([\w.$]+)"', text))
+        # A choice of two keys, and keys in tables.
+        asked.update(re.findall(r'[?:] "([a-z]\w*\.[\w.$]+)"', text))
+        asked.update(re.findall(r'(?:\(|, )"([a-z]\w*\.[\w.]+)"', text))
+        prefixes.update(re.findall(r'\bt\("([\w.]+\.)" \+', text))
+        prefixes.update(re.findall(r'\? t\("([\w.]+\.)"', text))
+    for key in sorted(asked - set(there)):
+        if key.split(".")[0] in {name.split(".")[0] for name in there} and not key.endswith("."):
+            yield f"no words for {key}"
+    for key in sorted(set(there) - asked):
+        if not any(key.startswith(prefix) for prefix in prefixes):
+            yield f"words that nothing uses: {key}"
+
+
+def faults():
+    files = sorted(path for path in ROOT.rglob("*") if path.is_file())
+    modules = [path for path in files if path.suffix == ".js"]
+    for path in modules:
+        text, name = path.read_text(), path.relative_to(ROOT)
+        lines = text.count("\n")
+        if lines > LINES:
+            yield f"{name} has {lines} lines; {LINES} are the most"
+        for number, line in enumerate(text.split("\n"), 1):
+            if SINKS.search(line):
+                yield f"{name}:{number} uses a sink: {line.strip()}"
+        if not text.startswith("/**"):
+            yield f"{name} does not say what it is about"
+        at_once, on_demand = imports(path)
+        for other in at_once + on_demand:
+            if not other.is_file():
+                yield f"{name} imports {other}, which is not there"
+            elif layer(other) > layer(path):
+                yield f"{name} imports {other.relative_to(ROOT)}: imports go {' < '.join(LAYERS)}"
+    known = {path.relative_to(ROOT).as_posix() for path in files}
+    for name in re.findall(r"\{\{assets\}\}/([\w./-]+)", (ROOT / "index.html").read_text()):
+        if name not in known:
+            yield f"index.html asks for {name}, which is not there"
+    yield from words(modules)
+    total = sum(path.stat().st_size for path in files)
+    sent = sum(len(gzip.compress(path.read_bytes())) for path in files)
+    first = set().union(*(closure(ROOT / name) for name in ("main.js", "pages/data/index.js")))
+    script = sum(path.stat().st_size for path in first)
+    style = sum(path.stat().st_size for path in files if path.suffix == ".css")
+    print(f"console: {len(files)} files, {total:,} bytes, {sent:,} sent; the first screen loads {script:,} in {len(first)} modules, "
+          f"and {style:,} of style")
+    for what, size, most in (("all files", total, TOTAL), ("all files, compressed,", sent, SENT), ("the first screen's modules", script, FIRST_SCREEN), ("the style", style, FIRST_STYLE)):
+        if size > most:
+            yield f"{what} are {size:,} bytes; {most:,} are the most"
+
+
+problems = list(faults())
+for problem in problems:
+    print("console: " + problem)
+sys.exit(1 if problems else 0)
