@@ -77,7 +77,7 @@ package final class ConsoleSite: ConsoleHandler {
             return Reply(status: 302, headers: [("Location", path + "/")], body: .empty)
         }
         let rest = target.dropFirst(path.count)
-        guard rest.isEmpty || rest.hasPrefix("/") else { return nil }
+        guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/") else { return nil }
         var reply = await answer(request, rest, fields, way)
         reply.isForOwnOrigin = true
         reply.headers += ConsoleHeaders.common

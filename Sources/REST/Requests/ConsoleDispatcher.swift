@@ -73,10 +73,12 @@ package struct ConsoleDispatcher: Sendable {
         return try JSONBody.parse(try await request.body.collect(upTo: limit), contentType: "application/json")
     }
 
-    /// Whether the way to a request writes nothing, however it is asked.
+    /// Whether a request changes nothing. A password that is tried counts for the lock of its account.
     package static func onlyReads(_ envelope: Envelope) -> Bool {
-        guard envelope.method == .get else { return false }
-        if envelope.path.first?.asciiLowercased == "files" { return true }
+        guard envelope.method == .get, let first = envelope.path.first?.asciiLowercased, first != "verifypassword" else {
+            return false
+        }
+        if first == "files" { return true }
         return RouteTable.match(envelope.method, envelope.path)?.route.onlyReads ?? true
     }
 
