@@ -1,12 +1,13 @@
 /** Begins: the session, the frame of the page, and what stands in the address. */
 
-import { isReachable } from "./core/api.js";
+import { isReachable, token } from "./core/api.js";
 import { h, put } from "./core/dom.js";
 import { start as startKeys } from "./core/keys.js";
 import { start as startRouter } from "./core/router.js";
 import { resume, session } from "./core/session.js";
 import { applyTheme } from "./core/theme.js";
 import { t } from "./core/words.js";
+import { loadClasses } from "./data/schema.js";
 import { failed } from "./parts/states.js";
 import { openShell } from "./pages/shell.js";
 
@@ -16,6 +17,8 @@ async function begin() {
   applyTheme();
   startRouter();
   startKeys();
+  // The classes are asked for beside the session: one round less before the first rows.
+  if (token.get() && !location.hash.includes("ticket=")) loadClasses();
   try {
     if (!(await resume())) await askToSignIn();
   } catch (problem) {

@@ -191,6 +191,22 @@ def scenario_41_a_deleted_object_comes_back_as_it_was(console, rest):
     until(lambda: rest.get("Edited", object_id), before)
 
 
+def scenario_41_deleted_rows_come_back_together(console, rest):
+    rest.define("Several", name={"type": "String"})
+    rest.create_many("Several", [{"name": f"n{number}"} for number in range(7)])
+    before = sorted(rest.find("Several"), key=lambda row: row["objectId"])
+    console.open_class("Several")
+    console.at(0, "objectId")
+    console.press("Space", "ArrowDown", "Space", "ArrowDown", "Space", "Delete")
+    console.wait_text("Delete 3 objects of Several?", "dialog")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("Several"), 4)
+    console.wait_text("4 objects", ".head")
+    console.click_text("Undo", ".toasts")
+    until(lambda: sorted(rest.find("Several"), key=lambda row: row["objectId"]), before)
+    console.wait_text("7 objects", ".head")
+
+
 def scenario_42_undo_after_anothers_change_is_refused(console, rest):
     object_id, _ = edited(console, rest, string="start")
     console.edit(0, "string", "mine")

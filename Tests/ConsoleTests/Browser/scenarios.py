@@ -2,7 +2,7 @@
 """Scenarios of the console in a browser, against a running server. Prints a line for each.
 
 Usage: scenarios.py --console URL --rest URL --app ID --key MASTERKEY [--name NAME --password PASSWORD | --masterKey KEY]
-                    [--rows N] [NAME…]
+                    [--rows N] [--group GROUP] [NAME…]
 """
 
 import argparse
@@ -27,6 +27,7 @@ def main():
     for name in ("name", "password", "masterKey"):
         parser.add_argument("--" + name)
     parser.add_argument("--rows", type=int, default=20000)
+    parser.add_argument("--group")
     parser.add_argument("only", nargs="*")
     options = parser.parse_args()
     credentials = {name: getattr(options, name) for name in ("name", "password", "masterKey") if getattr(options, name)}
@@ -36,6 +37,8 @@ def main():
     failures = 0
     try:
         for module in (signing_in, browsing, editing, hostile):
+            if options.group not in (None, module.__name__):
+                continue
             for name, scenario in vars(module).items():
                 if not name.startswith("scenario_") or (options.only and not any(part in name for part in options.only)):
                     continue

@@ -3,6 +3,8 @@
 import time
 import urllib.request
 
+from harness import Console
+
 
 def scenario_02_rows_of_a_class_within_two_seconds(console, rest):
     rest.define("First", name={"type": "String"})
@@ -27,8 +29,7 @@ def scenario_13_after_the_session_ended_what_was_typed_is_stored(console, rest):
     rest.define("Typed", name={"type": "String"})
     object_id = rest.create("Typed", name="before")
     console.open_class("Typed")
-    console.value("""fetch(location.pathname.replace(/data.*/, 'api/session'), {
-        method: 'DELETE', headers: { 'X-Roost-Console': localStorage.getItem('roost.token') } }).then(() => true)""")
+    assert console.api("DELETE", "session") == 200
     console.edit(0, "name", "after")
     console.sign_in()
     console.wait_text("saved", ".toasts")
@@ -49,3 +50,60 @@ def scenario_13_signing_out_leads_to_the_form(console, rest):
     console.wait("document.querySelector('.signin .problem').textContent !== ''")
     assert console.value("document.activeElement.tagName") == "INPUT"
     console.open("data")
+
+
+def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    name = f"kim{time.time_ns()}"
+    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": "editor"}) in (200, 201)
+    other = Console(console.url, {"name": name, "password": "a long password"})
+    try:
+        other.browser.open(other.url)
+        other.wait("document.querySelector('.signin input')")
+        if other.value("document.querySelector('.signin [name=name]') === null"):
+            other.click_text("Use name and password")
+        said = set()
+        for wrong in ({"name": name, "password": "wrong"}, {"name": "nobody", "password": "wrong"}):
+            for field, value in wrong.items():
+                other.value(f"document.querySelector('.signin [name={field}]').value = ''")
+                other.browser.fill(f".signin [name={field}]", value)
+            other.press("Enter")
+            other.wait("document.querySelector('.signin .problem').textContent !== '' && !document.querySelector('.signin .primary').disabled")
+            said.add(other.text(".signin .problem"))
+        assert len(said) == 1, said
+        other.open("data")
+        other.wait_text(name[:8], ".rail")
+    finally:
+        other.close()
+
+
+def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
+    if not console.credentials:
+        return
+    rest.define("Viewed", name={"type": "String"})
+    object_id = rest.create("Viewed", name="as it is")
+    console.open("data")
+    name = f"vera{time.time_ns()}"
+    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": "viewer"}) in (200, 201)
+    other = Console(console.url, {"name": name, "password": "a long password"})
+    try:
+        other.browser.open(other.url)
+        other.wait("document.querySelector('.signin input')")
+        if other.value("document.querySelector('.signin [name=name]') === null"):
+            other.click_text("Use name and password")
+        other.open_class("Viewed")
+        assert "New object" not in other.text() and "New class" not in other.text()
+        other.at(0, "name")
+        other.press("Enter")
+        other.wait_text("Your role may only read.", ".toasts")
+        other.press("Delete")
+        other.settle()
+        assert other.api("PUT", f"parse/classes/Viewed/{object_id}", {"name": "changed"}) == 403
+        other.open(f"data/Viewed/{object_id}")
+        other.wait("document.querySelector('.object')")
+        assert other.value("document.querySelectorAll('.fields button').length") == 0
+        assert rest.get("Viewed", object_id)["name"] == "as it is"
+    finally:
+        other.close()

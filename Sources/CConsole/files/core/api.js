@@ -58,7 +58,7 @@ export async function send(method, path, options = {}) {
     }
     isReachable.set(true);
     if (answer.status === 401 && path !== "session") {
-      await signInAgain();
+      await signInAgain(await read(answer));
       continue;
     }
     const body = await read(answer);

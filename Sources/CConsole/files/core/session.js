@@ -22,8 +22,13 @@ export async function resume() {
     return true;
   } catch (problem) {
     if (problem.status !== 401) throw problem;
-    ways.set({ ways: problem.body.ways ?? ["operator", "masterKey"], first: Boolean(problem.body.first) });
+    return signInWithoutForm(problem.body);
   }
+}
+
+/** Signs in where this machine may do so without a form; gives whether that is so. */
+export async function signInWithoutForm(refusal) {
+  ways.set({ ways: refusal.ways ?? ["operator", "masterKey"], first: Boolean(refusal.first) });
   if (!ways.peek().ways.includes("thisMachine")) return false;
   await signIn({});
   return true;

@@ -15,6 +15,7 @@ addWords({
   "paste.title": "These cells were not pasted",
   "paste.done": "{n} {n|cell|cells} pasted",
   "paste.undone": "{n} {n|row|rows} as before",
+  "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.",
   "paste.copied": "{n} {n|cell|cells} copied",
   "paste.readOnly": "{field} is set by the server",
   "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
@@ -27,17 +28,21 @@ export function copyRange(grid, event) {
   if (event.target !== grid) return;
   const { from, to } = grid.range();
   const lines = [];
+  let short = 0;
   for (let row = from.row; row <= to.row; row += 1) {
     const cells = [];
     for (let column = from.column; column <= to.column; column += 1) {
-      cells.push(quote(asText(grid.rows.at(row)?.values.get(grid.columns[column].name))));
+      const value = grid.rows.at(row)?.values.get(grid.columns[column].name);
+      if (isShortened(value)) short += 1;
+      cells.push(quote(asText(value)));
     }
     lines.push(cells.join("\t"));
   }
   event.clipboardData.setData("text/plain", lines.join("\n"));
   event.preventDefault();
   const n = (to.row - from.row + 1) * (to.column - from.column + 1);
-  if (n > 1) toast(t("paste.copied", { n }), { seconds: 2 });
+  if (short > 0) toast(t("paste.cut", { n: short }));
+  else if (n > 1) toast(t("paste.copied", { n }), { seconds: 2 });
 }
 
 /** The cells of a text that a spreadsheet has copied. */

@@ -37,6 +37,7 @@ export async function deleteRows(page, rows) {
   forget(className);
   record(t("delete.done", { n: deleted.ids.length, class: className }), async () => {
     const n = await restore(className, deleted);
+    forget(className);
     page.reload?.();
     return t("delete.restored", { n });
   });

@@ -6,6 +6,7 @@ import { classes, namingField } from "./schema.js";
 
 const known = new Map();
 const wanted = new Map();
+const asked = new Set();
 let timer;
 
 /** Notified when names have come. */
@@ -16,6 +17,8 @@ export function nameOf(className, objectId) {
   const key = className + "\n" + objectId;
   if (known.has(key)) return known.get(key);
   if (!classes.peek()?.has(className)) return "";
+  if (asked.has(key)) return undefined;
+  asked.add(key);
   if (!wanted.has(className)) wanted.set(className, new Set());
   wanted.get(className).add(objectId);
   timer ??= setTimeout(fetchAll, 10);
@@ -25,12 +28,14 @@ export function nameOf(className, objectId) {
 /** Keeps the name of an object that was read. */
 export function learn(className, object) {
   const field = namingField(className);
-  known.set(className + "\n" + object.objectId, field ? String(object[field] ?? "") : "");
+  const name = field ? new Map(Object.entries(object)).get(field) : "";
+  known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
+  namesChanged.set(namesChanged.peek() + 1);
 }
 
 /** Forgets all names of a class. */
 export function forget(className) {
-  for (const key of known.keys()) if (key.startsWith(className + "\n")) known.delete(key);
+  for (const keys of [known, asked]) for (const key of keys.keys()) if (key.startsWith(className + "\n")) keys.delete(key);
 }
 
 async function fetchAll() {

@@ -45,6 +45,8 @@ export async function openNew(page) {
         return;
       }
       put(general);
+      // A role without an ACL is refused.
+      if (className === "_Role") body.ACL = { "*": { read: true } };
       button.disabled = true;
       try {
         const answer = className === "_User" ? await parse.post("users", body) : await parse.post(objectPath(className), body);

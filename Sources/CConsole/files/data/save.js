@@ -5,6 +5,7 @@ import { plain } from "../core/text.js";
 import { t } from "../core/words.js";
 import "./words.js";
 import { record } from "./history.js";
+import { learn } from "./names.js";
 import { SHORTEN } from "./rows.js";
 import { namingField } from "./schema.js";
 import { copy, inWords, isEqual, isShortened, setOwn } from "./values.js";
@@ -99,6 +100,7 @@ async function store({ className, rows, row, field, change, old, refused }) {
   if (answered.has(field.name) && change.amount !== undefined) row.set(field.name, answered.get(field.name));
   rows?.notify();
   const now = row.values.get(field.name);
+  if (field.name === namingField(className)) learn(className, row.object());
   // A name that was just changed names nothing.
   const places = { field: field.name, object: field.name === namingField(className) ? row.id : nameOfRow(className, row) };
   const isRemoval = change.value === undefined && change.amount === undefined;

@@ -49,6 +49,8 @@ export function replaceClass(entry) {
 
 function describe({ className, fields, indexes, classLevelPermissions }) {
   const map = new Map(Object.entries(fields).map(([name, field]) => [name, { name, ...field }]));
+  // A token is worth a session: like a password it is never shown.
+  if (map.has("sessionToken") && isServerClass(className)) map.set("sessionToken", { name: "sessionToken", type: "Password" });
   if (className === "_User") map.set("password", { name: "password", type: "Password" });
   return { className, fields: map, indexes: new Map(Object.entries(indexes ?? {})), permissions: classLevelPermissions };
 }

@@ -5,7 +5,7 @@ import { h, put } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
-import { session, signOut } from "../core/session.js";
+import { session, signInWithoutForm, signOut } from "../core/session.js";
 import { effect } from "../core/signal.js";
 import { applyTheme, theme } from "../core/theme.js";
 import { t } from "../core/words.js";
@@ -21,7 +21,9 @@ export function openShell() {
   const main = h("main", { id: "main", tabIndex: -1 });
   const frame = h(".frame", banners(), rail(), main);
   put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
-  onSignedOut(async () => (await import("./sign-in.js")).askToSignIn({ isAgain: true }));
+  onSignedOut(async (refusal) => {
+    if (!(await signInWithoutForm(refusal))) await (await import("./sign-in.js")).askToSignIn({ isAgain: true });
+  });
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
     "?": { words: t("keys.list"), do: openKeys },
@@ -89,7 +91,7 @@ function banners() {
   const down = h(".banner.bad", { role: "alert", hidden: true }, icon("warn"), t("net.down"));
   effect(() => { down.hidden = isReachable(); });
   host.append(down);
-  if (session.peek().operator.id === "thisMachine" || session.peek().features?.thisMachine) {
+  if (session.peek().server.signsInWithoutForm) {
     host.append(h(".banner", icon("warn"), t("app.thisMachine")));
   }
   return host;

@@ -64,7 +64,7 @@ function ask({ isAgain = false, problem }) {
       }
       button.disabled = true;
       put(message);
-      const before = session.peek()?.operator.id;
+      const before = session.peek()?.operator;
       try {
         await signIn(Object.fromEntries(inputs.map((input) => [input.name, input.value])));
       } catch (refusal) {
@@ -75,7 +75,7 @@ function ask({ isAgain = false, problem }) {
         return;
       }
       // Somebody else finds nothing of what the one before saw.
-      if (before !== undefined && before !== session.peek().operator.id) {
+      if (before && (before.id !== session.peek().operator.id || before.name !== session.peek().operator.name)) {
         location.reload();
         return;
       }

@@ -89,11 +89,14 @@ function header(page) {
     button("refresh", t("grid.refresh"), () => page.reload()),
     button("columns", t("grid.columns"), async (anchor) => (await import("./columns-menu.js")).open(page, anchor)),
     button("more", t("grid.more"), async (anchor) => (await import("./class-menu.js")).open(page, anchor)),
-    mayWrite() && !["_Session"].includes(page.className) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), h("span.words", t("grid.new"))));
+    mayCreate(page) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), h("span.words", t("grid.new"))));
 }
 
+/** Sessions begin by logging in. */
+const mayCreate = ({ className }) => mayWrite() && className !== "_Session";
+
 /** Opens the form of a new object. */
-export async function createObject(page) {
+async function createObject(page) {
   const { openNew } = await import("../../data/new-object.js");
   await openNew(page);
 }
@@ -131,7 +134,7 @@ function showNothing(page) {
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
       h("button.button", { type: "button", onclick: () => page.change({ where: {} }) }, t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [
-      mayWrite() && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), t("grid.new"))].filter(Boolean) }));
+      mayCreate(page) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), t("grid.new"))].filter(Boolean) }));
 }
 
 function reload(page) {

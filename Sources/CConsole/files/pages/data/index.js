@@ -5,7 +5,7 @@ import { route } from "../../core/router.js";
 import { effect } from "../../core/signal.js";
 import { t } from "../../core/words.js";
 import { classes, classesProblem, loadClasses, loadCounts } from "../../data/schema.js";
-import { loadViews } from "../../data/views.js";
+import { loadViews, savedViews } from "../../data/views.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { classList } from "./class-list.js";
 import { openClass } from "./class-view.js";
@@ -29,7 +29,7 @@ export function open(scope) {
       put(content, classesProblem() ? failed(classesProblem(), loadClasses) : loading());
       return;
     }
-    const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("view"), all.has(className)]);
+    const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.has(className)]);
     if (key === shown) return;
     shown = key;
     control?.abort();

@@ -13,6 +13,7 @@ addWords({
   "history.did.PUT": "{who} changed",
   "history.did.POST": "{who} wrote",
   "history.did.DELETE": "{who} deleted",
+  "history.was": "{field} was {before}",
   "history.change": "{field}: {before} → {after}",
 });
 
@@ -36,5 +37,5 @@ function changes({ before, after, fields }) {
   const old = new Map(Object.entries(before ?? {}));
   const now = new Map(Object.entries(after ?? {}));
   return (fields ?? [...now.keys()]).filter((field) => field !== "updatedAt").slice(0, 12)
-    .map((field) => plain(t("history.change", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }), 300));
+    .map((field) => plain(t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }), 300));
 }

@@ -133,6 +133,7 @@ async function drawJSON(host, className, objectId) {
   put(host, loading(3));
   try {
     const { body } = await parse.get(objectPath(className, objectId));
+    if (className.startsWith("_")) delete body.sessionToken;
     put(host, h(".line", h("button.button", { type: "button", onclick: () => navigator.clipboard?.writeText(JSON.stringify(body, null, 2)) }, icon("copy"), t("error.copy"))), tree(body).element);
   } catch (problem) {
     put(host, failed(problem));

@@ -1,0 +1,26 @@
+import JSON
+import TestSupport
+import TestTools
+import Testing
+
+/// The page in a browser, against a real server and database: the scenarios are in the scripts beside this file.
+@Suite("The console in a browser", .timeLimit(.minutes(10))) struct ConsoleScenarioTests {
+    @Test("Every scenario passes", arguments: ["signing_in", "browsing", "editing", "hostile"])
+    func scenarios(_ group: String) async throws {
+        try await TestServer.run { server in
+            let root = String(server.url.dropLast("/parse".count))
+            let outcome = try await Program.run([
+                "python3", "-B", Checkout.path("Tests/ConsoleTests/Browser/scenarios.py"),
+                "--console", root + "/console", "--rest", server.url, "--app", TestServer.applicationID,
+                "--key", TestServer.masterKey, "--masterKey", TestServer.masterKey, "--rows", "3000", "--group", group,
+            ])
+            #expect(outcome.status == 0, "\(outcome.output)")
+        }
+    }
+
+    @Test("The files of the page keep to their rules: no sinks, one direction of imports, sizes, words")
+    func lint() async throws {
+        let outcome = try await Program.run(["python3", "-B", Checkout.path("scripts/lint_console.py")])
+        #expect(outcome.status == 0, "\(outcome.output)")
+    }
+}

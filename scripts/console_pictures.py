@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Makes the pictures of docs/console.md from a server of its own with data like those of the example.
+
+Usage: scripts/console_pictures.py [BINARY], with the binary of Roost (.build/release/roost).
+"""
+
+import base64
+import json
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "Tests/ConsoleTests/Browser"))
+
+from harness import Console, REST  # noqa: E402
+
+FIRST = "River Gold Silent Night Paper Blue Lost Sun Velvet Ocean Winter Golden".split()
+SECOND = "Song Letters Road Hearts Machine Garden Light Dance".split()
+
+
+def fill(rest):
+    """Artists, users and songs."""
+    rng = random.Random(7)
+    users = [rest.call("POST", "/users", {"username": name, "password": "secret", "email": f"{name}@example.org"})["objectId"]
+             for name in ("kim", "ada", "lin", "omar")]
+    rest.define("Artist", name={"type": "String"}, country={"type": "String"})
+    artists = rest.create_many("Artist", [{
+        "name": f"The {rng.choice(FIRST)} {rng.choice(['Foxes', 'Waves', 'Mirrors', 'Engines'])}", "country": rng.choice(["SE", "NO", "JP", "BR"]),
+    } for _ in range(40)])
+    rest.define("Track", title={"type": "String"}, genre={"type": "String"}, artist={"type": "Pointer", "targetClass": "Artist"},
+                owner={"type": "Pointer", "targetClass": "_User"}, plays={"type": "Number"}, explicit={"type": "Boolean"},
+                released={"type": "Date"}, tags={"type": "Array"}, meta={"type": "Object"}, studio={"type": "GeoPoint"},
+                fans={"type": "Relation", "targetClass": "_User"})
+    pointer = lambda name, object_id: {"__type": "Pointer", "className": name, "objectId": object_id}
+    rest.create_many("Track", [{
+        "title": f"{rng.choice(FIRST)} {rng.choice(SECOND)}", "genre": rng.choice(["pop", "rock", "jazz", "folk"]),
+        "artist": pointer("Artist", rng.choice(artists)), "plays": rng.randrange(1_000_000), "explicit": rng.random() < 0.3,
+        "released": {"__type": "Date", "iso": f"{rng.randrange(1990, 2024)}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 28):02d}T10:00:00.000Z"},
+        "tags": rng.sample(["live", "remaster", "acoustic", "single"], rng.randrange(4)), "meta": {"bpm": rng.randrange(70, 160), "key": "C minor"},
+        "studio": {"__type": "GeoPoint", "latitude": 59.3, "longitude": 18.1},
+        **({"owner": pointer("_User", rng.choice(users)), "ACL": {"*": {"read": True}, users[0]: {"read": True, "write": True}}} if rng.random() < 0.4 else {}),
+    } for _ in range(1200)])
+
+
+def pictures(console):
+    """Each picture by its name."""
+    where = {"title": {"$regex": "\\QGold\\E", "$options": "i"}, "plays": {"$gte": 1000}}
+    for dark in (False, True):
+        name = "dark" if dark else "light"
+        console.size(1200, 720, dark)
+        console.open_class("Track", where=where)
+        console.wait("document.querySelectorAll('.g-row .pill').length > 6")
+        console.settle()
+        yield f"console-rows-{name}"
+    console.size(1200, 720)
+    object_id = console.value("document.querySelector('r-grid').rows.at(0).id")
+    console.open(f"data/Track/{object_id}")
+    console.wait("document.querySelector('.object')")
+    console.settle()
+    yield "console-object-light"
+    console.size(375, 667, True)
+    console.open_class("Track")
+    console.wait("document.querySelectorAll('.g-card .pill').length > 2")
+    console.settle()
+    yield "console-phone-dark"
+
+
+def main():
+    binary = sys.argv[1] if len(sys.argv) > 1 else ROOT / ".build/release/roost"
+    target = ROOT / "docs/pictures"
+    target.mkdir(exist_ok=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder).chmod(0o755)
+        configuration = pathlib.Path(folder, "roost.json")
+        configuration.write_text(json.dumps({
+            "appId": "music", "appName": "Music", "masterKey": "pictures", "host": "127.0.0.1", "port": port, "dataDir": folder + "/data",
+            "consoleFolder": str(ROOT / "Sources/CConsole/files"), "console": {"signIn": "thisMachine"}}))
+        server = subprocess.Popen([binary, "serve", str(configuration)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            rest = REST(f"http://127.0.0.1:{port}/parse", "music", "pictures")
+            for _ in range(300):
+                try:
+                    rest.call("GET", "/health")
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            fill(rest)
+            console = Console(f"http://localhost:{port}/console", {})
+            try:
+                for name in pictures(console):
+                    data = console.browser.call("Page.captureScreenshot", format="png")["data"]
+                    (target / f"{name}.png").write_bytes(base64.b64decode(data))
+            finally:
+                console.close()
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait()
+    print(f"{len(list(target.glob('*.png')))} pictures are in {target}")
+
+
+main()
