@@ -65,8 +65,9 @@ struct ConsoleInterface: Sendable {
         guard role >= match.route.least else {
             throw HTTPError(status: 403, message: "This is for the role \(match.route.least.rawValue) and above.")
         }
-        return try await match.route.handler(
-            ConsoleCall(interface: self, visit: visit, session: session, role: role, arguments: match.arguments))
+        let call = ConsoleCall(
+            interface: self, visit: visit, session: session, role: role, arguments: match.arguments)
+        return SecretValues.withoutTokens(try await match.route.handler(call))
     }
 
     /// The session of a visit; nil where one of its halves is missing, wrong or over.

@@ -7,7 +7,9 @@ internal import ParseStorage
 /// The routes of the console beside the session and the interface of apps.
 enum ConsoleRouteTable {
     /// The routes.
-    static let all: [ConsoleRoute] = [
+    static let all = own + rows
+
+    private static let own: [ConsoleRoute] = [
         ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() },
         ConsoleRoute(.get, "operators", .owner) { try await $0.operators() },
         ConsoleRoute(.post, "operators", .owner) { try await $0.addOperator() },
@@ -63,6 +65,12 @@ struct ConsoleCall {
     /// The query, each value as JSON if it parses, else as a text.
     var query: JSONObject {
         visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first.map { FormEncoding.values($0) } ?? [:]
+    }
+
+    /// The query, each value as a text.
+    var texts: JSONObject {
+        visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first
+            .map { FormEncoding.strings($0) } ?? [:]
     }
 
     /// The body.

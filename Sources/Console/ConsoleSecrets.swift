@@ -1,5 +1,6 @@
 import Crypto
 import Encoding
+import HTTP
 import JSON
 internal import Operations
 
@@ -47,6 +48,14 @@ enum SecretValues {
     }
 
     /// An answer without the tokens of sessions in it.
+    static func withoutTokens(_ reply: Reply) -> Reply {
+        guard case .json(let bytes) = reply.body else { return reply }
+        var reply = reply
+        reply.body = .json(withoutTokens(bytes))
+        return reply
+    }
+
+    /// The same, of its bytes.
     static func withoutTokens(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(name), let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else { return bytes }
         return withoutTokens(value).serialized()

@@ -77,12 +77,12 @@ struct ParseCalls {
             try check(call)
         }
         if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
-            return withoutTokens(try await answer())
+            return SecretValues.withoutTokens(try await answer())
         }
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply
         do {
-            reply = withoutTokens(try await answer())
+            reply = SecretValues.withoutTokens(try await answer())
         } catch {
             reply = interface.dispatcher.reply(to: error, visit.request)
         }
@@ -99,12 +99,5 @@ struct ParseCalls {
         if let refusal = ConsoleGate.refusal(of: judged, for: role, schema: { interface.backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }
-    }
-
-    private func withoutTokens(_ reply: Reply) -> Reply {
-        guard case .json(let bytes) = reply.body else { return reply }
-        var reply = reply
-        reply.body = .json(SecretValues.withoutTokens(bytes))
-        return reply
     }
 }

@@ -100,7 +100,7 @@ extension ParseRoutes {
         var element = Envelope(
             from: envelope.origin, method: method, path: components, rawPath: below, query: FormEncoding.values(query),
             queryString: query, body: body, isBatchElement: true)
-        element.console = envelope.console
+        element.console = envelope.console?.ofElements
         return element
     }
 

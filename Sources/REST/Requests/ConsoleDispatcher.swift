@@ -2,8 +2,8 @@ import Encoding
 import HTTP
 import JSON
 import Logging
-import ParseModel
-import Rules
+package import ParseModel
+package import Rules
 package import ServerConfiguration
 
 /// The way of the console to the routes of the interface: the same routes and answers, with the power of a session in the
@@ -84,6 +84,12 @@ package struct ConsoleDispatcher: Sendable {
 
     /// A path with the names of routes as parse-server writes them.
     package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
+
+    /// The context of a call that is none of the interface's, with the server's own rights.
+    package func context(of request: IncomingRequest, _ now: ParseDate) -> RequestContext {
+        RequestContext(
+            caller: .server, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request))
+    }
 
     /// The address of a client, as far as proxies are believed.
     package func address(of request: IncomingRequest) -> String { opener.address(of: request) }
