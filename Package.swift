@@ -298,7 +298,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "App", "Console", "HTTP", "JSON", "ParseModel", "REST", "ServerConfiguration", "TestSupport", "TestTools",
+                "App", "Console", "HTTP", "JSON", "ParseModel", "REST", "ServerConfiguration", "TestSupport",
+                "TestTools",
             ],
             exclude: ["Browser"]),
         .testTarget(

@@ -143,7 +143,8 @@ struct ConsoleAudit: Sendable {
             do {
                 rows = try await backend.store.find(request).objects
             } catch {
-                logger.warning("values are missing in the audit", metadata: ["class": "\(className)", "error": "\(error)"])
+                logger.warning(
+                    "values are missing in the audit", metadata: ["class": "\(className)", "error": "\(error)"])
                 continue
             }
             for row in rows {

@@ -110,7 +110,8 @@ struct ConsoleInterface: Sendable {
         switch try await signIn.signIn(body, from: visit.address, isLocal: visit.isLocal) {
         case .tooMany(let seconds):
             var reply = dispatcher.reply(
-                to: HTTPError(status: 429, message: "Too many attempts. Try again in \(seconds) seconds."), visit.request)
+                to: HTTPError(status: 429, message: "Too many attempts. Try again in \(seconds) seconds."),
+                visit.request)
             reply.headers.append(("Retry-After", "\(seconds)"))
             return reply
         case .wrong:

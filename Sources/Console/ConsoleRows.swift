@@ -80,13 +80,7 @@ extension ConsoleCall {
         if let refusal = ConsoleGate.refusal(of: write, for: role, schema: { backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }
-        return try await audited(
-            "trash/\(entry.id)/restore",
-            {
-                $0.className = entry.className
-                $0.ids = [entry.objectId]
-            }
-        ) {
+        return try await audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
             do {
                 return .object(try await backend.trash.restore(entry.id, context))
             } catch let error as ParseError where Self.taken.contains(error.code) {
@@ -125,7 +119,7 @@ extension ConsoleCall {
         let view = SavedView(
             id: arguments[0], className: body["className"]?.stringValue ?? "", name: body["name"]?.stringValue ?? "",
             isShared: body["shared"] == true, owner: session.name, content: content)
-        return try await audited("views/\(view.id)", { $0.className = view.className }) {
+        return try await audited("views/\(view.id)", className: view.className) {
             try await interface.backend.savedViews.put(view)
             return .object([:])
         }

@@ -14,7 +14,9 @@ enum ConsoleSecrets {
     static func hash(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
     /// The name of the cookie. Servers on several ports of a host do not overwrite each other's.
-    static func cookieName(port: Int, isSecure: Bool) -> String { "\(isSecure ? "__Secure-" : "")roost_console_\(port)" }
+    static func cookieName(port: Int, isSecure: Bool) -> String {
+        "\(isSecure ? "__Secure-" : "")roost_console_\(port)"
+    }
 
     /// The field that sets the cookie; one without a value ends it.
     static func cookieField(_ name: String, _ value: String?, path: String, isSecure: Bool, seconds: Int) -> String {
@@ -28,7 +30,9 @@ enum SecretValues {
     /// What stands for a secret in the audit.
     static let changed: JSONValue = "changed"
 
-    private static let words = ["password", "secret", "token", "authdata", "apikey", "masterkey", "webhookkey", "credential"]
+    private static let words = [
+        "password", "secret", "token", "authdata", "apikey", "masterkey", "webhookkey", "credential",
+    ]
 
     private static func isSecret(_ key: Name) -> Bool {
         let key = key.text.lowercased()
@@ -57,7 +61,9 @@ enum SecretValues {
 
     /// The same, of its bytes.
     static func withoutTokens(_ bytes: [UInt8]) -> [UInt8] {
-        guard bytes.contains(name), let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else { return bytes }
+        guard bytes.contains(name), let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else {
+            return bytes
+        }
         return withoutTokens(value).serialized()
     }
 
@@ -68,7 +74,8 @@ enum SecretValues {
         case .object(let object):
             var result = object
             for (key, value) in object {
-                if key == "sessionToken", value.stringValue != nil {
+                // One that is shortened would show its beginning. A schema has a field of this name, and no token.
+                if key == "sessionToken", value.stringValue != nil || value["__type"] == "Shortened" {
                     result[key] = "hidden"
                 } else {
                     result[key] = withoutTokens(value)

@@ -90,7 +90,8 @@ package final class ConsoleSite: ConsoleHandler {
         let isSecure = reach.isSecure(way)
         let forwarded = way.isForwarded ? request.headers[.forwardedHost]?.prefix { $0 != "," }.trimmingSpaces() : nil
         let authority =
-            configuration.trustProxy.trusts(peer: request.peer) ? forwarded.map { String($0) } ?? request.authority
+            configuration.trustProxy.trusts(peer: request.peer)
+            ? forwarded.map { String($0) } ?? request.authority
             : request.authority
         let port = port.load(ordering: .relaxed)
         guard let authority, hosts.accepts(authority, port: port, isSecure: isSecure) else {

@@ -71,7 +71,8 @@ struct ParseCalls {
         return ConsoleRequest(viewAs: viewAs, ifUpdatedAt: ifUpdatedAt, shorten: shorten, operatorName: session.name)
     }
 
-    private func carryOut(_ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply) async throws -> Reply {
+    private func carryOut(_ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply) async throws -> Reply
+    {
         let calls = try interface.dispatcher.calls(of: envelope)
         for call in calls {
             try check(call)
@@ -84,7 +85,7 @@ struct ParseCalls {
         do {
             reply = SecretValues.withoutTokens(try await answer())
         } catch {
-            reply = interface.dispatcher.reply(to: error, visit.request)
+            reply = SecretValues.withoutTokens(interface.dispatcher.reply(to: error, visit.request))
         }
         let value: JSONValue? =
             if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }

@@ -79,7 +79,8 @@ struct ConsoleEntryTests {
                 #expect(answer.status == 421)
             }
             let inside = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
-            #expect(try await inside.send("GET", "/console/api/session", headers: ["Host": "evil.example"]).status == 421)
+            #expect(
+                try await inside.send("GET", "/console/api/session", headers: ["Host": "evil.example"]).status == 421)
         }
     }
 
@@ -101,7 +102,8 @@ struct ConsoleEntryTests {
             let browser = try await ConsoleBrowser(server, ["ticket": .string(ticket)])
             let session = try await browser.send("GET", "/console/api/session")
             #expect(session["operator"]?["role"] == "owner")
-            let again = try await ConsoleBrowser(server).send("POST", "/console/api/session", ["ticket": .string(ticket)])
+            let again = try await ConsoleBrowser(server).send(
+                "POST", "/console/api/session", ["ticket": .string(ticket)])
             #expect(again.status == 401)
             // A ticket is no half of a session.
             var thief = ConsoleBrowser(server)
@@ -147,7 +149,8 @@ struct ConsoleEntryTests {
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<11 {
                     group.addTask {
-                        try await browser.send("POST", "/console/api/session", ["name": "kim", "password": "wrong"]).status
+                        try await browser.send("POST", "/console/api/session", ["name": "kim", "password": "wrong"])
+                            .status
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -191,7 +194,8 @@ struct ConsoleEntryTests {
                 ["Host": "evil.example"], ["Origin": "http://evil.example"], ["Sec-Fetch-Site": "same-site"],
                 ["X-Forwarded-For": "127.0.0.1"],
             ] {
-                let answer = try await ConsoleBrowser(server).send("POST", "/console/api/session", [:], headers: headers)
+                let answer = try await ConsoleBrowser(server).send(
+                    "POST", "/console/api/session", [:], headers: headers)
                 #expect([403, 404, 421].contains(answer.status), "\(headers)")
             }
         }

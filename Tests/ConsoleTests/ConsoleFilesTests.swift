@@ -25,7 +25,9 @@ struct ConsoleFilesTests {
         #expect(!site.index.contains("{{"))
     }
 
-    @Test("A folder gives its own files, and none beside it", arguments: ["../secret", "a/../../secret", ".hidden", "%2e%2e/secret"])
+    @Test(
+        "A folder gives its own files, and none beside it",
+        arguments: ["../secret", "a/../../secret", ".hidden", "%2e%2e/secret"])
     func folder(path: String) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/console-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/page", withIntermediateDirectories: true)

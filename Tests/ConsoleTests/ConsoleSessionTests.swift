@@ -53,8 +53,10 @@ struct ConsoleSessionTests {
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
             let port = (URL(string: server.url)?.port ?? 0) + 1
             for headers in [
-                ["Origin": "http://localhost:\(port)"], ["Sec-Fetch-Site": "same-site"], ["Sec-Fetch-Site": "cross-site"],
-                ["Sec-Fetch-Site": "none"], ["Origin": "null"], ["Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"],
+                ["Origin": "http://localhost:\(port)"], ["Sec-Fetch-Site": "same-site"],
+                ["Sec-Fetch-Site": "cross-site"],
+                ["Sec-Fetch-Site": "none"], ["Origin": "null"],
+                ["Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"],
             ] {
                 let read = try await browser.parse("GET", "/classes/_User", headers: headers)
                 #expect(read.status == 403, "\(headers)")
@@ -114,11 +116,14 @@ struct ConsoleSessionTests {
     func idle() async throws {
         try await TestServer.run(["console": ["sessionLength": 60]]) { server in
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
-            try await server.execute("UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '59 seconds'")
+            try await server.execute(
+                "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '59 seconds'")
             #expect(try await browser.send("GET", "/console/api/session").status == 200)
-            try await server.execute("UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '59 seconds'")
+            try await server.execute(
+                "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '59 seconds'")
             #expect(try await browser.send("GET", "/console/api/session").status == 200, "being used keeps it")
-            try await server.execute("UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '61 seconds'")
+            try await server.execute(
+                "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '61 seconds'")
             #expect(try await browser.send("GET", "/console/api/session").status == 401)
             let another = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
             try await server.execute("UPDATE \"_roost_operator_session\" SET \"until\" = now()")

@@ -75,7 +75,8 @@ package struct ConsoleDispatcher: Sendable {
 
     /// Whether a request changes nothing. A password that is tried counts for the lock of its account.
     package static func onlyReads(_ envelope: Envelope) -> Bool {
-        guard envelope.method == .get, let first = envelope.path.first?.asciiLowercased, first != "verifypassword" else {
+        guard envelope.method == .get, let first = envelope.path.first?.asciiLowercased, first != "verifypassword"
+        else {
             return false
         }
         if first == "files" { return true }
