@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent / "Sources/CConsole/files"
 LINES = 300
 TOTAL = 300_000
 SENT = 120_000
-FIRST_SCREEN = 102_000
+FIRST_SCREEN = 96_000
 FIRST_STYLE = 40_000
 
 # What turns text into markup or code, or asks for something elsewhere.

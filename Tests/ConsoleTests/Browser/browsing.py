@@ -259,6 +259,27 @@ def scenario_35_an_empty_class_says_how_to_begin(console, rest):
     assert rest.count("Nothing") == 1
 
 
+def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
+    rest.call("DELETE", "/schemas/Made")
+    console.open("data")
+    console.click_text("New class", ".classes")
+    console.wait("document.querySelector('dialog input')")
+    console.type("Made")
+    console.press("Enter")
+    console.wait_text("No object yet", ".state")
+    console.click_text("New field", ".state")
+    console.wait("document.querySelector('dialog input')")
+    console.type("title")
+    console.press("Enter")
+    console.wait("document.querySelector('dialog') === null")
+    assert rest.call("GET", "/schemas/Made")["fields"]["title"] == {"type": "String"}
+    console.click_text("New object", ".state")
+    console.wait("document.querySelector('dialog form input')")
+    console.type("the first")
+    console.press("Control+Enter")
+    console.wait_text("the first", "r-grid")
+
+
 def scenario_36_a_lost_server_loses_nothing(console, rest):
     rest.define("Lost", name={"type": "String"})
     object_id = rest.create("Lost", name="before")

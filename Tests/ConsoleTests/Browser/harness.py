@@ -119,6 +119,7 @@ class Console:
         self.wait("document.querySelector('r-grid .g-cell:not(:has(.g-wait)), .g-card .name, .state')")
         self.wait("document.querySelector('.state') || document.querySelector('r-grid').rows.isCounted")
         # The keys of the page come after the rows.
+        self.wait("document.querySelector('.state') || document.querySelector('r-grid').dataset.isReady")
         self.settle()
 
     def settle(self):

@@ -56,6 +56,7 @@ const words = new Map(Object.entries({
   "classes.emptyHint": "A class is made by the first object that an app saves, or here.",
   "grid.objects": "{n} {n|object|objects}",
   "grid.new": "New object",
+  "grid.newField": "New field",
   "grid.columns": "Columns",
   "grid.refresh": "Refresh",
   "grid.more": "More actions",

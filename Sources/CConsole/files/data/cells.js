@@ -7,7 +7,7 @@ import { cut, drawnApart, plain, shown } from "../core/text.js";
 import { t } from "../core/words.js";
 import { summary } from "./acl/summary.js";
 import { nameOf } from "./names.js";
-import { typeOf } from "./values.js";
+import { typeOf } from "./types.js";
 
 /** What a cell shows of a value. */
 export function drawValue(value, field) {

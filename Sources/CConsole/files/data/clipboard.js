@@ -9,7 +9,8 @@ import { objectPath, parse } from "../core/api.js";
 import { wordsFor } from "./editors/inline.js";
 import { record } from "./history.js";
 import { isReadOnly } from "./schema.js";
-import { asText, fromText, isEqual, isShortened } from "./values.js";
+import { isShortened } from "./types.js";
+import { asText, fromText, isEqual } from "./values.js";
 
 addWords({
   "paste.title": "These cells were not pasted",

@@ -83,6 +83,12 @@ async function restore(className, { ids, trash }) {
   if (!wanted) {
     const { body } = await send("GET", "trash", { query: { className } });
     const newest = new Map(body.objects.toReversed().map((entry) => [entry.objectId, entry.id]));
+    // The list has the last ones only.
+    for (const objectId of ids.filter((id) => !newest.has(id))) {
+      const { body: one } = await send("GET", "trash", { query: { className, objectId } });
+      const found = one.objects.find((entry) => entry.objectId === objectId);
+      if (found) newest.set(objectId, found.id);
+    }
     wanted = ids.map((id) => newest.get(id)).filter(Boolean);
   }
   let n = 0;

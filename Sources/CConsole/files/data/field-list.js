@@ -14,7 +14,8 @@ import { INLINE, inlineEditor } from "./editors/inline.js";
 import { namesChanged } from "./names.js";
 import { nameOfRow, saveField, wholeValue } from "./save.js";
 import { isReadOnly } from "./schema.js";
-import { isEqual, isShortened, typeOf } from "./values.js";
+import { isShortened, typeOf } from "./types.js";
+import { isEqual } from "./values.js";
 
 addWords({
   "fields.edit": "Edit {field}",

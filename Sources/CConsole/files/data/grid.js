@@ -9,7 +9,7 @@ import { handleKey } from "./grid-keys.js";
 import { drawCard } from "./grid-card.js";
 import { drawHead } from "./grid-head.js";
 import { namesChanged } from "./names.js";
-import { typeOf } from "./values.js";
+import { typeOf } from "./types.js";
 
 /** The grid. `show(rows, columns, controller)` gives it what to show, and whom to ask for edits. */
 export class Grid extends HTMLElement {

@@ -8,7 +8,8 @@ import { record } from "./history.js";
 import { learn } from "./names.js";
 import { SHORTEN } from "./rows.js";
 import { namingField } from "./schema.js";
-import { copy, inWords, isEqual, isShortened, setOwn } from "./values.js";
+import { isShortened } from "./types.js";
+import { copy, inWords, isEqual, setOwn } from "./values.js";
 import { toast } from "../parts/toast.js";
 
 const REMOVE = { __op: "Delete" };

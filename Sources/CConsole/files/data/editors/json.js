@@ -2,7 +2,8 @@
 
 import { h, put } from "../../core/dom.js";
 import { addWords, t } from "../../core/words.js";
-import { copy, isEqual, typeOf } from "../values.js";
+import { typeOf } from "../types.js";
+import { copy, isEqual } from "../values.js";
 import { tree } from "./tree.js";
 
 addWords({

@@ -5,7 +5,8 @@ import { icon } from "../../core/icons.js";
 import { plain, shown } from "../../core/text.js";
 import { addWords, t } from "../../core/words.js";
 import { drawValue } from "../cells.js";
-import { copy, setOwn, typeOf } from "../values.js";
+import { typeOf } from "../types.js";
+import { copy, setOwn } from "../values.js";
 
 addWords({
   "tree.more": "{n} more",

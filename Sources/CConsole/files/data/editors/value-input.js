@@ -4,7 +4,8 @@ import { h, put } from "../../core/dom.js";
 import { date } from "../../core/format.js";
 import { t } from "../../core/words.js";
 import { nameOf } from "../names.js";
-import { asText, fromText, losesDigits, pointer, typeOf } from "../values.js";
+import { typeOf } from "../types.js";
+import { asText, fromText, losesDigits, pointer } from "../values.js";
 import { wordsFor } from "./inline.js";
 import { PointerPicker } from "./pointer.js";
 

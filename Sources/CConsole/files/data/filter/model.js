@@ -3,7 +3,8 @@
  * a group is a list of conditions, one of which must hold. What no sentence can say stays JSON: `{ json }`.
  */
 
-import { isEqual, setOwn, typeOf } from "../values.js";
+import { typeOf } from "../types.js";
+import { isEqual, setOwn } from "../values.js";
 
 const ORDERED = ["$eq", "$ne", "$gte", "$lte", "$gt", "$lt", "$in", "$exists", "$missing"];
 

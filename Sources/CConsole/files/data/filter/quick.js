@@ -1,7 +1,7 @@
 /** A condition from the cell at which the grid stands. */
 
 import { OPERATORS } from "./model.js";
-import { isShortened, typeOf } from "../values.js";
+import { isShortened, typeOf } from "../types.js";
 
 /** Adds "field is value" to the filter of a page. */
 export function filterByCell(page) {

@@ -2,7 +2,8 @@
 
 import { t } from "../../core/words.js";
 import { nameOf } from "../names.js";
-import { asText, inWords, typeOf } from "../values.js";
+import { typeOf } from "../types.js";
+import { asText, inWords } from "../values.js";
 import "./words.js";
 
 /** The word of an operator for a type. */

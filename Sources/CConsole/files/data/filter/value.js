@@ -6,7 +6,8 @@ import { t } from "../../core/words.js";
 import { PointerPicker } from "../editors/pointer.js";
 import { wordsFor } from "../editors/inline.js";
 import { nameOf } from "../names.js";
-import { asText, fromText, pointer, typeOf } from "../values.js";
+import { typeOf } from "../types.js";
+import { asText, fromText, pointer } from "../values.js";
 import { conditionRow } from "./editor.js";
 
 /** `{ element, read() }`; `read` throws an Error in words when what is typed is no value. */

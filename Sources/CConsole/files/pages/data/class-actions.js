@@ -5,7 +5,7 @@ import { address, go } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { t } from "../../core/words.js";
 import { choices, choose } from "../../data/columns.js";
-import { typeOf } from "../../data/values.js";
+import { typeOf } from "../../data/types.js";
 import { openMenu } from "../../parts/menu.js";
 import "../../data/words.js";
 

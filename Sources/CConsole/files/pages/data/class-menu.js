@@ -1,6 +1,6 @@
 /** What can be done with all rows that fit the filter. */
 
-import { mayWrite } from "../../core/session.js";
+import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { addWords, t } from "../../core/words.js";
 import { deleteView } from "../../data/views.js";
 import { openMenu } from "../../parts/menu.js";
@@ -12,6 +12,7 @@ import "../../data/words.js";
 addWords({
   "menu.setAll": "Set a field of all {n} …",
   "menu.deleteAll": "Delete all {n} …",
+  "menu.newField": "New field …",
   "menu.saveView": "Save this view …",
   "menu.inspector": "Inspector",
 });
@@ -21,6 +22,7 @@ export function open(page, anchor) {
   const n = page.rows.total ?? 0;
   openMenu(anchor, [
     { words: t("menu.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
+    mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
     { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/save-view.js")).saveView(page) },
     page.view && { words: t("view.delete"), icon: "close", do: async () => {
       await deleteView(page.view.id);

@@ -3,7 +3,7 @@
 import { h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
 import { address, go, onLeave, remember, remembered, route } from "../../core/router.js";
-import { mayWrite } from "../../core/session.js";
+import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
 import { shown } from "../../core/text.js";
 import { t } from "../../core/words.js";
@@ -31,6 +31,7 @@ export function openClass(host, className, scope) {
   page.grid = document.createElement("r-grid");
   page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
   page.reload = () => reload(page);
+  page.newField = async () => (await import("./new-field.js")).makeField(className);
   page.change = (next) => go(address("data", [className], {
     where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
     order: (next.order ?? order) === "-createdAt" ? undefined : next.order ?? order,
@@ -46,20 +47,20 @@ export function openClass(host, className, scope) {
   addEventListener("pagehide", keep, { signal: scope });
   watchRows(page);
   begin(page);
-  followUp(page);
+  page.ready = followUp(page);
 }
 
 /** What is needed once there are rows to work on. */
 async function followUp(page) {
   const modules = await Promise.all([import("./class-actions.js"), import("./class-foot.js"), import("./newer.js"), import("../../data/editing.js")]);
   if (page.scope.aborted) return;
-  const [{ gridKeys }, { watchFoot }, { watchNewer }] = modules;
+  const [{ gridKeys }, { watchFoot }, { watchNewer }, editing] = modules;
+  page.editing = editing;
   gridKeys(page);
   watchFoot(page);
   watchNewer(page);
+  page.grid.dataset.isReady = "true";
 }
-
-const editing = () => import("../../data/editing.js");
 
 const newRows = ({ className, where, order, columns }) => new Rows(className, { where, order, keys: keysOf(columns) });
 
@@ -134,7 +135,8 @@ function showNothing(page) {
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
       h("button.button", { type: "button", onclick: () => page.change({ where: {} }) }, t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [
-      mayCreate(page) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), t("grid.new"))].filter(Boolean) }));
+      mayCreate(page) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), t("grid.new")),
+      mayChangeClasses() && h("button.button", { type: "button", onclick: page.newField }, t("grid.newField"))].filter(Boolean) }));
 }
 
 function reload(page) {
@@ -160,17 +162,19 @@ function watchRows(page) {
 
 function controller(page) {
   const { grid, className } = page;
+  // Keys that come before what they need are followed in their order as soon as it is there.
+  const whenReady = (action) => (page.editing ? action() : page.ready.then(action));
   return {
-    edit: async (place) => (await editing()).editCell(grid, className, place),
-    clear: async () => (grid.selected.size > 0 ? page.deleteSelected?.() : (await editing()).clearCell(grid, className)),
+    edit: (place) => whenReady(() => page.editing.editCell(grid, className, place)),
+    clear: () => whenReady(() => (grid.selected.size > 0 ? page.deleteSelected() : page.editing.clearCell(grid, className))),
     type: (key) => {
       const field = grid.activeColumn;
       if (!field || !takesTyping(className, field, key)) return false;
-      editing().then(({ editCell }) => editCell(grid, className, grid.active, key));
+      whenReady(() => page.editing.editCell(grid, className, grid.active, key));
       return true;
     },
-    open: () => page.openActive?.(),
-    openRow: (index) => page.rows.at(index) && page.openRow(page.rows.at(index)),
+    open: () => whenReady(() => page.openActive()),
+    openRow: (index) => whenReady(() => page.rows.at(index) && page.openRow(page.rows.at(index))),
     title: async (field, anchor) => (await import("./class-actions.js")).openColumnMenu(page, field, anchor),
     resized: (field) => choose(className, { widths: { ...choices(className).widths, [field.name]: field.width } }),
     moved: () => page.moved?.(),

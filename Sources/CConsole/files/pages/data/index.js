@@ -29,7 +29,7 @@ export function open(scope) {
       put(content, classesProblem() ? failed(classesProblem(), loadClasses) : loading());
       return;
     }
-    const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.has(className)]);
+    const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.get(className)?.fields.size]);
     if (key === shown) return;
     shown = key;
     control?.abort();

@@ -18,7 +18,7 @@ import { fieldList } from "../../data/field-list.js";
 import { learn, nameOf, namesChanged } from "../../data/names.js";
 import { Row, SHORTEN } from "../../data/rows.js";
 import { classes } from "../../data/schema.js";
-import { typeOf } from "../../data/values.js";
+import { typeOf } from "../../data/types.js";
 import { tree } from "../../data/editors/tree.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { historyOf } from "./object-history.js";
