@@ -174,99 +174,105 @@ static const unsigned char file_53[] = {
 #embed "files/data/schema.js"
 };
 static const unsigned char file_54[] = {
-#embed "files/data/typing.js"
+#embed "files/data/types.js"
 };
 static const unsigned char file_55[] = {
-#embed "files/data/values.js"
+#embed "files/data/typing.js"
 };
 static const unsigned char file_56[] = {
-#embed "files/data/views.js"
+#embed "files/data/values.js"
 };
 static const unsigned char file_57[] = {
-#embed "files/data/words.js"
+#embed "files/data/views.js"
 };
 static const unsigned char file_58[] = {
-#embed "files/index.html"
+#embed "files/data/words.js"
 };
 static const unsigned char file_59[] = {
-#embed "files/main.js"
+#embed "files/index.html"
 };
 static const unsigned char file_60[] = {
-#embed "files/pages/data/class-actions.js"
+#embed "files/main.js"
 };
 static const unsigned char file_61[] = {
-#embed "files/pages/data/class-foot.js"
+#embed "files/pages/data/class-actions.js"
 };
 static const unsigned char file_62[] = {
-#embed "files/pages/data/class-list.js"
+#embed "files/pages/data/class-foot.js"
 };
 static const unsigned char file_63[] = {
-#embed "files/pages/data/class-menu.js"
+#embed "files/pages/data/class-list.js"
 };
 static const unsigned char file_64[] = {
-#embed "files/pages/data/class-view.js"
+#embed "files/pages/data/class-menu.js"
 };
 static const unsigned char file_65[] = {
-#embed "files/pages/data/columns-menu.js"
+#embed "files/pages/data/class-view.js"
 };
 static const unsigned char file_66[] = {
-#embed "files/pages/data/index.js"
+#embed "files/pages/data/columns-menu.js"
 };
 static const unsigned char file_67[] = {
-#embed "files/pages/data/inspector.js"
+#embed "files/pages/data/index.js"
 };
 static const unsigned char file_68[] = {
-#embed "files/pages/data/new-class.js"
+#embed "files/pages/data/inspector.js"
 };
 static const unsigned char file_69[] = {
-#embed "files/pages/data/newer.js"
+#embed "files/pages/data/new-class.js"
 };
 static const unsigned char file_70[] = {
-#embed "files/pages/data/object-history.js"
+#embed "files/pages/data/new-field.js"
 };
 static const unsigned char file_71[] = {
-#embed "files/pages/data/object-view.js"
+#embed "files/pages/data/newer.js"
 };
 static const unsigned char file_72[] = {
-#embed "files/pages/keys-list.js"
+#embed "files/pages/data/object-history.js"
 };
 static const unsigned char file_73[] = {
-#embed "files/pages/palette.js"
+#embed "files/pages/data/object-view.js"
 };
 static const unsigned char file_74[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/keys-list.js"
 };
 static const unsigned char file_75[] = {
-#embed "files/pages/sign-in.js"
+#embed "files/pages/palette.js"
 };
 static const unsigned char file_76[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/shell.js"
 };
 static const unsigned char file_77[] = {
-#embed "files/parts/dialog.js"
+#embed "files/pages/sign-in.js"
 };
 static const unsigned char file_78[] = {
-#embed "files/parts/menu.js"
+#embed "files/pages/trash/index.js"
 };
 static const unsigned char file_79[] = {
-#embed "files/parts/states.js"
+#embed "files/parts/dialog.js"
 };
 static const unsigned char file_80[] = {
-#embed "files/parts/toast.js"
+#embed "files/parts/menu.js"
 };
 static const unsigned char file_81[] = {
-#embed "files/style/base.css"
+#embed "files/parts/states.js"
 };
 static const unsigned char file_82[] = {
-#embed "files/style/data.css"
+#embed "files/parts/toast.js"
 };
 static const unsigned char file_83[] = {
-#embed "files/style/icon.svg"
+#embed "files/style/base.css"
 };
 static const unsigned char file_84[] = {
-#embed "files/style/parts.css"
+#embed "files/style/data.css"
 };
 static const unsigned char file_85[] = {
+#embed "files/style/icon.svg"
+};
+static const unsigned char file_86[] = {
+#embed "files/style/parts.css"
+};
+static const unsigned char file_87[] = {
 #embed "files/style/tokens.css"
 };
 
@@ -325,38 +331,40 @@ static const struct file all[] = {
     {"data/rows.js", file_51, sizeof file_51},
     {"data/save.js", file_52, sizeof file_52},
     {"data/schema.js", file_53, sizeof file_53},
-    {"data/typing.js", file_54, sizeof file_54},
-    {"data/values.js", file_55, sizeof file_55},
-    {"data/views.js", file_56, sizeof file_56},
-    {"data/words.js", file_57, sizeof file_57},
-    {"index.html", file_58, sizeof file_58},
-    {"main.js", file_59, sizeof file_59},
-    {"pages/data/class-actions.js", file_60, sizeof file_60},
-    {"pages/data/class-foot.js", file_61, sizeof file_61},
-    {"pages/data/class-list.js", file_62, sizeof file_62},
-    {"pages/data/class-menu.js", file_63, sizeof file_63},
-    {"pages/data/class-view.js", file_64, sizeof file_64},
-    {"pages/data/columns-menu.js", file_65, sizeof file_65},
-    {"pages/data/index.js", file_66, sizeof file_66},
-    {"pages/data/inspector.js", file_67, sizeof file_67},
-    {"pages/data/new-class.js", file_68, sizeof file_68},
-    {"pages/data/newer.js", file_69, sizeof file_69},
-    {"pages/data/object-history.js", file_70, sizeof file_70},
-    {"pages/data/object-view.js", file_71, sizeof file_71},
-    {"pages/keys-list.js", file_72, sizeof file_72},
-    {"pages/palette.js", file_73, sizeof file_73},
-    {"pages/shell.js", file_74, sizeof file_74},
-    {"pages/sign-in.js", file_75, sizeof file_75},
-    {"pages/trash/index.js", file_76, sizeof file_76},
-    {"parts/dialog.js", file_77, sizeof file_77},
-    {"parts/menu.js", file_78, sizeof file_78},
-    {"parts/states.js", file_79, sizeof file_79},
-    {"parts/toast.js", file_80, sizeof file_80},
-    {"style/base.css", file_81, sizeof file_81},
-    {"style/data.css", file_82, sizeof file_82},
-    {"style/icon.svg", file_83, sizeof file_83},
-    {"style/parts.css", file_84, sizeof file_84},
-    {"style/tokens.css", file_85, sizeof file_85},
+    {"data/types.js", file_54, sizeof file_54},
+    {"data/typing.js", file_55, sizeof file_55},
+    {"data/values.js", file_56, sizeof file_56},
+    {"data/views.js", file_57, sizeof file_57},
+    {"data/words.js", file_58, sizeof file_58},
+    {"index.html", file_59, sizeof file_59},
+    {"main.js", file_60, sizeof file_60},
+    {"pages/data/class-actions.js", file_61, sizeof file_61},
+    {"pages/data/class-foot.js", file_62, sizeof file_62},
+    {"pages/data/class-list.js", file_63, sizeof file_63},
+    {"pages/data/class-menu.js", file_64, sizeof file_64},
+    {"pages/data/class-view.js", file_65, sizeof file_65},
+    {"pages/data/columns-menu.js", file_66, sizeof file_66},
+    {"pages/data/index.js", file_67, sizeof file_67},
+    {"pages/data/inspector.js", file_68, sizeof file_68},
+    {"pages/data/new-class.js", file_69, sizeof file_69},
+    {"pages/data/new-field.js", file_70, sizeof file_70},
+    {"pages/data/newer.js", file_71, sizeof file_71},
+    {"pages/data/object-history.js", file_72, sizeof file_72},
+    {"pages/data/object-view.js", file_73, sizeof file_73},
+    {"pages/keys-list.js", file_74, sizeof file_74},
+    {"pages/palette.js", file_75, sizeof file_75},
+    {"pages/shell.js", file_76, sizeof file_76},
+    {"pages/sign-in.js", file_77, sizeof file_77},
+    {"pages/trash/index.js", file_78, sizeof file_78},
+    {"parts/dialog.js", file_79, sizeof file_79},
+    {"parts/menu.js", file_80, sizeof file_80},
+    {"parts/states.js", file_81, sizeof file_81},
+    {"parts/toast.js", file_82, sizeof file_82},
+    {"style/base.css", file_83, sizeof file_83},
+    {"style/data.css", file_84, sizeof file_84},
+    {"style/icon.svg", file_85, sizeof file_85},
+    {"style/parts.css", file_86, sizeof file_86},
+    {"style/tokens.css", file_87, sizeof file_87},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }
