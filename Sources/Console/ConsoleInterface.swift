@@ -67,7 +67,7 @@ struct ConsoleInterface: Sendable {
         }
         let call = ConsoleCall(
             interface: self, visit: visit, session: session, role: role, arguments: match.arguments)
-        return SecretValues.withoutTokens(try await match.route.handler(call))
+        return try SecretValues.withoutTokens(try await match.route.handler(call))
     }
 
     /// The session of a visit; nil where one of its halves is missing, wrong or over.

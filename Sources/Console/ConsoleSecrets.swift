@@ -52,22 +52,36 @@ enum SecretValues {
     }
 
     /// An answer without the tokens of sessions in it.
-    static func withoutTokens(_ reply: Reply) -> Reply {
+    ///
+    /// - Throws: ``HTTPError`` for one that cannot be read, and so may have some.
+    static func withoutTokens(_ reply: Reply) throws(HTTPError) -> Reply {
         guard case .json(let bytes) = reply.body else { return reply }
         var reply = reply
-        reply.body = .json(withoutTokens(bytes))
+        reply.body = .json(try withoutTokens(bytes))
         return reply
     }
 
     /// The same, of its bytes.
-    static func withoutTokens(_ bytes: [UInt8]) -> [UInt8] {
-        guard bytes.contains(name), let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else {
-            return bytes
+    static func withoutTokens(_ bytes: [UInt8]) throws(HTTPError) -> [UInt8] {
+        guard mayHaveTokens(bytes) else { return bytes }
+        guard let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else {
+            throw HTTPError(status: 500, message: "The answer cannot be read.")
         }
         return withoutTokens(value).serialized()
     }
 
     private static let name = Array("\"sessionToken\"".utf8)
+
+    /// Whether the name of tokens stands in an answer: looked for by its rarest letter, since answers may be large.
+    private static func mayHaveTokens(_ bytes: [UInt8]) -> Bool {
+        let before = 8
+        var rest = bytes.dropFirst(before)
+        while let letter = rest.firstIndex(of: UInt8(ascii: "T")) {
+            if bytes[(letter - before)...].starts(with: name) { return true }
+            rest = bytes[(letter + 1)...]
+        }
+        return false
+    }
 
     private static func withoutTokens(_ value: JSONValue) -> JSONValue {
         switch value {

@@ -78,14 +78,14 @@ struct ParseCalls {
             try check(call)
         }
         if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
-            return SecretValues.withoutTokens(try await answer())
+            return try SecretValues.withoutTokens(try await answer())
         }
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply
         do {
-            reply = SecretValues.withoutTokens(try await answer())
+            reply = try SecretValues.withoutTokens(try await answer())
         } catch {
-            reply = SecretValues.withoutTokens(interface.dispatcher.reply(to: error, visit.request))
+            reply = try SecretValues.withoutTokens(interface.dispatcher.reply(to: error, visit.request))
         }
         let value: JSONValue? =
             if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }
