@@ -71,7 +71,8 @@ struct ConsoleAudit: Sendable {
         entry.fields = fields.map(\.text).sorted()
         let isAboutObjects = !classes.isEmpty
         if isAboutObjects { entry.before = await values(of: objects) }
-        var sent: JSONValue? = isAboutObjects || envelope.body.isEmpty ? nil : bounded(.object(envelope.body))
+        var sent: JSONValue?
+        if !isAboutObjects, !envelope.body.isEmpty { sent = bounded(.object(envelope.body)) }
         switch envelope.console?.viewAs {
         case .user(let id): sent = ["viewAs": .string(id)]
         case .anonymous: sent = ["viewAs": "anonymous"]
@@ -95,7 +96,12 @@ struct ConsoleAudit: Sendable {
             ids = Array((ids + made).prefix(Self.mostIds))
             if let className = open.entry.className { objects[className]?.ids += made }
         }
-        let after = status < 400 ? (open.sent == nil ? await values(of: objects) : open.sent) : nil
+        var after = open.sent
+        if status >= 400 {
+            after = Optional.none
+        } else if after == Optional.none {
+            after = await values(of: objects)
+        }
         try await backend.store.audit.complete(open.id, status: status, ids: ids, after: after)
     }
 
