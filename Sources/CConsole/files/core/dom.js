@@ -69,3 +69,6 @@ export function debounce(milliseconds, body) {
     timer = setTimeout(() => body(...values), milliseconds);
   };
 }
+
+/** A button: `button(".button.primary", action, "text")`. */
+export const button = (kind, onclick, ...children) => h("button" + kind, { type: "button", onclick }, ...children);

@@ -1,6 +1,6 @@
 /** Line icons of 16 pixels. */
 
-import { svg } from "./dom.js";
+import { h, svg } from "./dom.js";
 
 const PATHS = {
   data: "M2 4c0-1.1 2.7-2 6-2s6 .9 6 2-2.7 2-6 2-6-.9-6-2zm0 0v8c0 1.1 2.7 2 6 2s6-.9 6-2V4M2 8c0 1.1 2.7 2 6 2s6-.9 6-2",
@@ -35,3 +35,6 @@ export function icon(name) {
   return svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" },
     svg("path", { d: PATHS[name] }));
 }
+
+/** A button of an icon alone; the label says what it does. */
+export const iconButton = (name, label, onclick) => h("button.plain", { type: "button", "aria-label": label, onclick }, icon(name));

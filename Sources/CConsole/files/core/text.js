@@ -3,8 +3,14 @@
 import { h } from "./dom.js";
 
 // Controls, marks of direction, characters without a width, lone halves of pairs, and heaps of combining marks.
-const UNSAFE =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb]|(?<![\p{Extended_Pictographic}\ufe0f])\u200d|\u200d(?!\p{Extended_Pictographic})|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]|\p{M}{5,}/gu;
+const UNSAFE = new RegExp([
+  String.raw`[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb]`,
+  String.raw`(?<![\p{Extended_Pictographic}\ufe0f])\u200d`,
+  String.raw`\u200d(?!\p{Extended_Pictographic})`,
+  String.raw`[\u{e0000}-\u{e0fff}]`,
+  String.raw`[\ud800-\udfff]`,
+  String.raw`\p{M}{5,}`,
+].join("|"), "gu");
 
 const NAMES = new Map([["\n", "\u23ce"], ["\t", "\u21e5"], ["\r", "\\r"]]);
 

@@ -1,7 +1,7 @@
 /** Work on many objects: batches of 200, with a bar, a rate, a stop, and a list of what failed. */
 
 import { parse } from "../core/api.js";
-import { h, put } from "../core/dom.js";
+import { button, h, put } from "../core/dom.js";
 import { bytes } from "../core/format.js";
 import { addWords, t } from "../core/words.js";
 import { openDialog } from "../parts/dialog.js";
@@ -26,7 +26,7 @@ export function openProgress(title, total) {
   const bar = h("progress", { max: String(total), value: 0, "aria-label": title });
   const words = h("p", { role: "status" });
   const rate = h("p.quiet");
-  const stop = h("button.button", { type: "button", onclick: () => control.abort() }, t("batch.stop"));
+  const stop = button(".button", () => control.abort(), t("batch.stop"));
   let close;
   const began = performance.now();
   const closed = openDialog({ title, mayClose: () => stop.hidden || (control.abort(), false) }, (end) => {
@@ -53,7 +53,7 @@ export function openProgress(title, total) {
       const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n");
       put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", failures[0].error, " ", download(text)]);
       stop.hidden = true;
-      stop.after(h("button.button.primary", { type: "button", onclick: () => close() }, t("close")));
+      stop.after(button(".button.primary", () => close(), t("close")));
     },
   };
   self.advance(0);
@@ -62,7 +62,7 @@ export function openProgress(title, total) {
 
 function download(text) {
   const blob = new Blob([text], { type: "text/tab-separated-values" });
-  return h("button.link", { type: "button", onclick: () => saveBlob(blob, "failures.tsv") }, t("batch.download", { size: bytes(blob.size) }));
+  return button(".link", () => saveBlob(blob, "failures.tsv"), t("batch.download", { size: bytes(blob.size) }));
 }
 
 /** Hands a file to the browser. */

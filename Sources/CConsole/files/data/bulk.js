@@ -1,7 +1,7 @@
 /** One field of many objects: those that are selected, or all that fit the filter. */
 
 import { objectPath, parse } from "../core/api.js";
-import { h, put } from "../core/dom.js";
+import { button, h, put } from "../core/dom.js";
 import { plain } from "../core/text.js";
 import { addWords, t } from "../core/words.js";
 import { confirm, openDialog } from "../parts/dialog.js";
@@ -54,7 +54,7 @@ export async function openBulk(page, which) {
     };
     return {
       body: [h("label.stack", h("span.label", t("bulk.field")), choice), h("label.stack", h("span.label", t("bulk.value")), place), h("p.quiet", t("bulk.empty")), problem],
-      foot: [h("button.button", { type: "button", onclick: () => close() }, t("cancel")), h("button.button.primary", { type: "button", onclick: go }, t("bulk.go", { n }))],
+      foot: [button(".button", () => close(), t("cancel")), button(".button.primary", go, t("bulk.go", { n }))],
     };
   });
   if (!chosen) return;

@@ -1,6 +1,6 @@
 /** Two people changed one field: whose value is to stay. */
 
-import { h } from "../core/dom.js";
+import { button, h } from "../core/dom.js";
 import { ago } from "../core/format.js";
 import { t } from "../core/words.js";
 import { openDialog } from "../parts/dialog.js";
@@ -12,7 +12,7 @@ export async function askWhoseValue({ field, theirs, mine, at }) {
   return Boolean(await openDialog({ title: t("conflict.title") }, (close) => ({
     body: [h("p", t("conflict.text", { field: field.name, when: ago(at) })), h(".pair", side(t("conflict.theirs"), theirs), side(t("conflict.mine"), mine))],
     foot: [
-      h("button.button", { type: "button", onclick: () => close(false) }, t("conflict.keepTheirs")),
+      button(".button", () => close(false), t("conflict.keepTheirs")),
       h("button.button.primary", { type: "button", autofocus: true, onclick: () => close(true) }, t("conflict.keepMine")),
     ],
   })));

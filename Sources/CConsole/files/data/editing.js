@@ -9,7 +9,7 @@ import { isReadOnly } from "./schema.js";
 import { isShortened } from "./types.js";
 import { isEqual } from "./values.js";
 import { openDialog } from "../parts/dialog.js";
-import { h } from "../core/dom.js";
+import { button, h } from "../core/dom.js";
 import "./words.js";
 
 /** What is edited now. */
@@ -80,6 +80,7 @@ function openInline(grid, { className, row, field, value, text, problem, index, 
     },
   });
   open = editor;
+  grid.lifetime.signal.addEventListener("abort", () => { if (open === editor) open = null; });
   const { geometry } = grid;
   const left = geometry.left(column);
   editor.style.transform = `translateY(${geometry.top(index)}px)`;
@@ -124,8 +125,8 @@ export async function clearCell(grid, className) {
   clearing ??= field.type === "ACL" ? undefined : await openDialog({ title: t("edit.clearTitle", { field: field.name }) }, (close) => ({
     body: h("p", t("edit.clearText")),
     foot: [
-      h("button.button.start", { type: "button", onclick: () => close() }, t("cancel")),
-      h("button.button", { type: "button", onclick: () => close("null") }, t("edit.setNull")),
+      button(".button.start", () => close(), t("cancel")),
+      button(".button", () => close("null"), t("edit.setNull")),
       h("button.button.primary", { type: "button", autofocus: true, onclick: () => close("remove") }, t("edit.remove")),
     ],
   }));

@@ -1,7 +1,7 @@
 /** All fields of one object, one below the other, each edited where it stands. */
 
 import { h, put } from "../core/dom.js";
-import { icon } from "../core/icons.js";
+import { icon, iconButton } from "../core/icons.js";
 import { address } from "../core/router.js";
 import { mayWrite } from "../core/session.js";
 import { effect, signal } from "../core/signal.js";
@@ -48,7 +48,7 @@ export function fieldList({ className, row, fields, rows, scope }) {
       h("span.actions",
         typeOf(value) === "Pointer" && h("a.plain", { href: address("data", [value.className, value.objectId]), "aria-label": t("fields.open", { class: value.className, id: value.objectId }) }, icon("link")),
         !isFixed && value !== undefined && !["Relation", "Password"].includes(field.type)
-          && h("button.plain", { type: "button", "aria-label": t("fields.clear", { field: field.name }), onclick: () => save(field, { value: undefined }) }, icon("close"))));
+          && iconButton("close", t("fields.clear", { field: field.name }), () => save(field, { value: undefined }))));
   };
   const save = async (field, change, old) => {
     const before = old ?? await wholeValue(className, row, field.name);

@@ -12,7 +12,7 @@ export function drawHead(grid) {
   const { firstColumn, lastColumn } = geometry.view(grid.rows?.length ?? 0);
   const cells = [h(".g-gutter", { role: "columnheader" }, h("span.sr", "#"))];
   for (let column = 0; column < geometry.frozen; column += 1) cells.push(title(grid, column));
-  cells.push(h(".g-space", { style: { width: `${geometry.skipped(firstColumn)}px` } }));
+  cells.push(h(".g-space", { "aria-hidden": "true", style: { width: `${geometry.skipped(firstColumn)}px` } }));
   for (let column = Math.max(firstColumn, geometry.frozen); column <= Math.min(lastColumn, grid.columns.length - 1); column += 1) {
     cells.push(title(grid, column));
   }

@@ -108,7 +108,8 @@ export class Grid extends HTMLElement {
     geometry.setLength(rows.length);
     this.setAttribute("aria-rowcount", rows.isCounted ? String(rows.length + 1) : "-1");
     const { firstRow, lastRow, firstColumn, lastColumn } = geometry.view(rows.length);
-    rows.want(firstRow, lastRow);
+    // What comes next is asked for before it is in view.
+    rows.want(firstRow - 60, lastRow + 60);
     const layout = `${firstColumn}-${lastColumn}-${this.namesAt}`;
     if (this.headLayout !== layout) {
       this.headLayout = layout;
@@ -149,7 +150,7 @@ export class Grid extends HTMLElement {
     const cells = [this.gutter(index, row, isSelected)];
     const frozen = this.geometry.frozen;
     for (let column = 0; column < frozen; column += 1) cells.push(this.cell(row, column));
-    cells.push(h(".g-space", { style: { width: `${this.geometry.skipped(first)}px` } }));
+    cells.push(h(".g-space", { "aria-hidden": "true", style: { width: `${this.geometry.skipped(first)}px` } }));
     for (let column = Math.max(first, frozen); column <= last; column += 1) cells.push(this.cell(row, column));
     put(entry.element, cells);
   }

@@ -1,7 +1,7 @@
 /** The form of a new object: the fields that an object begins with, required ones first. */
 
 import { objectPath, parse } from "../core/api.js";
-import { h, put } from "../core/dom.js";
+import { button, h, put } from "../core/dom.js";
 import { plain } from "../core/text.js";
 import { t } from "../core/words.js";
 import { openDialog } from "../parts/dialog.js";
@@ -22,7 +22,7 @@ export async function openNew(page) {
     const inputs = fields.map((field) => ({ field, input: valueInput(field, field.defaultValue), problem: h("p.problem", { role: "alert" }) }));
     const general = h("p.problem", { role: "alert" });
     const create = async () => {
-      if (button.disabled) return;
+      if (submit.disabled) return;
       const body = {};
       let first;
       for (const { field, input, problem } of inputs) {
@@ -47,28 +47,32 @@ export async function openNew(page) {
       put(general);
       // A role without an ACL is refused.
       if (className === "_Role") body.ACL = { "*": { read: true } };
-      button.disabled = true;
+      submit.disabled = true;
       try {
         const answer = className === "_User" ? await parse.post("users", body) : await parse.post(objectPath(className), body);
         delete body.password;
         close({ ...body, ...answer.body, updatedAt: answer.body.updatedAt ?? answer.body.createdAt });
       } catch (problem) {
-        button.disabled = false;
+        submit.disabled = false;
         const named = inputs.find(({ field }) => problem.message.includes(`'${field.name}'`) || problem.message.includes(`"${field.name}"`) || new RegExp(`\\b${field.name}\\b`).test(problem.message));
         put(named?.problem ?? general, plain(problem.message, 300));
         (named?.input ?? inputs[0]?.input)?.focus();
       }
     };
-    const button = h("button.button.primary", { type: "submit" }, t("new.create"));
+    const submit = h("button.button.primary", { type: "submit" }, t("new.create"));
     const form = h("form.form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); create(); } },
-      inputs.map(({ field, input, problem }) => h(".stack.field-row", h("label.line", { for: input.id }, h("bdi", plain(field.name, 60)), h("span.label", field.targetClass ? `${field.type} ${plain(field.targetClass)}` : field.type), field.required && h("span.tag", t("new.required"))), input.element, problem)), general);
+      inputs.map(({ field, input, problem }) => h(".field-row",
+        h("label.line", { for: input.id }, h("bdi", plain(field.name, 60)),
+          h("span.label", field.targetClass ? `${field.type} ${plain(field.targetClass)}` : field.type),
+          field.required && h("span.tag", t("new.required"))),
+        input.element, problem)), general);
     form.addEventListener("keydown", (event) => { 
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       create();
     });
-    button.addEventListener("click", (event) => { event.preventDefault(); create(); });
-    return { body: form, foot: [h("button.button", { type: "button", onclick: () => close() }, t("cancel")), button] };
+    submit.addEventListener("click", (event) => { event.preventDefault(); create(); });
+    return { body: form, foot: [button(".button", () => close(), t("cancel")), submit] };
   });
   if (!object) return;
   delete object.sessionToken;

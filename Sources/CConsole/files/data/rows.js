@@ -102,6 +102,7 @@ export class Rows {
 
   /** Reads what is missing of some rows, and gives up requests for others. */
   want(from, to) {
+    if (this.length === 0) return;
     const first = Math.floor(Math.max(0, from) / PAGE);
     const last = Math.floor(Math.max(0, Math.min(to, this.length - 1)) / PAGE);
     for (const [number, request] of this.running) {

@@ -1,7 +1,7 @@
 /** Dialogs and sheets. The focus returns to where it was when one closes. */
 
-import { firstFocusable, h } from "../core/dom.js";
-import { icon } from "../core/icons.js";
+import { button, firstFocusable, h } from "../core/dom.js";
+import { iconButton } from "../core/icons.js";
 import { t } from "../core/words.js";
 
 /**
@@ -19,7 +19,7 @@ export function openDialog({ title, kind = "", mayClose = () => true }, build) {
     };
     const { body, foot } = build(close, element);
     element.append(
-      h(".dialog-head", h("h2", title), h("button.plain", { type: "button", "aria-label": t("close"), onclick: () => mayClose() && close() }, icon("close"))),
+      h(".dialog-head", h("h2", title), iconButton("close", t("close"), () => mayClose() && close())),
       h(".dialog-body", body));
     if (foot) element.append(h(".dialog-foot", foot));
     show(element, focused, mayClose, () => resolve(result));
@@ -48,13 +48,13 @@ export function show(element, focused, mayClose, ended) {
 }
 
 /** Asks before something is done; gives whether it is to be done. `typed` is what must be typed first. */
-export function confirm({ title, text, button, isDanger = false, typed, typedLabel }) {
+export function confirm({ title, text, button: words, isDanger = false, typed, typedLabel }) {
   return openDialog({ title }, (close) => {
     const input = typed === undefined ? null : h("input", { autofocus: true, autocomplete: "off", "aria-label": typedLabel });
     const go = h("button", {
       class: isDanger ? "button danger" : "button primary", type: "button", autofocus: !input,
       onclick: () => { if (!input || input.value.trim() === String(typed)) close(true); },
-    }, button);
+    }, words);
     if (input) {
       go.disabled = true;
       input.addEventListener("input", () => { go.disabled = input.value.trim() !== String(typed); });
@@ -62,7 +62,7 @@ export function confirm({ title, text, button, isDanger = false, typed, typedLab
     }
     return {
       body: [typeof text === "string" ? h("p", text) : text, input && h("label.stack", h("span.label", typedLabel), input)],
-      foot: [h("button.button", { type: "button", onclick: () => close(false) }, t("cancel")), go],
+      foot: [button(".button", () => close(false), t("cancel")), go],
     };
   });
 }

@@ -32,7 +32,7 @@ export function openPanel(anchor, content, { label, onclose, role } = {}) {
 
 /** Opens a menu of `{ words, icon, do, isDanger, isChecked }`; null is a line between groups. */
 export function openMenu(anchor, rows, options) {
-  const list = h("div");
+  const list = h("div", { role: "none" });
   let close;
   for (const row of rows) {
     if (row === null) list.append(h("hr"));

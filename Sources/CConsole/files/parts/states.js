@@ -1,6 +1,6 @@
 /** The states of lists beside "here they are": loading, empty, failed, not allowed. */
 
-import { h } from "../core/dom.js";
+import { button, h } from "../core/dom.js";
 import { icon } from "../core/icons.js";
 import { plain } from "../core/text.js";
 import { t } from "../core/words.js";
@@ -27,6 +27,6 @@ export function failed(problem, again) {
     isForbidden && h("p", t("error.notAllowedHint", { role: session.peek()?.operator.role ?? "" })),
     details && h("p.mono", details),
     h(".actions",
-      again && h("button.button.primary", { type: "button", onclick: again }, icon("refresh"), t("error.again")),
-      h("button.button", { type: "button", onclick: () => navigator.clipboard?.writeText(`${problem.message}\n${details}`) }, icon("copy"), t("error.copy"))));
+      again && button(".button.primary", again, icon("refresh"), t("error.again")),
+      button(".button", () => navigator.clipboard?.writeText(`${problem.message}\n${details}`), icon("copy"), t("error.copy"))));
 }

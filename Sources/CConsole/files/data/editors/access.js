@@ -1,7 +1,7 @@
 /** Who may do what with one object: in words, and as a matrix. */
 
-import { h, put } from "../../core/dom.js";
-import { icon } from "../../core/icons.js";
+import { button, h, put } from "../../core/dom.js";
+import { iconButton } from "../../core/icons.js";
 import { plain } from "../../core/text.js";
 import { addWords, t } from "../../core/words.js";
 import { sentence, summary, who } from "../acl/summary.js";
@@ -47,7 +47,7 @@ export function edit({ value }) {
     if (acl === undefined) return;
     put(table, h("thead", h("tr", h("th", t("access.who")), h("th", t("access.read")), h("th", t("access.write")), h("th", h("span.sr", t("file.remove"))))),
       h("tbody", Object.keys(acl).map((key) => h("tr", h("th", { scope: "row" }, h("bdi", plain(who(key), 60))), box(key, "read"), box(key, "write"),
-        h("td", h("button.plain", { type: "button", "aria-label": t("access.remove", { who: who(key) }), onclick: () => { delete acl[key]; draw(); } }, icon("close")))))));
+        h("td", iconButton("close", t("access.remove", { who: who(key) }), () => { delete acl[key]; draw(); }))))));
   };
   const find = (className, keyOf, label) => {
     const input = h("input", { type: "text", autocomplete: "off", spellcheck: "false", "aria-label": t(label), placeholder: t(label) });
@@ -72,7 +72,7 @@ export function edit({ value }) {
     return h(".picker", input, list);
   };
   const adding = h(".adding", find("_User", (user) => user.objectId, "access.addUser"), find("_Role", (role) => `role:${role.name ?? role.objectId}`, "access.addRole"),
-    h("button.button", { type: "button", onclick: () => { setOwn(acl, "*", { read: true }); draw(); } }, t("access.everybody")));
+    button(".button", () => { setOwn(acl, "*", { read: true }); draw(); }, t("access.everybody")));
   draw();
   return {
     body: [h(".card", words), h("label.line", has, t("access.has")), table, adding],

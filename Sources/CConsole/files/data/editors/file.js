@@ -1,6 +1,6 @@
 /** Files: a preview that runs nothing, a new one by choice or drop, size and type. */
 
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { bytes } from "../../core/format.js";
 import { icon } from "../../core/icons.js";
 import { plain, shown } from "../../core/text.js";
@@ -60,8 +60,8 @@ export function edit({ value, save, close }) {
   draw();
   return {
     body: [preview, value && h(".line.wrap", h("strong", shown(fileName(value.name), 120)), h(".space"),
-      h("button.button", { type: "button", onclick: () => navigator.clipboard?.writeText(value.url ?? value.name) }, icon("copy"), t("file.copy")),
-      h("button.button", { type: "button", onclick: () => { save({ value: undefined }); close(); } }, t("file.remove"))),
+      button(".button", () => navigator.clipboard?.writeText(value.url ?? value.name), icon("copy"), t("file.copy")),
+      button(".button", () => { save({ value: undefined }); close(); }, t("file.remove"))),
     value?.url && h("code.quiet.wrap", plain(value.url, 400)), zone, problem],
   };
 }

@@ -1,6 +1,6 @@
 /** Editors that stand in the cell: texts of one line, numbers, dates, points, pointers. */
 
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { date, zone } from "../../core/format.js";
 import { plain } from "../../core/text.js";
 import { t } from "../../core/words.js";
@@ -131,7 +131,7 @@ function dateHint(input, hint) {
     draw();
     input.focus();
   });
-  put(hint, means, zoneButton, h("button.plain", { type: "button", onclick: () => native.showPicker?.() }, t("date.pick")), native);
+  put(hint, means, zoneButton, button(".plain", () => native.showPicker?.(), t("date.pick")), native);
   hint.hidden = false;
   input.addEventListener("input", draw);
   draw();

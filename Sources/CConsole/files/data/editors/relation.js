@@ -1,8 +1,8 @@
 /** The members of a relation: a list with names, adding by a picker, removing. */
 
 import { objectPath, parse } from "../../core/api.js";
-import { h, put } from "../../core/dom.js";
-import { icon } from "../../core/icons.js";
+import { button, h, put } from "../../core/dom.js";
+import { iconButton } from "../../core/icons.js";
 import { address } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { plain, shown } from "../../core/text.js";
@@ -10,8 +10,7 @@ import { addWords, t } from "../../core/words.js";
 import { loading } from "../../parts/states.js";
 import { record } from "../history.js";
 import { learn, nameOf } from "../names.js";
-import { setOwn } from "../values.js";
-import { pointer } from "../values.js";
+import { pointer, setOwn } from "../values.js";
 import { PointerPicker } from "./pointer.js";
 
 addWords({
@@ -71,8 +70,8 @@ export function edit({ className, row, field, close }) {
     put(list, members.length === 0 ? h("p.quiet", t("relation.none")) : members.map((object) => h(".line.member",
       h("a", { href: address("data", [target, object.objectId]), onclick: () => close() }, shown(nameOf(target, object.objectId) || object.objectId, 80)),
       h("code.quiet", plain(object.objectId, 24)), h(".space"),
-      mayWrite() && h("button.plain", { type: "button", "aria-label": t("relation.remove", { name: nameOf(target, object.objectId) || object.objectId }), onclick: () => change("RemoveRelation", object.objectId) }, icon("close")))),
-    members.length < total && h("button.link", { type: "button", onclick: () => read(members.length) }, t("relation.more")));
+      mayWrite() && iconButton("close", t("relation.remove", { name: nameOf(target, object.objectId) || object.objectId }), () => change("RemoveRelation", object.objectId)))),
+    members.length < total && button(".link", () => read(members.length), t("relation.more")));
   };
   const input = h("input", { type: "text", autofocus: true, autocomplete: "off", spellcheck: "false", placeholder: t("pointer.find", { class: target }), "aria-label": t("relation.add", { class: target }) });
   const picker = new PointerPicker(target, input, (chosen) => add(chosen));

@@ -1,6 +1,6 @@
 /** The editor of values that need room, beside the page: which one fits a type. */
 
-import { h } from "../../core/dom.js";
+import { button, h } from "../../core/dom.js";
 import { plain } from "../../core/text.js";
 import { addWords, t } from "../../core/words.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -52,8 +52,8 @@ export async function openSheet({ className, row, field, value, text, save, grid
     });
     return {
       body: [editor.body, problem],
-      foot: editor.read ? [editor.extra, h("button.button", { type: "button", onclick: () => close() }, t("cancel")), h("button.button.primary", { type: "button", onclick: finish }, t("edit.save"))]
-        : h("button.button.primary", { type: "button", onclick: () => close() }, t("close")),
+      foot: editor.read ? [editor.extra, button(".button", () => close(), t("cancel")), button(".button.primary", finish, t("edit.save"))]
+        : button(".button.primary", () => close(), t("close")),
     };
   });
 }

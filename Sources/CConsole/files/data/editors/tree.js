@@ -1,7 +1,7 @@
 /** A JSON value as a tree whose members open on demand, and whose simple values can be edited. */
 
-import { h, put } from "../../core/dom.js";
-import { icon } from "../../core/icons.js";
+import { button, h, put } from "../../core/dom.js";
+import { icon, iconButton } from "../../core/icons.js";
 import { plain, shown } from "../../core/text.js";
 import { addWords, t } from "../../core/words.js";
 import { drawValue } from "../cells.js";
@@ -38,10 +38,10 @@ export function tree(value, changed) {
     const entries = Array.isArray(branch) ? branch.map((item, index) => [index, item]) : Object.entries(branch);
     const rows = entries.slice(0, SOME).map(([key, item]) => member(key, item, [...path, key]));
     if (entries.length > SOME) {
-      const more = h("button.link", { type: "button", onclick: () => {
+      const more = button(".link", () => {
         more.replaceWith(...entries.splice(0, SOME * 5 + SOME).slice(SOME).map(([key, item]) => member(key, item, [...path, key])), ...(entries.length > 0 ? [more] : []));
         more.textContent = t("tree.more", { n: entries.length });
-      } }, t("tree.more", { n: entries.length - SOME }));
+      }, t("tree.more", { n: entries.length - SOME }));
       rows.push(more);
     }
     return rows;
@@ -50,8 +50,8 @@ export function tree(value, changed) {
     const name = JSON.stringify(path);
     const label = h("span.key", shown(String(key), 60));
     const actions = changed && [
-      !isBranch(item) && h("button.plain", { type: "button", "aria-label": t("tree.edit", { key: String(key) }), onclick: (event) => editLeaf(event, item, path) }, icon("code")),
-      h("button.plain", { type: "button", "aria-label": t("tree.remove", { key: String(key) }), onclick: () => change(path, (parent, last) => (Array.isArray(parent) ? parent.splice(last, 1) : delete parent[last])) }, icon("close")),
+      !isBranch(item) && iconButton("code", t("tree.edit", { key: String(key) }), (event) => editLeaf(event, item, path)),
+      iconButton("close", t("tree.remove", { key: String(key) }), () => change(path, (parent, last) => (Array.isArray(parent) ? parent.splice(last, 1) : delete parent[last]))),
     ];
     if (!isBranch(item)) {
       return h(".leaf", { role: "treeitem" }, label, h("span.leaf-value", { ondblclick: (event) => changed && editLeaf(event, item, path) }, drawValue(item)), h("span.actions", actions));

@@ -1,7 +1,8 @@
 /** A chip for each condition of a filter, and ways to change it: by sentences or as JSON. */
 
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
+import { mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { plain, shown } from "../../core/text.js";
 import { t } from "../../core/words.js";
@@ -37,9 +38,9 @@ export function drawChips(page, element) {
       shown(groupSentence(group, typeOfField), 90)),
     h("button", { type: "button", "aria-label": t("filter.remove"), onclick: () => apply(page, groups.filter((_, place) => place !== index)) }, icon("close")));
   const draw = () => put(element, h("span.quiet", t("filter.where")), groups.map(chip),
-    h("button.plain.add", { type: "button", onclick: (event) => page.addCondition(undefined, event.currentTarget) }, icon("filter"), t("filter.add")),
-    h("button.plain", { type: "button", onclick: showJSON }, icon("code"), t("filter.json")),
-    h("button.plain", { type: "button", onclick: async () => (await import("./save-view.js")).saveView(page) }, icon("bookmark"), t("filter.save")));
+    button(".plain.add", (event) => page.addCondition(undefined, event.currentTarget), icon("filter"), t("filter.add")),
+    button(".plain", showJSON, icon("code"), t("filter.json")),
+    mayWrite() && button(".plain", async () => (await import("./save-view.js")).saveView(page), icon("bookmark"), t("filter.save")));
   effect(() => {
     namesChanged();
     if (!element.querySelector("textarea") && !element.contains(document.activeElement)) draw();

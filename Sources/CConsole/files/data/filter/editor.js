@@ -1,6 +1,6 @@
 /** The panel in which a condition is chosen: field, operator, value; alternatives by "or". */
 
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { plain } from "../../core/text.js";
 import { t } from "../../core/words.js";
 import { openPanel } from "../../parts/menu.js";
@@ -42,7 +42,7 @@ export function editGroup({ anchor, className, group, start, done }) {
   };
   const panel = h("form.pad.filter-editor", { onsubmit: (event) => { event.preventDefault(); apply(); } },
     list, slow, problem,
-    h(".line", h("button.plain", { type: "button", onclick: () => { add({ field: rows.at(-1).field() }).focusValue(); } }, t("filter.addOr")), h(".space"),
+    h(".line", button(".plain", () => { add({ field: rows.at(-1).field() }).focusValue(); }, t("filter.addOr")), h(".space"),
       h("button.button.primary", { type: "submit" }, t("filter.apply"))));
   for (const condition of group ?? [{ field: start }]) add(condition);
   const close = openPanel(anchor, panel, { label: t("filter.add") });

@@ -1,6 +1,6 @@
 /** The filter as JSON, in the place of the sentences. */
 
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { t } from "../../core/words.js";
 
 /** Shows the text; `draw` brings the sentences back. */
@@ -28,7 +28,7 @@ export function openJSON(page, host, draw) {
     event.stopPropagation();
   });
   put(host, h(".filter-json", text, problem, h(".line",
-    h("button.button.primary", { type: "button", onclick: apply }, t("filter.apply")),
-    h("button.button", { type: "button", onclick: draw }, t("filter.sentences")))));
+    button(".button.primary", apply, t("filter.apply")),
+    button(".button", draw, t("filter.sentences")))));
   text.focus();
 }

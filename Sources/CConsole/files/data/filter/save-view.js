@@ -1,6 +1,6 @@
 /** Keeps filter, order and columns under a name. */
 
-import { h } from "../../core/dom.js";
+import { button, h } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { t } from "../../core/words.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -17,7 +17,7 @@ export async function saveView(page) {
     name.addEventListener("keydown", (event) => { if (event.key === "Enter") save(); });
     return {
       body: [h("p.quiet", t("view.text")), h("label.stack", h("span.label", t("view.name")), name), h("label.line", shared, t("view.shared"))],
-      foot: [h("button.button", { type: "button", onclick: () => close(false) }, t("cancel")), h("button.button.primary", { type: "button", onclick: save }, t("view.save"))],
+      foot: [button(".button", () => close(false), t("cancel")), button(".button.primary", save, t("view.save"))],
     };
   });
   if (!isSaved) return;

@@ -1,7 +1,7 @@
 /** The line below the grid: what is selected, sums of a range, and what a slow order asks for. */
 
 import { parse } from "../../core/api.js";
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { number } from "../../core/format.js";
 import { icon } from "../../core/icons.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
@@ -38,10 +38,10 @@ function selection(page) {
   const n = page.grid.selected.size;
   return [
     h("strong", t("grid.selected", { n })),
-    mayWrite() && h("button.plain", { type: "button", onclick: async () => (await import("../../data/bulk.js")).openBulk(page, "selected") }, icon("columns"), t("foot.set")),
-    mayWrite() && h("button.plain.bad", { type: "button", onclick: () => page.deleteSelected() }, icon("trash"), t("foot.delete")),
+    mayWrite() && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
+    mayWrite() && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("foot.delete")),
     h(".space"),
-    h("button.plain", { type: "button", onclick: () => page.grid.clearSelection() }, t("grid.clearSelection")),
+    button(".plain", () => page.grid.clearSelection(), t("grid.clearSelection")),
   ];
 }
 
@@ -64,8 +64,8 @@ function sums(grid) {
 
 function slowOrder(page) {
   const field = page.order.replace(/^-/, "").split(",")[0];
-  const button = mayChangeClasses() && h("button.button", { type: "button", onclick: async () => {
-    button.disabled = true;
+  const build = mayChangeClasses() && button(".button", async () => {
+    build.disabled = true;
     try {
       const { body } = await parse.put("schemas/" + encodeURIComponent(page.className), { className: page.className, indexes: { [`${field}_1`]: { [field]: 1 } } });
       replaceClass(body);
@@ -75,6 +75,6 @@ function slowOrder(page) {
     } catch (problem) {
       put(page.foot, failed(problem));
     }
-  } }, t("grid.buildIndex"));
-  return [icon("warn"), h("span", t("grid.slow", { field, count: page.rows.total, time: (page.rows.slowest / 1000).toFixed(1) })), h(".space"), button];
+  }, t("grid.buildIndex"));
+  return [icon("warn"), h("span", t("grid.slow", { field, count: page.rows.total, time: (page.rows.slowest / 1000).toFixed(1) })), h(".space"), build];
 }

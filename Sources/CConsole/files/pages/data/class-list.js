@@ -1,6 +1,6 @@
 /** The list of classes with their numbers of objects. */
 
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
@@ -56,11 +56,11 @@ export function classList(scope) {
     if (shownClass !== parts[0]) list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
     shownClass = parts[0];
   }, scope);
-  const add = h("button.plain.new", { type: "button", onclick: async () => {
+  const add = button(".plain.new", async () => {
     const { makeClass } = await import("./new-class.js");
     const name = await makeClass();
     if (name) go(address("data", [name]));
-  } }, icon("plus"), t("classes.new"));
+  }, icon("plus"), t("classes.new"));
   effect(() => { add.hidden = !mayChangeClasses(); }, scope);
   return h("nav.classes", { "aria-label": t("classes.label") }, h(".find", input), list, h(".foot", add));
 }

@@ -23,7 +23,7 @@ export function open(page, anchor) {
   openMenu(anchor, [
     { words: t("menu.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
     mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
-    { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/save-view.js")).saveView(page) },
+    mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/save-view.js")).saveView(page) },
     page.view && { words: t("view.delete"), icon: "close", do: async () => {
       await deleteView(page.view.id);
       toast(t("view.deleted", { name: page.view.name }));

@@ -1,6 +1,6 @@
 /** The rows of one class: title, filter, grid, and what is selected. */
 
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
 import { address, go, onLeave, remember, remembered, route } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
@@ -84,13 +84,13 @@ function header(page) {
     rows.changed();
     put(number, rows.isCounted ? t("grid.objects", { n: rows.total }) : "");
   }, page.scope);
-  const button = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { type: "button", "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
+  const tool = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { type: "button", "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
   return h("header.head", h("a.plain.back", { href: address("data"), "aria-label": t("classes.label") }, icon("back")),
     h("h1", shown(page.className, 80)), number, page.newer, h(".space"),
-    button("refresh", t("grid.refresh"), () => page.reload()),
-    button("columns", t("grid.columns"), async (anchor) => (await import("./columns-menu.js")).open(page, anchor)),
-    button("more", t("grid.more"), async (anchor) => (await import("./class-menu.js")).open(page, anchor)),
-    mayCreate(page) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), h("span.words", t("grid.new"))));
+    tool("refresh", t("grid.refresh"), () => page.reload()),
+    tool("columns", t("grid.columns"), async (anchor) => (await import("./columns-menu.js")).open(page, anchor)),
+    tool("more", t("grid.more"), async (anchor) => (await import("./class-menu.js")).open(page, anchor)),
+    mayCreate(page) && button(".button.primary", () => createObject(page), icon("plus"), h("span.words", t("grid.new"))));
 }
 
 /** Sessions begin by logging in. */
@@ -133,10 +133,10 @@ function showNothing(page) {
   const isFiltered = Object.keys(page.where).length > 0;
   put(page.body, isFiltered
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
-      h("button.button", { type: "button", onclick: () => page.change({ where: {} }) }, t("grid.clearFilter"))] })
+      button(".button", () => page.change({ where: {} }), t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [
-      mayCreate(page) && h("button.button.primary", { type: "button", onclick: () => createObject(page) }, icon("plus"), t("grid.new")),
-      mayChangeClasses() && h("button.button", { type: "button", onclick: page.newField }, t("grid.newField"))].filter(Boolean) }));
+      mayCreate(page) && button(".button.primary", () => createObject(page), icon("plus"), t("grid.new")),
+      mayChangeClasses() && button(".button", page.newField, t("grid.newField"))].filter(Boolean) }));
 }
 
 function reload(page) {

@@ -1,6 +1,6 @@
 /** Which columns are shown, and in which order. */
 
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { icon } from "../../core/icons.js";
 import { plain } from "../../core/text.js";
 import { addWords, t } from "../../core/words.js";
@@ -52,5 +52,5 @@ export function open(page, anchor) {
   draw();
   openPanel(anchor, h(".pad", list,
     h("label.line", h("input", { type: "checkbox", checked: zone.isUTC, onchange: (event) => { zone.isUTC = event.target.checked; grid.columnsChanged?.(); } }), t("columns.utc")),
-    h("button.button", { type: "button", onclick: () => apply({ hidden: [] }) }, t("columns.all"))), { label: t("grid.columns") });
+    button(".button", () => apply({ hidden: [] }), t("columns.all"))), { label: t("grid.columns") });
 }

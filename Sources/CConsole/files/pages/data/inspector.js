@@ -1,7 +1,7 @@
 /** The fields of the row at which the grid stands, beside it. */
 
 import { h, put } from "../../core/dom.js";
-import { icon } from "../../core/icons.js";
+import { iconButton } from "../../core/icons.js";
 import { address } from "../../core/router.js";
 import { shown } from "../../core/text.js";
 import { addWords, t } from "../../core/words.js";
@@ -30,7 +30,7 @@ export function toggle(page) {
     control = new AbortController();
     put(element, h("header.head", h("h2.grow", shown(nameOfRow(page.className, row), 60)),
       h("a.button", { href: address("data", [page.className, row.id]) }, t("inspector.open")),
-      h("button.plain", { type: "button", "aria-label": t("close"), onclick: () => toggle(page) }, icon("close"))),
+      iconButton("close", t("close"), () => toggle(page))),
     fieldList({ className: page.className, row, rows: page.rows, fields: ranked(page.description), scope: control.signal }));
   };
   page.inspectorElement = element;

@@ -1,7 +1,7 @@
 /** Makes a class. */
 
 import { parse } from "../../core/api.js";
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { addWords, t } from "../../core/words.js";
 import { replaceClass, loadCounts } from "../../data/schema.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -40,7 +40,7 @@ export function makeClass() {
     input.addEventListener("keydown", (event) => { if (event.key === "Enter") create(); });
     return {
       body: [h("label.stack", h("span.label", t("class.name")), input), h("p.quiet", t("class.hint")), problem],
-      foot: [h("button.button", { type: "button", onclick: () => close() }, t("cancel")), h("button.button.primary", { type: "button", onclick: create }, t("class.create"))],
+      foot: [button(".button", () => close(), t("cancel")), button(".button.primary", create, t("class.create"))],
     };
   });
 }

@@ -1,7 +1,7 @@
 /** Adds a field to a class. */
 
 import { parse } from "../../core/api.js";
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { plain } from "../../core/text.js";
 import { addWords, t } from "../../core/words.js";
 import { classes, replaceClass } from "../../data/schema.js";
@@ -53,7 +53,7 @@ export function makeField(className) {
     input.addEventListener("keydown", (event) => { if (event.key === "Enter") create(); });
     return {
       body: [h("label.stack", h("span.label", t("field.name")), input), h("label.stack", h("span.label", t("field.type")), type), targetRow, h("label.line", required, t("field.required")), problem],
-      foot: [h("button.button", { type: "button", onclick: () => close() }, t("cancel")), h("button.button.primary", { type: "button", onclick: create }, t("field.create"))],
+      foot: [button(".button", () => close(), t("cancel")), button(".button.primary", create, t("field.create"))],
     };
   });
 }

@@ -1,7 +1,7 @@
 /** One object: its fields, who may do what, what it points to and what points at it, its JSON, its history. */
 
 import { objectPath, parse, send } from "../../core/api.js";
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { count } from "../../core/format.js";
 import { icon } from "../../core/icons.js";
 import { addKeys } from "../../core/keys.js";
@@ -96,7 +96,7 @@ function header(className, objectId, row, remove, scope) {
   return h("header.head", h("a.plain.back", { href: address("data", [className]), "aria-label": t("object.back", { class: className }) }, icon("back")),
     h("a.crumb", { href: address("data", [className]) }, shown(className, 40)), h("span.quiet.crumb", "/"), title, h("code.quiet.crumb", plain(objectId, 40)),
     h("button.plain", { type: "button", "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")),
-    h(".space"), mayWrite() && h("button.plain.bad", { type: "button", onclick: remove }, icon("trash"), h("span.words", t("object.delete"))));
+    h(".space"), mayWrite() && button(".plain.bad", remove, icon("trash"), h("span.words", t("object.delete"))));
 }
 
 function drawAccess(host, row) {
@@ -134,7 +134,7 @@ async function drawJSON(host, className, objectId) {
   try {
     const { body } = await parse.get(objectPath(className, objectId));
     if (className.startsWith("_")) delete body.sessionToken;
-    put(host, h(".line", h("button.button", { type: "button", onclick: () => navigator.clipboard?.writeText(JSON.stringify(body, null, 2)) }, icon("copy"), t("error.copy"))), tree(body).element);
+    put(host, h(".line", button(".button", () => navigator.clipboard?.writeText(JSON.stringify(body, null, 2)), icon("copy"), t("error.copy"))), tree(body).element);
   } catch (problem) {
     put(host, failed(problem));
   }

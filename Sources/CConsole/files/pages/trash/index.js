@@ -1,7 +1,7 @@
 /** What the console deleted, and how it comes back. */
 
 import { send } from "../../core/api.js";
-import { h, put } from "../../core/dom.js";
+import { button, h, put } from "../../core/dom.js";
 import { ago, date } from "../../core/format.js";
 import { icon } from "../../core/icons.js";
 import { address, go, route } from "../../core/router.js";
@@ -67,14 +67,17 @@ function row(entry, again) {
     }
     again();
   };
-  return h(".trash-row", h("button.what", { type: "button", "aria-label": t("trash.show", { name }), onclick: () => show(entry, name) }, shown(entry.name || entry.objectId, 80), h("span.quiet", h("bdi", plain(entry.className, 40)), " \u00b7 ", h("code", plain(entry.objectId, 24)))),
+  return h(".trash-row",
+    h("button.what", { type: "button", "aria-label": t("trash.show", { name }), onclick: () => show(entry, name) },
+      shown(entry.name || entry.objectId, 80),
+      h("span.quiet", h("bdi", plain(entry.className, 40)), " \u00b7 ", h("code", plain(entry.objectId, 24)))),
     h("span.quiet.when", h("time", { title: date(entry.deletedAt, true) }, ago(entry.deletedAt)), entry.operator && ` ${t("trash.by", { who: typeof entry.operator === "string" ? entry.operator : entry.operator.name })}`),
-    mayWrite() && h("button.button", { type: "button", onclick: restore }, icon("undo"), t("trash.restore")));
+    mayWrite() && button(".button", restore, icon("undo"), t("trash.restore")));
 }
 
 function show(entry, name) {
   openDialog({ title: name, kind: "sheet" }, (close) => ({
     body: tree(entry.object ?? {}).element,
-    foot: h("button.button.primary", { type: "button", onclick: () => close() }, t("close")),
+    foot: button(".button.primary", () => close(), t("close")),
   }));
 }
