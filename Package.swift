@@ -297,6 +297,13 @@ let package = Package(
                 "JSON", "ParseModel", "Push", .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "App", "Console", "HTTP", "JSON", "ParseModel", "REST", "ServerConfiguration", "TestSupport",
+                "TestTools",
+            ],
+            exclude: ["Browser"]),
+        .testTarget(
             name: "FileStoresTests",
             dependencies: [
                 "FileStorage", "FileStores", "JSON", "Outgoing", "ParseStorage", "Postgres", "ServerConfiguration",

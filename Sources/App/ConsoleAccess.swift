@@ -22,7 +22,8 @@ package struct ConsoleAccess {
         }
         return try await withBackend { backend in
             let ticket = try await ConsoleSignIn.ticket(in: backend.store)
-            return "\(configuration.scheme)://localhost:\(configuration.port)\(configuration.console.path)/#ticket=\(ticket)"
+            return
+                "\(configuration.scheme)://localhost:\(configuration.port)\(configuration.console.path)/#ticket=\(ticket)"
         }
     }
 

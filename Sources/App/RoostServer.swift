@@ -280,7 +280,11 @@ public struct RoostServer: Service {
         try await declared?.apply()
         if mailQueue != nil { try await backend.store.mails.prepare() }
         if pushQueue != nil { try await backend.store.pushes.prepare() }
-        if console != nil { try await backend.store.operators.prepare() }
+        if console != nil {
+            try await backend.store.operators.prepare()
+            try await backend.trash.prepare()
+            try await backend.savedViews.prepare()
+        }
         await backend.triggers.prepareChanges()
         // Cloud code may declare limits later.
         if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }

@@ -71,7 +71,13 @@ struct ConsoleAudit: Sendable {
         entry.fields = fields.map(\.text).sorted()
         let isAboutObjects = !classes.isEmpty
         if isAboutObjects { entry.before = await values(of: objects) }
-        let sent: JSONValue? = isAboutObjects || envelope.body.isEmpty ? nil : bounded(.object(envelope.body))
+        var sent: JSONValue?
+        if !isAboutObjects, !envelope.body.isEmpty { sent = bounded(.object(envelope.body)) }
+        switch envelope.console?.viewAs {
+        case .user(let id): sent = ["viewAs": .string(id)]
+        case .anonymous: sent = ["viewAs": "anonymous"]
+        case nil: break
+        }
         return Open(
             id: try await backend.store.audit.begin(entry), entry: entry, objects: objects, sent: sent,
             creates: creates)
@@ -90,7 +96,12 @@ struct ConsoleAudit: Sendable {
             ids = Array((ids + made).prefix(Self.mostIds))
             if let className = open.entry.className { objects[className]?.ids += made }
         }
-        let after = status < 400 ? (open.sent == nil ? await values(of: objects) : open.sent) : nil
+        var after = open.sent
+        if status >= 400 {
+            after = Optional.none
+        } else if after == Optional.none {
+            after = await values(of: objects)
+        }
         try await backend.store.audit.complete(open.id, status: status, ids: ids, after: after)
     }
 
@@ -130,11 +141,18 @@ struct ConsoleAudit: Sendable {
             var request = ObjectStore.FindRequest(className: className)
             request.filter = .field(
                 FieldPath("objectId"), .isIn(wanted.ids.prefix(Self.mostIds).map { .string($0) }))
-            let known = Set(schema.fields.keys).union(["ACL"])
+            let known = Set(schema.fields.keys).union(["ACL"]).subtracting(["password"])
             request.keys = wanted.wantsAll ? known : wanted.fields.intersection(known)
             request.limit = Self.mostIds
             request.keys?.insert("objectId")
-            guard let rows = try? await backend.store.find(request).objects else { continue }
+            let rows: [JSONObject]
+            do {
+                rows = try await backend.store.find(request).objects
+            } catch {
+                logger.warning(
+                    "values are missing in the audit", metadata: ["class": "\(className)", "error": "\(error)"])
+                continue
+            }
             for row in rows {
                 guard let id = row["objectId"]?.stringValue else { continue }
                 let kept = row.filter { request.keys?.contains($0.key) == true && $0.key != "objectId" }

@@ -85,7 +85,9 @@ struct ConsoleFiles: Sendable {
         return reply
     }
 
-    private static func read(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { Array($0) } }
+    private static func read(_ path: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: path).map { Array($0) }
+    }
 
     private static func type(of name: String) -> String {
         switch name.split(separator: ".").last ?? "" {

@@ -65,8 +65,9 @@ struct ConsoleInterface: Sendable {
         guard role >= match.route.least else {
             throw HTTPError(status: 403, message: "This is for the role \(match.route.least.rawValue) and above.")
         }
-        return try await match.route.handler(
-            ConsoleCall(interface: self, visit: visit, session: session, role: role, arguments: match.arguments))
+        let call = ConsoleCall(
+            interface: self, visit: visit, session: session, role: role, arguments: match.arguments)
+        return try SecretValues.withoutTokens(try await match.route.handler(call))
     }
 
     /// The session of a visit; nil where one of its halves is missing, wrong or over.
@@ -109,7 +110,8 @@ struct ConsoleInterface: Sendable {
         switch try await signIn.signIn(body, from: visit.address, isLocal: visit.isLocal) {
         case .tooMany(let seconds):
             var reply = dispatcher.reply(
-                to: HTTPError(status: 429, message: "Too many attempts. Try again in \(seconds) seconds."), visit.request)
+                to: HTTPError(status: 429, message: "Too many attempts. Try again in \(seconds) seconds."),
+                visit.request)
             reply.headers.append(("Retry-After", "\(seconds)"))
             return reply
         case .wrong:

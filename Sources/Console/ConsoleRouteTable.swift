@@ -7,7 +7,9 @@ internal import ParseStorage
 /// The routes of the console beside the session and the interface of apps.
 enum ConsoleRouteTable {
     /// The routes.
-    static let all: [ConsoleRoute] = [
+    static let all = own + rows
+
+    private static let own: [ConsoleRoute] = [
         ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() },
         ConsoleRoute(.get, "operators", .owner) { try await $0.operators() },
         ConsoleRoute(.post, "operators", .owner) { try await $0.addOperator() },
@@ -62,7 +64,14 @@ struct ConsoleCall {
 
     /// The query, each value as JSON if it parses, else as a text.
     var query: JSONObject {
-        visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first.map { FormEncoding.values($0) } ?? [:]
+        visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first.map { FormEncoding.values($0) }
+            ?? [:]
+    }
+
+    /// The query, each value as a text.
+    var texts: JSONObject {
+        visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first
+            .map { FormEncoding.strings($0) } ?? [:]
     }
 
     /// The body.
@@ -74,12 +83,18 @@ struct ConsoleCall {
 
     /// Does something that changes the deployment, with an entry in the audit before and after.
     ///
-    /// - Parameter describe: Adds what it is about.
+    /// - Parameters:
+    ///   - className: The class that it is about.
+    ///   - ids: The objects that it is about.
+    ///   - fields: What it sets.
     func audited(
-        _ path: String, _ describe: (inout AuditEntry) -> Void = { _ in }, _ body: () async throws -> Reply
+        _ path: String, className: String? = nil, ids: [String] = [], fields: [String] = [],
+        _ body: () async throws -> Reply
     ) async throws -> Reply {
         var entry = interface.entry(visit, session, path)
-        describe(&entry)
+        entry.className = className
+        entry.ids = ids
+        entry.fields = fields
         let rows = interface.backend.store.audit
         let id = try await rows.begin(entry)
         let reply: Reply
@@ -121,7 +136,7 @@ extension ConsoleCall {
         let name = body["name"]?.stringValue ?? ""
         let role = try role(body["role"]) ?? .viewer
         try refuseLimits(body)
-        return try await audited("operators", { $0.fields = ["name", "role", "password"] }) {
+        return try await audited("operators", fields: ["name", "role", "password"]) {
             let id = try await interface.backend.operators.add(
                 name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue, from: visit.address)
             return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
@@ -133,7 +148,7 @@ extension ConsoleCall {
         let role = try role(body["role"])
         try refuseLimits(body)
         return try await audited(
-            "operators/\(arguments[0])", { $0.fields = body.keys.texts.filter { ["role", "password"].contains($0) } }
+            "operators/\(arguments[0])", fields: ["role", "password"].filter { body[$0] != nil }
         ) {
             try await interface.backend.operators.change(
                 id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue, from: visit.address)

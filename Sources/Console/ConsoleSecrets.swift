@@ -1,5 +1,6 @@
 import Crypto
 import Encoding
+import HTTP
 import JSON
 internal import Operations
 
@@ -13,7 +14,9 @@ enum ConsoleSecrets {
     static func hash(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
     /// The name of the cookie. Servers on several ports of a host do not overwrite each other's.
-    static func cookieName(port: Int, isSecure: Bool) -> String { "\(isSecure ? "__Secure-" : "")roost_console_\(port)" }
+    static func cookieName(port: Int, isSecure: Bool) -> String {
+        "\(isSecure ? "__Secure-" : "")roost_console_\(port)"
+    }
 
     /// The field that sets the cookie; one without a value ends it.
     static func cookieField(_ name: String, _ value: String?, path: String, isSecure: Bool, seconds: Int) -> String {
@@ -27,7 +30,9 @@ enum SecretValues {
     /// What stands for a secret in the audit.
     static let changed: JSONValue = "changed"
 
-    private static let words = ["password", "secret", "token", "authdata", "apikey", "masterkey", "webhookkey", "credential"]
+    private static let words = [
+        "password", "secret", "token", "authdata", "apikey", "masterkey", "webhookkey", "credential",
+    ]
 
     private static func isSecret(_ key: Name) -> Bool {
         let key = key.text.lowercased()
@@ -47,19 +52,44 @@ enum SecretValues {
     }
 
     /// An answer without the tokens of sessions in it.
-    static func withoutTokens(_ bytes: [UInt8]) -> [UInt8] {
-        guard bytes.contains(name), let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else { return bytes }
+    ///
+    /// - Throws: ``HTTPError`` for one that cannot be read, and so may have some.
+    static func withoutTokens(_ reply: Reply) throws(HTTPError) -> Reply {
+        guard case .json(let bytes) = reply.body else { return reply }
+        var reply = reply
+        reply.body = .json(try withoutTokens(bytes))
+        return reply
+    }
+
+    /// The same, of its bytes.
+    static func withoutTokens(_ bytes: [UInt8]) throws(HTTPError) -> [UInt8] {
+        guard mayHaveTokens(bytes) else { return bytes }
+        guard let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else {
+            throw HTTPError(status: 500, message: "The answer cannot be read.")
+        }
         return withoutTokens(value).serialized()
     }
 
     private static let name = Array("\"sessionToken\"".utf8)
+
+    /// Whether the name of tokens stands in an answer: looked for by its rarest letter, since answers may be large.
+    private static func mayHaveTokens(_ bytes: [UInt8]) -> Bool {
+        let before = 8
+        var rest = bytes.dropFirst(before)
+        while let letter = rest.firstIndex(of: UInt8(ascii: "T")) {
+            if bytes[(letter - before)...].starts(with: name) { return true }
+            rest = bytes[(letter + 1)...]
+        }
+        return false
+    }
 
     private static func withoutTokens(_ value: JSONValue) -> JSONValue {
         switch value {
         case .object(let object):
             var result = object
             for (key, value) in object {
-                if key == "sessionToken", value.stringValue != nil {
+                // One that is shortened would show its beginning. A schema has a field of this name, and no token.
+                if key == "sessionToken", value.stringValue != nil || value["__type"] == "Shortened" {
                     result[key] = "hidden"
                 } else {
                     result[key] = withoutTokens(value)

@@ -77,7 +77,7 @@ package final class ConsoleSite: ConsoleHandler {
             return Reply(status: 302, headers: [("Location", path + "/")], body: .empty)
         }
         let rest = target.dropFirst(path.count)
-        guard rest.isEmpty || rest.hasPrefix("/") else { return nil }
+        guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/") else { return nil }
         var reply = await answer(request, rest, fields, way)
         reply.isForOwnOrigin = true
         reply.headers += ConsoleHeaders.common
@@ -90,7 +90,8 @@ package final class ConsoleSite: ConsoleHandler {
         let isSecure = reach.isSecure(way)
         let forwarded = way.isForwarded ? request.headers[.forwardedHost]?.prefix { $0 != "," }.trimmingSpaces() : nil
         let authority =
-            configuration.trustProxy.trusts(peer: request.peer) ? forwarded.map { String($0) } ?? request.authority
+            configuration.trustProxy.trusts(peer: request.peer)
+            ? forwarded.map { String($0) } ?? request.authority
             : request.authority
         let port = port.load(ordering: .relaxed)
         guard let authority, hosts.accepts(authority, port: port, isSecure: isSecure) else {

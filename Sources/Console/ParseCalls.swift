@@ -71,20 +71,21 @@ struct ParseCalls {
         return ConsoleRequest(viewAs: viewAs, ifUpdatedAt: ifUpdatedAt, shorten: shorten, operatorName: session.name)
     }
 
-    private func carryOut(_ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply) async throws -> Reply {
+    private func carryOut(_ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply) async throws -> Reply
+    {
         let calls = try interface.dispatcher.calls(of: envelope)
         for call in calls {
             try check(call)
         }
         if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
-            return withoutTokens(try await answer())
+            return try SecretValues.withoutTokens(try await answer())
         }
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply
         do {
-            reply = withoutTokens(try await answer())
+            reply = try SecretValues.withoutTokens(try await answer())
         } catch {
-            reply = interface.dispatcher.reply(to: error, visit.request)
+            reply = try SecretValues.withoutTokens(interface.dispatcher.reply(to: error, visit.request))
         }
         let value: JSONValue? =
             if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }
@@ -99,12 +100,5 @@ struct ParseCalls {
         if let refusal = ConsoleGate.refusal(of: judged, for: role, schema: { interface.backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }
-    }
-
-    private func withoutTokens(_ reply: Reply) -> Reply {
-        guard case .json(let bytes) = reply.body else { return reply }
-        var reply = reply
-        reply.body = .json(SecretValues.withoutTokens(bytes))
-        return reply
     }
 }

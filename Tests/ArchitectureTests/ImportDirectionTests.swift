@@ -30,7 +30,8 @@ import Testing
             "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
         ],
         "Console": [
-            "CConsole", "CZlib", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST", "Rules",
+            "CConsole", "CZlib", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
+            "Rules",
             "ServerConfiguration",
         ],
         "LiveQuery": [
@@ -93,7 +94,9 @@ import Testing
         let allowed = try #require(Self.mayImport[module])
         let files = try Self.files(of: module)
         #expect(!files.isEmpty)
-        let own = Set(Self.mayImport.keys).union(["CConsole", "CCurl", "CLibpq", "CCrypt", "CMalloc", "CZlib", "Schema"])
+        let own = Set(Self.mayImport.keys).union([
+            "CConsole", "CCurl", "CLibpq", "CCrypt", "CMalloc", "CZlib", "Schema",
+        ])
         for file in files {
             for name in try Self.imports(of: file) where own.contains(name) {
                 #expect(allowed.contains(name), "\(file.lastPathComponent) imports \(name)")

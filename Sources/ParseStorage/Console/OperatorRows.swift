@@ -94,6 +94,7 @@ public struct OperatorRows: Sendable {
     ///
     /// - Returns: Whether there was one with the id.
     public func remove(id: String) async throws -> Bool {
-        try await store.query(Statement("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)])).affectedRows > 0
+        try await store.query(Statement("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)])).affectedRows
+            > 0
     }
 }

@@ -67,6 +67,11 @@ public struct ObjectStore: Sendable {
     public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }
     /// Who changed what by the console.
     public var audit: AuditRows { AuditRows(store: self) }
+    /// What operators removed.
+    public var trash: TrashRows { TrashRows(store: self) }
+
+    /// Views of classes that operators saved.
+    public var views: ViewRows { ViewRows(store: self) }
 
     var isInTransaction: Bool { session != nil }
 

@@ -225,8 +225,10 @@ struct FileRequest {
     /// - Throws: ``HTTPError`` when the keys are not good enough.
     func envelope(method: Method, credentials: Credentials, body: JSONObject = [:]) throws -> Envelope {
         let origin = try opener.origin(of: request, credentials)
-        return Envelope(
+        var envelope = Envelope(
             from: origin, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
             body: body)
+        envelope.console = opener.authority?.console
+        return envelope
     }
 }

@@ -2,8 +2,8 @@ import Encoding
 import HTTP
 import JSON
 import Logging
-import ParseModel
-import Rules
+package import ParseModel
+package import Rules
 package import ServerConfiguration
 
 /// The way of the console to the routes of the interface: the same routes and answers, with the power of a session in the
@@ -73,15 +73,24 @@ package struct ConsoleDispatcher: Sendable {
         return try JSONBody.parse(try await request.body.collect(upTo: limit), contentType: "application/json")
     }
 
-    /// Whether the way to a request writes nothing, however it is asked.
+    /// Whether a request changes nothing. A password that is tried counts for the lock of its account.
     package static func onlyReads(_ envelope: Envelope) -> Bool {
-        guard envelope.method == .get else { return false }
-        if envelope.path.first?.asciiLowercased == "files" { return true }
+        guard envelope.method == .get, let first = envelope.path.first?.asciiLowercased, first != "verifypassword"
+        else {
+            return false
+        }
+        if first == "files" { return true }
         return RouteTable.match(envelope.method, envelope.path)?.route.onlyReads ?? true
     }
 
     /// A path with the names of routes as parse-server writes them.
     package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
+
+    /// The context of a call that is none of the interface's, with the server's own rights.
+    package func context(of request: IncomingRequest, _ now: ParseDate) -> RequestContext {
+        RequestContext(
+            caller: .server, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request))
+    }
 
     /// The address of a client, as far as proxies are believed.
     package func address(of request: IncomingRequest) -> String { opener.address(of: request) }

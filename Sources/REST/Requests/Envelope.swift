@@ -27,6 +27,8 @@ public struct Envelope: Sendable {
     public var isBatchElement: Bool
     /// Whether it came as a POST that says in its body to be something else.
     public var isOverridden = false
+    /// What the console asks for besides; nil for the requests of clients.
+    public var console: ConsoleRequest?
 
     /// Puts a request together.
     public init(
@@ -49,8 +51,6 @@ public struct Envelope: Sendable {
     public var id: RequestID { origin.requestID }
     /// Who the caller says it is.
     public var credentials: Credentials { origin.credentials }
-    /// What the console asks for besides; nil for the requests of clients.
-    public var console: ConsoleRequest? { origin.console }
     /// What the caller's keys are worth.
     public var power: Caller.Power { origin.power }
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.

@@ -48,6 +48,7 @@ struct EnvelopeOpener: Sendable {
         var envelope = Envelope(
             from: origin, method: method, path: try target.components.map(Self.decodeComponent),
             rawPath: String(target.path), body: body, uploads: uploads)
+        envelope.console = authority?.console
         envelope.isOverridden = method != .post && request.method == "POST"
         if let query = target.query, !query.isEmpty {
             envelope.query = FormEncoding.values(query)
@@ -98,7 +99,7 @@ struct EnvelopeOpener: Sendable {
         return RequestOrigin(
             requestID: request.id, credentials: credentials, power: power, address: address,
             mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record,
-            trace: request.trace, isInternal: authority != nil, console: authority?.console)
+            trace: request.trace, isInternal: authority != nil)
     }
 
     /// A component of the path without percent-encoding.

@@ -26,8 +26,6 @@ public final class RequestOrigin: Sendable {
     private let parent: CloudParent?
     /// Whether cloud code makes the request inside of this server, or the console: limits of clients do not concern it.
     package let isInternal: Bool
-    /// What the console asks for; nil for a request that did not come from there.
-    package let console: ConsoleRequest?
 
     /// What is carried on of the call that code which makes a request was called by.
     package struct CloudParent: Sendable {
@@ -52,14 +50,13 @@ public final class RequestOrigin: Sendable {
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: String, mountURL: String,
         headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil, parent: CloudParent? = nil,
-        isInternal: Bool = false, console: ConsoleRequest? = nil
+        isInternal: Bool = false
     ) {
         self.record = record
         self.trace = trace
         self.headers = headers
         self.parent = parent
         self.isInternal = isInternal
-        self.console = console
         self.requestID = requestID
         self.credentials = credentials
         self.power = power
@@ -73,6 +70,7 @@ extension RequestOrigin: RequestFacts {
     /// Keys and passwords stay here: hosts of cloud code do not need them.
     private static let kept: Set<Name> = [
         "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie", "proxy-authorization",
+        "x-roost-console",
     ]
 
     public var headerFields: JSONObject {

@@ -101,7 +101,8 @@ extension Configuration {
         func check(_ configuration: Configuration) throws(ConfigurationError) {
             guard reach != .closed else { return }
             if (configuration.mount + "/").hasPrefix(path + "/") {
-                throw ConfigurationError("option console.path: the interface of the server is at \(configuration.mount)")
+                throw ConfigurationError(
+                    "option console.path: the interface of the server is at \(configuration.mount)")
             }
             guard signIn == .thisMachine else { return }
             let other: String? =

@@ -37,19 +37,14 @@ extension Sessions {
         return entry
     }
 
-    /// A user with all roles, without a session: for who looks with the user's eyes.
+    /// A user with all roles, as if logged in: no session is made, none is cached, and no trigger is called.
     ///
     /// - Throws: 101 when there is no such user.
-    public func viewer(_ id: String) async throws -> SessionUser {
-        var request = ObjectStore.FindRequest(className: "_User")
-        request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
-        request.keys = ["objectId"]
-        request.limit = 1
-        guard try await !store.find(request).objects.isEmpty else {
-            throw ParseError(ParseError.objectNotFound, "There is no user \(id).")
-        }
+    public func user(viewedAs id: String) async throws -> SessionUser {
+        guard let user = try await store.sessions.unopened(userId: id) else { throw ParseError.notFound }
         return SessionUser(
-            id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false)
+            id: user.userId, sessionId: "", token: "", roles: try await roles(of: user.userId),
+            isAnonymous: user.providers == ["anonymous"] && !user.hasPassword)
     }
 
     /// A user's roles, those inherited included, as `role:<name>`.

@@ -1,0 +1,134 @@
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+internal import ParseStorage
+import Rules
+
+/// What the data browser asks for besides the interface of apps: counts, references, the trash, saved views.
+extension ConsoleRouteTable {
+    static let rows: [ConsoleRoute] = [
+        ConsoleRoute(.get, "counts", .viewer) { try await $0.counts() },
+        ConsoleRoute(.get, "references", .viewer) { try await $0.references() },
+        ConsoleRoute(.get, "trash", .viewer) { try await $0.trash() },
+        ConsoleRoute(.post, "trash/:id/restore", .editor) { try await $0.restore() },
+        ConsoleRoute(.get, "views", .viewer) { try await $0.views() },
+        ConsoleRoute(.put, "views/:id", .editor) { try await $0.putView() },
+        ConsoleRoute(.delete, "views/:id", .editor) { try await $0.deleteView() },
+    ]
+}
+
+extension ConsoleCall {
+    private var context: RequestContext { interface.dispatcher.context(of: visit.request, interface.backend.clock.now) }
+
+    fileprivate func counts() async throws -> Reply {
+        let counts = try await interface.backend.classCounts.counts()
+        return .object([
+            "classes": .array(
+                counts.map { count in
+                    [
+                        "className": .string(count.className), "objects": .number(Double(count.objects)),
+                        "isEstimate": .bool(count.isEstimate), "bytes": .number(Double(count.bytes)),
+                        "indexBytes": .number(Double(count.indexBytes)),
+                    ]
+                })
+        ])
+    }
+
+    fileprivate func references() async throws -> Reply {
+        let texts = texts
+        guard let className = texts["className"]?.stringValue, let objectId = texts["objectId"]?.stringValue else {
+            throw HTTPError(status: 400, message: "className and objectId say what is pointed to.")
+        }
+        let found = try await interface.backend.references.pointing(
+            to: Pointer(className: className, objectId: objectId))
+        return .object([
+            "from": .array(
+                found.map { reference in
+                    [
+                        "className": .string(reference.className), "field": .string(reference.field),
+                        "count": .number(Double(reference.count)), "isEstimate": .bool(reference.isEstimate),
+                    ]
+                })
+        ])
+    }
+
+    // MARK: Trash
+
+    fileprivate func trash() async throws -> Reply {
+        let texts = texts
+        let items = try await interface.backend.trash.list(
+            className: texts["className"]?.stringValue, objectId: texts["objectId"]?.stringValue, context)
+        return .object([
+            "objects": .array(
+                items.map { item in
+                    var object: JSONObject = [
+                        "id": .string(item.entry.id), "className": .string(item.entry.className),
+                        "objectId": .string(item.entry.objectId), "deletedAt": .string(item.entry.deletedAt.iso),
+                        "operator": .string(item.entry.operatorName), "object": .object(item.object),
+                    ]
+                    if let name = item.name { object["name"] = .string(name) }
+                    return .object(object)
+                })
+        ])
+    }
+
+    fileprivate func restore() async throws -> Reply {
+        let backend = interface.backend
+        let entry = try await backend.trash.entry(arguments[0])
+        let write = ConsoleGate.Call(path: ["classes", entry.className], method: "POST", onlyReads: false)
+        if let refusal = ConsoleGate.refusal(of: write, for: role, schema: { backend.catalog.schema($0) }) {
+            throw HTTPError(status: 403, message: refusal)
+        }
+        return try await audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
+            do {
+                return .object(try await backend.trash.restore(entry.id, context))
+            } catch let error as ParseError where Self.taken.contains(error.code) {
+                throw HTTPError(status: 409, message: error.message)
+            }
+        }
+    }
+
+    /// The errors that say that an id, or a value that must be unique, is another object's.
+    private static let taken: Set<Int> = [
+        ParseError.duplicateValue, ParseError.usernameTaken, ParseError.emailTaken, 208,
+    ]
+
+    // MARK: Views
+
+    fileprivate func views() async throws -> Reply {
+        let views = try await interface.backend.savedViews.list(for: session.name)
+        return .object([
+            "views": .array(
+                views.map { view in
+                    var object = view.content
+                    object["id"] = .string(view.id)
+                    object["className"] = .string(view.className)
+                    object["name"] = .string(view.name)
+                    object["shared"] = .bool(view.isShared)
+                    object["owner"] = .string(view.owner)
+                    return .object(object)
+                })
+        ])
+    }
+
+    fileprivate func putView() async throws -> Reply {
+        let body = try await body()
+        var content: JSONObject = [:]
+        for name: Name in ["where", "order", "columns"] { content[name] = body[name] }
+        let view = SavedView(
+            id: arguments[0], className: body["className"]?.stringValue ?? "", name: body["name"]?.stringValue ?? "",
+            isShared: body["shared"] == true, owner: session.name, content: content)
+        return try await audited("views/\(view.id)", className: view.className) {
+            try await interface.backend.savedViews.put(view)
+            return .object([:])
+        }
+    }
+
+    fileprivate func deleteView() async throws -> Reply {
+        try await audited("views/\(arguments[0])") {
+            try await interface.backend.savedViews.delete(arguments[0], of: session.name)
+            return .object([:])
+        }
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import Console
+@testable import HTTP
+@testable import REST
+
+@Suite("Calls of the console")
+struct ConsoleCallTests {
+    @Test("No call passes the gate that should not: every route of the interface, for every role")
+    func walk() async throws {
+        try await TestServer.run { server in
+            let nobody = ConsoleBrowser(server)
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            let files: [(String, String)] = [("POST", "/files/a.txt"), ("DELETE", "/files/a.txt")]
+            let routes = RouteTable.all.map { ($0.method.rawValue, Self.path($0), $0.onlyReads, $0.path) }
+            for (method, path) in files {
+                #expect(try await nobody.parse(method, path, [:]).status == 401, "\(method) \(path)")
+                #expect(try await viewer.parse(method, path, [:]).status == 403, "\(method) \(path)")
+            }
+            for (method, path, onlyReads, components) in routes {
+                let body: JSONValue? = method == "GET" ? nil : [:]
+                #expect(try await nobody.parse(method, path, body).status == 401, "\(method) \(path)")
+                if method != "GET" || !onlyReads {
+                    let answer = try await viewer.parse(method, path, body)
+                    #expect(answer.status == 403, "\(method) \(path): \(answer.text)")
+                    let first = components.first
+                    let isOpen = ["classes", "users", "roles", "installations", "batch"].contains {
+                        first == .literal($0)
+                    }
+                    // The class is one that there is not: an editor makes none.
+                    guard !isOpen || first == .literal("classes") else { continue }
+                    let edited = try await editor.parse(method, path, body)
+                    #expect(edited.status == 403, "\(method) \(path): \(edited.text)")
+                }
+            }
+        }
+    }
+
+    @Test("The console's own routes are closed without a session, and below their role")
+    func ownRoutes() async throws {
+        try await TestServer.run { server in
+            let nobody = ConsoleBrowser(server)
+            let browsers = [
+                (ConsoleRole.viewer, try await ConsoleBrowser.operatorBrowser(server, "viewer")),
+                (.editor, try await ConsoleBrowser.operatorBrowser(server, "editor")),
+                (.developer, try await ConsoleBrowser.operatorBrowser(server, "developer")),
+            ]
+            for route in ConsoleRouteTable.all {
+                let path = "/console/api/" + route.path.map { $0.hasPrefix(":") ? "x" : $0 }.joined(separator: "/")
+                let method = route.method.rawValue
+                let body: JSONValue? = route.method == .get ? nil : [:]
+                #expect(try await nobody.send(method, path, body).status == 401, "\(method) \(path)")
+                for (role, browser) in browsers where role < route.least {
+                    #expect(try await browser.send(method, path, body).status == 403, "\(role) \(method) \(path)")
+                }
+                // Who only reads has no route that writes.
+                #expect(route.method == .get || route.least > .viewer, "\(method) \(path)")
+            }
+            #expect(try await nobody.send("GET", "/console/api/other").status == 401)
+            #expect(try await browsers[0].1.send("GET", "/console/api/other").status == 404)
+        }
+    }
+
+    private static func path(_ route: Route) -> String {
+        route.path.map { component in
+            switch component {
+            case .literal(let name): "/" + name
+            case .parameter, .rest: "/Thing"
+            }
+        }.joined()
+    }
+
+    @Test("A batch passes the gate call by call")
+    func batch() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "a"])
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            func batch(_ path: String, _ body: JSONValue) -> JSONValue {
+                ["requests": [["method": "POST", "path": .string(path), "body": body]]]
+            }
+            #expect(
+                try await editor.parse("POST", "/batch", batch("/parse/classes/Song", ["title": "b"])).status == 200)
+            for path in ["/parse/schemas/New", "/parse/classes/New", "/parse/classes/_Hooks", "/parse/functions/f"] {
+                let answer = try await editor.parse("POST", "/batch", batch(path, ["className": "New"]))
+                #expect(answer.status == 403, "\(path)")
+            }
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let reads: JSONValue = ["requests": [["method": "GET", "path": "/parse/classes/Song"]]]
+            #expect(try await viewer.parse("POST", "/batch", reads).status == 403)
+        }
+    }
+
+    @Test("Operators limited to classes are refused, as long as limits would not hold everywhere")
+    func limited() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let answer = try await owner.send(
+                "POST", "/console/api/operators",
+                ["name": "kim", "password": "long enough", "role": "editor", "classes": ["Song"]])
+            #expect(answer.status == 400)
+        }
+    }
+
+    @Test("Each change is one entry with what was there before and after, and no secret")
+    func audit() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let made = try await browser.parse("POST", "/classes/Song", ["title": "a", "plays": 1])
+            let id = try #require(made["objectId"]?.stringValue)
+            _ = try await browser.parse("PUT", "/classes/Song/\(id)", ["plays": ["__op": "Increment", "amount": 2]])
+            _ = try await browser.parse("GET", "/classes/Song")
+            let user = try await browser.parse("POST", "/users", ["username": "u", "password": "hush hush"])
+            _ = try await browser.parse(
+                "PUT", "/users/\(user["objectId"]?.stringValue ?? "")", ["password": "hush again"])
+            _ = try await browser.parse("PUT", "/classes/Song/missing", ["plays": 1])
+            _ = try await browser.parse("DELETE", "/classes/Song/\(id)")
+            let rows = try await browser.audit()
+            let changes = rows.filter { $0["path"] != "session" && $0["path"] != "operators" }
+            #expect(changes.count == 6)
+            let (removed, missing, password, signUp, changed, created) = (
+                changes[0], changes[1], changes[2], changes[3], changes[4], changes[5]
+            )
+            #expect(created["method"] == "POST")
+            #expect(created["className"] == "Song")
+            #expect(created["ids"] == [.string(id)])
+            #expect(created["after"] == ["plays": 1, "title": "a"])
+            #expect(created["status"] == 201)
+            #expect(created["role"] == "developer")
+            #expect(created["address"] == "127.0.0.1")
+            #expect(changed["fields"] == ["plays"])
+            #expect(changed["before"] == ["plays": 1])
+            #expect(changed["after"] == ["plays": 3])
+            #expect(changed["path"] == .string("classes/Song/\(id)"))
+            #expect(missing["status"] == 404)
+            #expect(removed["before"]?["title"] == "a")
+            #expect(removed["after"]?.isNull ?? true)
+            #expect(password["fields"] == ["password"])
+            #expect(password["after"]?["password"] == "changed")
+            #expect(signUp["after"]?["password"] == "changed")
+            #expect(!rows.contains { $0.text.contains("hush") })
+            let ofClass = try await browser.send("GET", "/console/api/audit?className=Song")["rows"]?.arrayValue
+            #expect(ofClass?.count == 4)
+            let last = rows[1]["id"]?.text ?? ""
+            let earlier = try await browser.send("GET", "/console/api/audit?before=\(last)")["rows"]?.arrayValue
+            #expect(earlier?.count == rows.count - 2)
+        }
+    }
+
+    @Test("A batch is one entry with all of its ids")
+    func auditOfBatch() async throws {
+        try await TestServer.run { server in
+            let one = try await server.create("Song", ["title": "a"])
+            let two = try await server.create("Song", ["title": "b"])
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let requests = [one, two].map { id -> JSONValue in
+                ["method": "PUT", "path": .string("/parse/classes/Song/\(id)"), "body": ["title": "c"]]
+            }
+            #expect(try await browser.parse("POST", "/batch", ["requests": .array(requests)]).status == 200)
+            let row = try #require(try await browser.audit().first)
+            #expect(row["count"] == 2)
+            #expect(row["className"] == "Song")
+            #expect(row["ids"] == [.string(one), .string(two)])
+            #expect(row["before"]?[one]?["title"] == "a")
+            #expect(row["after"]?[two]?["title"] == "c")
+        }
+    }
+
+    @Test("A find by the console answers as the interface does, and shows no token")
+    func reads() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "a"])
+            let (user, token) = try await server.signUp("kim")
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let path = "/classes/Song?where=%7B%22title%22%3A%22a%22%7D&count=1"
+            let own = try await server.send("GET", path, as: .master)
+            #expect(try await browser.parse("GET", path).bytes == own.bytes)
+            let sessions = try await browser.parse("GET", "/sessions")
+            #expect(sessions["results"]?.arrayValue?.count == 1)
+            #expect(!sessions.text.contains(token))
+            let loggedIn = try await browser.parse("POST", "/loginAs?userId=\(user)")
+            #expect(!loggedIn.text.contains("\"r:"))
+        }
+    }
+
+    @Test("The view of a user is what that user gets, without a session")
+    func views() async throws {
+        try await TestServer.run { server in
+            let (user, token) = try await server.signUp("kim")
+            let acl: JSONValue = .object([Name(user): ["read": true]])
+            _ = try await server.create("Song", ["title": "own", "ACL": acl])
+            _ = try await server.create("Song", ["title": "hidden", "ACL": [:]])
+            _ = try await server.create("Song", ["title": "open"])
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let sessions = try await browser.parse("GET", "/sessions?count=1&limit=0")["count"]
+            let path = "/classes/Song?order=title"
+            let seen = try await browser.parse("GET", path, headers: ["X-Roost-View-As": user])
+            #expect(seen.bytes == (try await server.send("GET", path, as: .session(token))).bytes)
+            let anonymous = try await browser.parse("GET", path, headers: ["X-Roost-View-As": "anonymous"])
+            #expect(anonymous["results"]?.arrayValue?.map { $0["title"] } == ["open"])
+            #expect(try await browser.parse("GET", "/sessions?count=1&limit=0")["count"] == sessions)
+            let written = try await browser.parse(
+                "POST", "/classes/Song", ["title": "x"], headers: ["X-Roost-View-As": user])
+            #expect(written.status == 400)
+            #expect(try await browser.parse("GET", path, headers: ["X-Roost-View-As": "nobody"]).status == 404)
+            // A client gains nothing by the field.
+            let client = try await server.send("GET", path, as: .anonymous, headers: ["X-Roost-View-As": user])
+            #expect(client["results"]?.arrayValue?.count == 1)
+        }
+    }
+
+    @Test("Files are uploaded, read and removed with the power of the session")
+    func files() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            var headers = ["Content-Type": "text/plain", "X-Roost-Console": browser.token ?? ""]
+            headers["Cookie"] = browser.cookie
+            let made = try await server.send(
+                "POST", browser.root + "/console/api/parse/files/a.txt", bytes: Array("hello".utf8), as: .nobody,
+                headers: headers)
+            #expect(made.status == 201, "\(made.text)")
+            let name = try #require(made["name"]?.stringValue)
+            let read = try await browser.parse("GET", "/files/\(TestServer.applicationID)/\(name)")
+            #expect(read.text == "hello")
+            #expect(try await browser.parse("DELETE", "/files/\(name)").status == 200)
+            #expect(try await browser.parse("GET", "/files/\(TestServer.applicationID)/\(name)").status == 404)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import Console
+
+@Suite("Getting into the console")
+struct ConsoleEntryTests {
+    private static let page = ["Accept": "text/html,application/xhtml+xml"]
+
+    @Test("A browser on this machine is led to the page, a program gets what it got before")
+    func entry() async throws {
+        try await TestServer.run { server in
+            let browser = ConsoleBrowser(server)
+            let led = try await browser.send("GET", "/", headers: Self.page)
+            #expect(led.status == 302)
+            #expect(led.headers["location"] == "/console/")
+            let other = try await browser.send("GET", "/")
+            #expect(other.status == 404)
+            #expect(other.json == ["error": "Cannot GET /"])
+            #expect(try await browser.send("POST", "/", headers: Self.page).status == 404)
+            #expect(try await browser.send("GET", "/console").headers["location"] == "/console/")
+        }
+    }
+
+    @Test("The page keeps to itself")
+    func shell() async throws {
+        try await TestServer.run { server in
+            let browser = ConsoleBrowser(server)
+            let answer = try await browser.send("GET", "/console/data/Track")
+            #expect(answer.status == 200)
+            #expect(answer.headers["content-type"] == "text/html; charset=utf-8")
+            #expect(answer.headers["cache-control"] == "no-cache")
+            let policy = try #require(answer.headers["content-security-policy"])
+            #expect(policy.contains("script-src \(browser.root)/console/a/;"))
+            #expect(policy.contains("require-trusted-types-for 'script'; trusted-types 'none'"))
+            #expect(policy.contains("frame-ancestors 'none'"))
+            #expect(!policy.contains("unsafe"))
+            #expect(answer.headers["x-frame-options"] == "DENY")
+            #expect(answer.headers["referrer-policy"] == "no-referrer")
+            #expect(!answer.headers.keys.contains { $0.hasPrefix("access-control") })
+            let again = try await browser.send(
+                "GET", "/console/data/Track", headers: ["If-None-Match": answer.headers["etag"] ?? ""])
+            #expect(again.status == 304)
+
+            let script = try #require(answer.text.firstMatch(of: /src="([^"]+)"/)).1
+            let plain = try await browser.send("GET", String(script))
+            #expect(plain.status == 200)
+            #expect(plain.headers["content-type"] == "text/javascript; charset=utf-8")
+            #expect(plain.headers["cache-control"] == "public, max-age=31536000, immutable")
+            #expect(try await browser.send("GET", "/console/a/0000/main.js").status == 404)
+            #expect(try await browser.send("GET", String(script) + "x").status == 404)
+            #expect(try await browser.send("POST", "/console/").status == 405)
+            let options = try await browser.send("OPTIONS", "/console/api/session", headers: ["Origin": "http://evil"])
+            #expect(options.status == 405)
+            #expect(!options.headers.keys.contains { $0.hasPrefix("access-control") })
+        }
+    }
+
+    @Test("A console that is closed has no path")
+    func closed() async throws {
+        try await TestServer.run(["console": ["enabled": false]]) { server in
+            let browser = ConsoleBrowser(server)
+            for path in ["/", "/console", "/console/", "/console/api/session", "/console/a/x/main.js"] {
+                let answer = try await browser.send("GET", path, headers: Self.page)
+                #expect(answer.status == 404, "\(path)")
+                #expect(answer.json == ["error": .string("Cannot GET \(path)")])
+            }
+        }
+    }
+
+    @Test("Another name for this machine leads nowhere")
+    func otherHost() async throws {
+        try await TestServer.run { server in
+            let browser = ConsoleBrowser(server)
+            for path in ["/console/", "/console/api/session"] {
+                let answer = try await browser.send("GET", path, headers: ["Host": "evil.example"])
+                #expect(answer.status == 421)
+            }
+            let inside = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            #expect(
+                try await inside.send("GET", "/console/api/session", headers: ["Host": "evil.example"]).status == 421)
+        }
+    }
+
+    @Test(
+        "A request that came through a proxy finds nothing, wherever it says that it comes from",
+        arguments: ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via", "x-real-ip"])
+    func proxy(field: String) async throws {
+        try await TestServer.run { server in
+            let answer = try await ConsoleBrowser(server).send("GET", "/console/", headers: [field: "127.0.0.1"])
+            #expect(answer.status == 404)
+            #expect(answer.json == ["error": "Cannot GET /console/"])
+        }
+    }
+
+    @Test("A ticket opens one session")
+    func ticket() async throws {
+        try await TestServer.run { server in
+            let ticket = try await server.consoleTicket()
+            let browser = try await ConsoleBrowser(server, ["ticket": .string(ticket)])
+            let session = try await browser.send("GET", "/console/api/session")
+            #expect(session["operator"]?["role"] == "owner")
+            let again = try await ConsoleBrowser(server).send(
+                "POST", "/console/api/session", ["ticket": .string(ticket)])
+            #expect(again.status == 401)
+            // A ticket is no half of a session.
+            var thief = ConsoleBrowser(server)
+            thief.token = try await server.consoleTicket()
+            thief.cookie = browser.cookie
+            #expect(try await thief.send("GET", "/console/api/session").status == 401)
+        }
+    }
+
+    @Test("A wrong name and a wrong password are refused with the same words")
+    func names() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let before = try await ConsoleBrowser(server).send("GET", "/console/api/session")
+            #expect(before.status == 401)
+            #expect(before["first"] == true)
+            #expect(before["ways"] == ["operator", "masterKey"])
+            let made = try await owner.send(
+                "POST", "/console/api/operators", ["name": "kim", "password": "right words", "role": "developer"])
+            #expect(made.status == 201)
+            let kim = try await ConsoleBrowser(server, ["name": "kim", "password": "right words"])
+            #expect(try await kim.send("GET", "/console/api/session")["operator"]?["name"] == "kim")
+            var answers: [JSONValue] = []
+            for body: JSONValue in [
+                ["name": "kim", "password": "wrong words"], ["name": "nobody", "password": "right words"],
+                ["masterKey": "wrong"], [:], ["name": "kim"], ["ticket": "x"], ["masterKey": ""],
+            ] {
+                let answer = try await ConsoleBrowser(server).send("POST", "/console/api/session", body)
+                #expect(answer.status == 401)
+                var object = answer.json.objectValue ?? [:]
+                object["requestId"] = nil
+                answers.append(.object(object))
+            }
+            #expect(Set(answers.map { "\($0)" }).count == 1)
+        }
+    }
+
+    @Test("The eleventh wrong try waits, for the address and for the name")
+    func attempts() async throws {
+        try await TestServer.run { server in
+            _ = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let browser = ConsoleBrowser(server)
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<11 {
+                    group.addTask {
+                        try await browser.send("POST", "/console/api/session", ["name": "kim", "password": "wrong"])
+                            .status
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.filter { $0 == 401 }.count == 10)
+            #expect(statuses.filter { $0 == 429 }.count == 1)
+            let answer = try await browser.send("POST", "/console/api/session", ConsoleBrowser.masterKey)
+            #expect(answer.status == 429)
+            #expect(Int(answer.headers["retry-after"] ?? "") ?? 0 > 0)
+        }
+    }
+
+    @Test("A master key counts where masterKeyIps says, and is nowhere afterwards")
+    func masterKey() async throws {
+        try await TestServer.run(["masterKeyIps": ["10.0.0.1"]]) { server in
+            let answer = try await ConsoleBrowser(server).send("POST", "/console/api/session", ConsoleBrowser.masterKey)
+            #expect(answer.status == 401)
+        }
+        try await TestServer.run(["readOnlyMasterKey": "only reads"]) { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            for path in ["/console/api/session", "/console/", "/console/api/audit"] {
+                #expect(try await !owner.send("GET", path).text.contains(TestServer.masterKey))
+            }
+            let viewer = try await ConsoleBrowser(server, ["masterKey": "only reads"])
+            #expect(try await viewer.send("GET", "/console/api/session")["operator"]?["role"] == "viewer")
+            let written = try await viewer.parse("POST", "/classes/Song", ["title": "x"])
+            #expect(written.status == 403)
+        }
+    }
+
+    @Test("The example needs no form, and all other checks stay")
+    func withoutForm() async throws {
+        try await TestServer.run(["console": ["signIn": "thisMachine"]]) { server in
+            let before = try await ConsoleBrowser(server).send("GET", "/console/api/session")
+            #expect(before.status == 401)
+            #expect(before["ways"]?.arrayValue?.contains("thisMachine") == true)
+            let browser = try await ConsoleBrowser(server, [:])
+            #expect(try await browser.parse("GET", "/classes/_User").status == 200)
+            #expect(try await ConsoleBrowser(server).parse("GET", "/classes/_User").status == 401)
+            for headers in [
+                ["Host": "evil.example"], ["Origin": "http://evil.example"], ["Sec-Fetch-Site": "same-site"],
+                ["X-Forwarded-For": "127.0.0.1"],
+            ] {
+                let answer = try await ConsoleBrowser(server).send(
+                    "POST", "/console/api/session", [:], headers: headers)
+                #expect([403, 404, 421].contains(answer.status), "\(headers)")
+            }
+        }
+    }
+}

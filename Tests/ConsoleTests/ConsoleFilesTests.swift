@@ -1,0 +1,42 @@
+import Foundation
+import TestTools
+import Testing
+
+@testable import Console
+
+@Suite("The files of the console")
+struct ConsoleFilesTests {
+    @Test("The binary has the files of the folder, as they are")
+    func embedded() throws {
+        let folder = Checkout.path("Sources/CConsole/files")
+        let found = try #require(FileManager.default.enumerator(atPath: folder)).allObjects.compactMap { $0 as? String }
+        let files = found.filter { name in
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder)
+                && !isFolder.boolValue && !name.hasPrefix(".")
+        }
+        #expect(ConsoleFiles.names == Set(files), "run scripts/embed_console.sh")
+        let site = ConsoleFiles(path: "/console", folder: nil)
+        for name in files where name != "index.html" {
+            let reply = try #require(site.reply(name[...], takesGzip: false))
+            guard case .json(let bytes) = reply.body else { throw CocoaError(.fileReadUnknown) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")) == Data(bytes), "\(name)")
+        }
+        #expect(!site.index.contains("{{"))
+    }
+
+    @Test(
+        "A folder gives its own files, and none beside it",
+        arguments: ["../secret", "a/../../secret", ".hidden", "%2e%2e/secret"])
+    func folder(path: String) throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/console-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder + "/page", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for name in ["secret", "page/.hidden", "page/own.js"] {
+            try "x".write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+        }
+        let files = ConsoleFiles(path: "/console", folder: folder + "/page")
+        #expect(files.reply("own.js", takesGzip: false) != nil)
+        #expect(files.reply(path[...], takesGzip: false) == nil)
+    }
+}

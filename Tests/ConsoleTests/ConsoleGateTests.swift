@@ -1,0 +1,107 @@
+import JSON
+import ParseModel
+import Testing
+
+@testable import Console
+
+@Suite("What roles may call")
+struct ConsoleGateTests {
+    private static let schema: @Sendable (String) -> ClassSchema? = { name in
+        ["Song", "_User", "_Role", "_Installation", "_Session"].contains(name)
+            ? ClassSchema(name: name, adding: "title") : nil
+    }
+
+    private static func refusal(
+        _ role: ConsoleRole, _ method: String, _ path: String, reads: Bool, _ parameters: JSONObject = [:],
+        _ fields: [Name] = []
+    ) -> String? {
+        ConsoleGate.refusal(
+            of: ConsoleGate.Call(
+                path: path.split(separator: "/").map { String($0) }, method: method, onlyReads: reads,
+                parameters: parameters, fields: fields), for: role, schema: schema)
+    }
+
+    @Test(
+        "A viewer only reads, and by GET alone",
+        arguments: [
+            ("GET", "classes/Song", true, true), ("POST", "classes/Song", false, false), ("GET", "login", false, false),
+            ("POST", "batch", true, false), ("POST", "functions/f", true, false),
+            ("DELETE", "classes/Song/1", false, false),
+        ])
+    func viewer(method: String, path: String, reads: Bool, may: Bool) {
+        #expect((Self.refusal(.viewer, method, path, reads: reads) == nil) == may)
+    }
+
+    @Test(
+        "An editor writes objects and files, and nothing else",
+        arguments: [
+            ("POST", "classes/Song", true), ("PUT", "classes/Song/1", true), ("DELETE", "users/1", true),
+            ("POST", "files/a.txt", true), ("POST", "classes/New", false), ("POST", "classes/_Hooks", false),
+            ("PUT", "sessions/1", false), ("POST", "schemas/Song", false), ("DELETE", "purge/Song", false),
+            ("PUT", "config", false), ("POST", "functions/f", false), ("POST", "jobs/j", false),
+            ("POST", "push", false),
+            ("POST", "hooks/functions", false), ("POST", "loginAs", false), ("POST", "import_data/Song", false),
+            ("POST", "classes/_PushStatus", false), ("PUT", "graphql-config", false), ("POST", "", false),
+        ])
+    func editor(method: String, path: String, may: Bool) {
+        #expect((Self.refusal(.editor, method, path, reads: false) == nil) == may)
+    }
+
+    @Test("An editor makes no fields")
+    func fields() {
+        #expect(Self.refusal(.editor, "PUT", "classes/Song/1", reads: false, [:], ["title", "ACL"]) == nil)
+        #expect(Self.refusal(.editor, "PUT", "classes/Song/1", reads: false, [:], ["title.inner"]) == nil)
+        #expect(Self.refusal(.editor, "PUT", "classes/Song/1", reads: false, [:], ["other"]) != nil)
+    }
+
+    @Test(
+        "A viewer cannot spell the token of a session out by searching",
+        arguments: [
+            ("sessions", ["where": ["sessionToken": ["$regex": "^r:a"]]]),
+            ("sessions", ["order": "-sessionToken"]),
+            (
+                "classes/Song",
+                ["where": ["user": ["$inQuery": ["className": "_Session", "where": ["sessionToken": "r:"]]]]]
+            ),
+            ("classes/Song", ["where": "{\"session\\u0054oken\":1}"]),
+            ("aggregate/_Session", ["pipeline": []]),
+            ("aggregate/Song", ["pipeline": [["$lookup": ["from": "_Session"]]]]),
+            ("aggregate/Song", ["pipeline": [["$project": ["x": "$sessionToken"]]]]),
+        ] as [(String, JSONObject)])
+    func tokens(path: String, parameters: JSONObject) {
+        #expect(Self.refusal(.viewer, "GET", path, reads: true, parameters) != nil)
+        #expect(Self.refusal(.developer, "GET", path, reads: true, parameters) == nil)
+    }
+
+    @Test("The columns of sessions can be asked for by name, since answers have no tokens")
+    func columns() throws {
+        #expect(Self.refusal(.viewer, "GET", "sessions", reads: true, ["keys": "user,sessionToken"]) == nil)
+        let answer = Array(
+            "{\"results\":[{\"sessionToken\":\"r:1\",\"user\":{\"sessionToken\":\"r:2\"},\"a\":1},{\"sessionToken\":{\"__type\":\"Shortened\",\"start\":\"r:3\"}}]}"
+                .utf8)
+        let shown = String(decoding: try SecretValues.withoutTokens(answer), as: UTF8.self)
+        #expect(!shown.contains("r:"))
+        #expect(shown.contains("\"a\":1"))
+    }
+
+    @Test("What is kept of values has no secrets in it")
+    func secrets() {
+        let kept = SecretValues.removed(from: [
+            "title": "x", "password": "p", "authData": ["a": ["id": "1"]],
+            "inner": ["api_token": "t", "list": [["secret": 1]]],
+        ])
+        #expect(
+            kept == [
+                "title": "x", "password": "changed", "authData": "changed",
+                "inner": ["api_token": "changed", "list": [["secret": "changed"]]],
+            ])
+    }
+}
+
+extension ClassSchema {
+    /// A class with one more field.
+    fileprivate init(name: String, adding field: Name) {
+        self.init(name: name)
+        fields[field] = Field(.string)
+    }
+}

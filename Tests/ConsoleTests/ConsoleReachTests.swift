@@ -1,0 +1,105 @@
+import Foundation
+import JSON
+import ServerConfiguration
+import TestSupport
+import Testing
+
+@testable import Console
+
+@Suite("To whom the console is open")
+struct ConsoleReachTests {
+    static func configuration(_ options: JSONObject) throws -> Configuration {
+        var file: JSONObject = ["appId": "a", "masterKey": "m"]
+        for (name, value) in options { file[name] = value }
+        return try Configuration.load(file: file.serialized(), environment: [:], flags: []).configuration
+    }
+
+    static func reach(_ options: JSONObject) throws -> ConsoleReach { try ConsoleReach(configuration(options)) }
+
+    @Test(
+        "By itself it is for peers on this machine, and for none that came through a proxy",
+        arguments: [
+            ("127.0.0.1", false, true), ("127.8.9.1", false, true), ("::1", false, true),
+            ("::ffff:127.0.0.1", false, true), ("10.0.0.1", false, false), ("127.0.0.1", true, false),
+            ("192.168.1.2", false, false), ("", false, false),
+        ])
+    func thisMachine(peer: String, isForwarded: Bool, isOpen: Bool) throws {
+        let way = ConsoleReach.Way(peer: peer, address: peer, isForwarded: isForwarded)
+        #expect(try Self.reach([:]).admits(way) == isOpen)
+        #expect(try !Self.reach(["console": ["enabled": false]]).admits(way))
+    }
+
+    @Test("A proxy that is believed opens it to nobody as long as it is for this machine")
+    func believedProxy() throws {
+        let way = ConsoleReach.Way(peer: "127.0.0.1", address: "127.0.0.1", isForwarded: true)
+        #expect(try !Self.reach(["trustProxy": true]).admits(way))
+    }
+
+    @Test("Beyond this machine, addresses and TLS decide")
+    func addresses() throws {
+        let options: JSONObject = [
+            "console": ["enabled": true, "addresses": ["10.0.0.0/8"]], "trustProxy": ["192.168.0.1"],
+        ]
+        let reach = try Self.reach(options)
+        func way(_ peer: String, _ address: String, _ isForwarded: Bool, _ scheme: String? = nil) -> ConsoleReach.Way {
+            ConsoleReach.Way(peer: peer, address: address, isForwarded: isForwarded, forwardedProtocol: scheme)
+        }
+        #expect(!reach.admits(way("10.1.1.1", "10.1.1.1", false)), "without TLS")
+        #expect(reach.admits(way("192.168.0.1", "10.1.1.1", true, "https")))
+        #expect(!reach.admits(way("192.168.0.1", "10.1.1.1", true, "http")))
+        #expect(!reach.admits(way("192.168.0.1", "11.1.1.1", true, "https")), "another address")
+        #expect(!reach.admits(way("10.1.1.1", "10.1.1.1", true, "https")), "a proxy that is not believed")
+        var plain = options
+        plain["console"] = ["enabled": true, "addresses": ["10.0.0.0/8"], "allowPlainHTTP": true]
+        #expect(try Self.reach(plain).admits(way("10.1.1.1", "10.1.1.1", false)))
+    }
+
+    @Test(
+        "It is opened under the names of this machine, that of publicServerURL, and those of the option",
+        arguments: [
+            ("localhost:1337", true), ("127.0.0.1:1337", true), ("[::1]:1337", true), ("LOCALHOST:1337", true),
+            ("localhost:1338", false), ("localhost", false), ("evil.example", false), ("evil.example:1337", false),
+            ("app.example", true), ("app.example:8080", false), ("admin.example:9", true), ("other.example:99", true),
+            ("other.example:98", false), ("localhost:1337.evil.example", false), ("localhost:1337@evil", false),
+            ("", false), ("localhost.:1337", false), ("x;localhost:1337", false),
+        ])
+    func hosts(authority: String, isAccepted: Bool) throws {
+        let hosts = ConsoleHosts(
+            try Self.configuration([
+                "publicServerURL": "http://app.example:80/parse",
+                "console": ["hosts": ["admin.example", "other.example:99"]],
+            ]))
+        #expect(hosts.accepts(authority, port: 1337, isSecure: false) == isAccepted)
+    }
+
+    @Test(
+        "A server that others can reach does not sign in without a form",
+        arguments: [
+            ["trustProxy": true], ["publicServerURL": "https://app.example/parse"],
+            ["publicServerURL": "http://localhost.evil.example/parse"],
+            ["console": ["enabled": true, "signIn": "thisMachine"]],
+        ] as [JSONObject])
+    func refusals(options: JSONObject) throws {
+        var options = options
+        if options["console"] == nil { options["console"] = ["signIn": "thisMachine"] }
+        #expect(throws: ConfigurationError.self) { try Self.configuration(options) }
+    }
+
+    @Test(
+        "A path is one of plain names, and not where the interface is",
+        arguments: ["", "/", "/parse", "/a b", "/..", "/a;b"])
+    func paths(path: String) throws {
+        #expect(throws: ConfigurationError.self) {
+            try Self.configuration(["console": ["path": .string(path)]])
+        }
+        #expect(try Self.configuration(["console": ["path": "admin/ui/"]]).console.path == "/admin/ui")
+    }
+
+    @Test("Development signs in without a form")
+    func development() throws {
+        let options: JSONObject = [
+            "console": ["signIn": "thisMachine"], "publicServerURL": "http://localhost:1337/parse",
+        ]
+        #expect(try Self.configuration(options).console.signIn == .thisMachine)
+    }
+}

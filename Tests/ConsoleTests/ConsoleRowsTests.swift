@@ -1,0 +1,115 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import Console
+
+@Suite("Rows in the console")
+struct ConsoleRowsTests {
+    @Test("Classes are counted, and what points to an object")
+    func counts() async throws {
+        try await TestServer.run { server in
+            let artist = try await server.create("Artist", ["name": "Kim"])
+            for _ in 0..<3 { _ = try await server.create("Song", ["artist": .pointer("Artist", artist)]) }
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let counts = try await viewer.send("GET", "/console/api/counts")["classes"]?.arrayValue ?? []
+            #expect(counts.first { $0["className"] == "Song" }?["objects"] == 3)
+            let path = "/console/api/references?className=Artist&objectId=\(artist)"
+            let references = try await viewer.send("GET", path)
+            #expect(references["from"]?.arrayValue?.count == 1)
+            #expect(references["from"]?.arrayValue?.first?["field"] == "artist")
+            #expect(references["from"]?.arrayValue?.first?["count"] == 3)
+            #expect(try await viewer.send("GET", "/console/api/references").status == 400)
+        }
+    }
+
+    @Test("What is deleted goes to the trash and comes back, which an editor may and a viewer may not")
+    func trash() async throws {
+        try await TestServer.run { server in
+            let song = try await server.create("Song", ["title": "a"])
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let before = try await editor.parse("GET", "/classes/Song/\(song)")
+            let deleted = try await editor.parse("DELETE", "/classes/Song/\(song)")
+            let id = try #require(deleted.headers["x-roost-trash"])
+            let listed = try await viewer.send("GET", "/console/api/trash?className=Song")["objects"]?.arrayValue
+            #expect(listed?.count == 1)
+            #expect(listed?.first?["id"] == .string(id))
+            #expect(listed?.first?["object"]?["title"] == "a")
+            #expect(try await viewer.send("POST", "/console/api/trash/\(id)/restore").status == 403)
+            let restored = try await editor.send("POST", "/console/api/trash/\(id)/restore")
+            #expect(restored.status == 200, "\(restored.text)")
+            #expect(try await editor.parse("GET", "/classes/Song/\(song)").json == before.json)
+            #expect(try await editor.send("POST", "/console/api/trash/\(id)/restore").status == 404)
+            let row = try #require(try await editor.audit().first)
+            #expect(row["path"] == .string("trash/\(id)/restore"))
+            #expect(row["ids"] == [.string(song)])
+            // A client's deletion is final.
+            _ = try await server.send("DELETE", "/classes/Song/\(song)", as: .master)
+            #expect(try await viewer.send("GET", "/console/api/trash")["objects"] == [])
+        }
+    }
+
+    @Test("An object that changed meanwhile is not overwritten, and shown as it is now")
+    func conditional() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let song = try await server.create("Song", ["title": "a"])
+            let old = try #require(try await browser.parse("GET", "/classes/Song/\(song)")["updatedAt"]?.stringValue)
+            var now = old
+            while now == old {
+                _ = try await server.send("PUT", "/classes/Song/\(song)", ["title": "b"])
+                now = try #require(try await browser.parse("GET", "/classes/Song/\(song)")["updatedAt"]?.stringValue)
+            }
+            let path = "/classes/Song/\(song)"
+            let late = try await browser.parse("PUT", path, ["title": "c"], headers: ["X-Roost-If-Updated-At": old])
+            #expect(late.status == 409)
+            #expect(late["object"]?["title"] == "b")
+            let inTime = try await browser.parse("PUT", path, ["title": "c"], headers: ["X-Roost-If-Updated-At": now])
+            #expect(inTime.status == 200)
+            let bad = try await browser.parse("PUT", path, ["title": "d"], headers: ["X-Roost-If-Updated-At": "now"])
+            #expect(bad.status == 400)
+        }
+    }
+
+    @Test("Long values are shortened where the page asks for that")
+    func shorten() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let text = String(repeating: "x", count: 1_000)
+            _ = try await server.create("Song", ["title": .string(text)])
+            let short = try await browser.parse("GET", "/classes/Song", headers: ["X-Roost-Shorten": "256"])
+            #expect(short.results.first?["title"]?["__type"] == "Shortened")
+            #expect(try await browser.parse("GET", "/classes/Song").results.first?["title"] == .string(text))
+            let client = try await server.send("GET", "/classes/Song", headers: ["X-Roost-Shorten": "256"])
+            #expect(client.results.first?["title"] == .string(text))
+        }
+    }
+
+    @Test("A view is kept for its operator, and for all when it is shared")
+    func views() async throws {
+        try await TestServer.run { server in
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let view: JSONObject = [
+                "className": "Song", "name": "Loud", "shared": false, "where": ["plays": ["$gt": 1]],
+                "order": "-plays", "columns": ["title"],
+            ]
+            func saved(_ browser: ConsoleBrowser) async throws -> [JSONValue] {
+                try await browser.send("GET", "/console/api/views")["views"]?.arrayValue ?? []
+            }
+            #expect(try await editor.send("PUT", "/console/api/views/abcdefghij", .object(view)).status == 200)
+            #expect(try await saved(viewer).isEmpty)
+            let own = try #require(try await saved(editor).first)
+            for (name, value) in view { #expect(own[name] == value, "\(name)") }
+            var shared = view
+            shared["shared"] = true
+            #expect(try await editor.send("PUT", "/console/api/views/abcdefghij", .object(shared)).status == 200)
+            #expect(try await saved(viewer).count == 1)
+            #expect(try await viewer.send("DELETE", "/console/api/views/abcdefghij").status == 403)
+            #expect(try await editor.send("DELETE", "/console/api/views/abcdefghij").status == 200)
+            #expect(try await saved(viewer).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import Console
+
+@Suite("Sessions of the console")
+struct ConsoleSessionTests {
+    @Test("Neither half of a session is of use alone, nor one of another session")
+    func halves() async throws {
+        try await TestServer.run { server in
+            let whole = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let other = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            #expect(try await whole.send("GET", "/console/api/session").status == 200)
+            var (cookieAlone, tokenAlone, mixed, planted) = (whole, whole, whole, whole)
+            cookieAlone.token = nil
+            tokenAlone.cookie = nil
+            mixed.cookie = other.cookie
+            for browser in [cookieAlone, tokenAlone, mixed] {
+                #expect(try await browser.send("GET", "/console/api/session").status == 401)
+                #expect(try await browser.parse("GET", "/classes/_User").status == 401)
+            }
+            // A server on another port that sets a cookie of this name keeps nobody out.
+            let name = try #require(whole.cookie?.prefix { $0 != "=" })
+            planted.cookie = "\(name)=\(String(repeating: "0", count: 64)); \(whole.cookie ?? "")"
+            #expect(try await planted.send("GET", "/console/api/session").status == 200)
+        }
+    }
+
+    @Test("The cookie is for the console's path and no script, and the token is answered once")
+    func cookie() async throws {
+        try await TestServer.run { server in
+            let answer = try await ConsoleBrowser(server).send(
+                "POST", "/console/api/session", ConsoleBrowser.masterKey)
+            let field = try #require(answer.headers["set-cookie"])
+            let port = try #require(URL(string: server.url)?.port)
+            #expect(field.hasPrefix("roost_console_\(port)="))
+            for part in ["HttpOnly", "SameSite=Strict", "Path=/console"] { #expect(field.contains("; \(part)")) }
+            let token = try #require(answer["token"]?.stringValue)
+            #expect(token.utf8.count == 64)
+            #expect(!field.contains(token))
+            var browser = ConsoleBrowser(server)
+            browser.token = token
+            browser.cookie = String(field.prefix { $0 != ";" })
+            #expect(try await !browser.send("GET", "/console/api/session").text.contains(token))
+        }
+    }
+
+    @Test("A page of another origin reads and changes nothing, with both halves even")
+    func otherOrigin() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let port = (URL(string: server.url)?.port ?? 0) + 1
+            for headers in [
+                ["Origin": "http://localhost:\(port)"], ["Sec-Fetch-Site": "same-site"],
+                ["Sec-Fetch-Site": "cross-site"],
+                ["Sec-Fetch-Site": "none"], ["Origin": "null"],
+                ["Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"],
+            ] {
+                let read = try await browser.parse("GET", "/classes/_User", headers: headers)
+                #expect(read.status == 403, "\(headers)")
+                let write = try await browser.parse("POST", "/classes/Song", ["title": "x"], headers: headers)
+                #expect(write.status == 403, "\(headers)")
+                let out = try await browser.send("DELETE", "/console/api/session", headers: headers)
+                #expect(out.status == 403, "\(headers)")
+            }
+            #expect(try await browser.parse("GET", "/classes/Song").json == ["results": []])
+            #expect(try await browser.send("GET", "/console/api/session").status == 200)
+            let own = ["Origin": browser.root, "Sec-Fetch-Site": "same-origin"]
+            #expect(try await browser.parse("POST", "/classes/Song", ["title": "x"], headers: own).status == 201)
+        }
+    }
+
+    @Test("Keys and session tokens count for nothing in the console")
+    func keys() async throws {
+        try await TestServer.run { server in
+            let keys = [
+                "X-Parse-Application-Id": TestServer.applicationID, "X-Parse-Master-Key": TestServer.masterKey,
+            ]
+            #expect(try await ConsoleBrowser(server).parse("GET", "/classes/_User", headers: keys).status == 401)
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            #expect(try await viewer.parse("POST", "/classes/Song", ["title": "x"], headers: keys).status == 403)
+            let method: JSONValue = ["_method": "GET", "_MasterKey": .string(TestServer.masterKey)]
+            #expect(try await viewer.parse("POST", "/classes/Song", method, headers: keys).status == 403)
+        }
+    }
+
+    @Test("Logging out, a new password, a new role and a removal end sessions at once, in every process")
+    func ends() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            func made(_ name: String) async throws -> (id: String, browser: ConsoleBrowser) {
+                let answer = try await owner.send(
+                    "POST", "/console/api/operators",
+                    ["name": .string(name), "password": "long enough", "role": "developer"])
+                let id = try #require(answer["id"]?.stringValue)
+                return (id, try await ConsoleBrowser(server, ["name": .string(name), "password": "long enough"]))
+            }
+            let changes: [(String, JSONValue?)] = [
+                ("PUT", ["password": "another one"]), ("PUT", ["role": "viewer"]), ("DELETE", nil),
+            ]
+            for (method, body) in changes {
+                let (id, browser) = try await made("of \(method) \(body?.text ?? "")")
+                #expect(try await browser.send("GET", "/console/api/session").status == 200)
+                #expect(try await owner.send(method, "/console/api/operators/\(id)", body).status == 200)
+                #expect(try await browser.send("GET", "/console/api/session").status == 401)
+                #expect(try await browser.parse("POST", "/classes/Song", ["title": "x"]).status == 401)
+            }
+            #expect(try await owner.send("DELETE", "/console/api/session").status == 200)
+            #expect(try await owner.send("GET", "/console/api/session").status == 401)
+        }
+    }
+
+    @Test("A session that was not used for its length is over")
+    func idle() async throws {
+        try await TestServer.run(["console": ["sessionLength": 60]]) { server in
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            try await server.execute(
+                "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '59 seconds'")
+            #expect(try await browser.send("GET", "/console/api/session").status == 200)
+            try await server.execute(
+                "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '59 seconds'")
+            #expect(try await browser.send("GET", "/console/api/session").status == 200, "being used keeps it")
+            try await server.execute(
+                "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '61 seconds'")
+            #expect(try await browser.send("GET", "/console/api/session").status == 401)
+            let another = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            try await server.execute("UPDATE \"_roost_operator_session\" SET \"until\" = now()")
+            #expect(try await another.send("GET", "/console/api/session").status == 401)
+        }
+    }
+
+    @Test("Servers on two ports of a machine each have their session")
+    func twoPorts() async throws {
+        try await TestServer.run { first in
+            try await first.alongside { second in
+                var here = try await ConsoleBrowser(first, ConsoleBrowser.masterKey)
+                var there = try await ConsoleBrowser(second, ConsoleBrowser.masterKey)
+                // A browser sends the cookies of all ports to each.
+                let cookies = "\(here.cookie ?? ""); \(there.cookie ?? "")"
+                here.cookie = cookies
+                there.cookie = cookies
+                #expect(try await here.send("GET", "/console/api/session").status == 200)
+                #expect(try await there.send("GET", "/console/api/session").status == 200)
+            }
+        }
+    }
+
+    @Test("The database has no secret of a session, ticket or operator")
+    func secrets() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            _ = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let rows = try await server.texts(
+                "SELECT (SELECT string_agg(s::text, ' ') FROM \"_roost_operator_session\" s) || "
+                    + "(SELECT string_agg(o::text, ' ') FROM \"_roost_operator\" o) || "
+                    + "(SELECT string_agg(a::text, ' ') FROM \"_roost_audit\" a)"
+            ).joined()
+            for secret in [browser.token, browser.cookie.map { String($0.suffix(64)) }, "long enough"] {
+                #expect(!rows.contains(try #require(secret)))
+            }
+            #expect(!rows.contains(TestServer.masterKey))
+        }
+    }
+}
