@@ -117,6 +117,16 @@ public struct Backend: Sendable {
     /// Operations of the database that took long.
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
     var slowLog: SlowOperationLog { services.slowLog }
+    /// How many objects the classes have.
+    public var classCounts: ClassCounts { ClassCounts(backend: self) }
+    /// What points to an object.
+    public var references: References { References(backend: self) }
+    /// What operators removed.
+    public var trash: Trash { Trash(backend: self) }
+    /// What a user may do, and why.
+    public var allowances: Allowances { Allowances(backend: self) }
+    /// Views of classes that operators saved.
+    public var savedViews: SavedViews { SavedViews(backend: self) }
     /// The security report.
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
     /// Removal of what is over.

@@ -90,7 +90,11 @@ public struct ParseRoutes: RequestHandler {
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
-        if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
+        if let viewAs = envelope.console?.viewAs {
+            guard envelope.method == .get else { throw ConsoleRequest.viewsOnly }
+            caller = Caller()
+            if case .user(let id) = viewAs { caller.user = try await backend.sessions.user(viewedAs: id) }
+        } else if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
             !traits.contains(.withoutSession)
         {
             caller.user = try await backend.sessions.user(token: token, now: now)

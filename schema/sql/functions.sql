@@ -361,3 +361,81 @@ BEGIN
         '𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃') COLLATE "C");
 END
 $$;
+
+-- What stands in the place of a value of more bytes than are wanted: its type, how many bytes and members it has, and how
+-- it begins. Of a long array only parts become text, and its bytes follow from those: each look reads the whole value
+-- from the table, and the text of all takes several times as long. Where a page took a second, the rest of it is told
+-- by its stored bytes alone.
+CREATE OR REPLACE FUNCTION roost_shortened(value jsonb, type text, most int) RETURNS jsonb
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 AS $$
+DECLARE
+    count bigint;
+    bytes bigint;
+    part jsonb;
+    start text;
+BEGIN
+    IF clock_timestamp() - statement_timestamp() > interval '1 second' THEN
+        RETURN jsonb_build_object(
+            '__type', 'Shortened', 'type', type, 'bytes', pg_column_size(value), 'start', '');
+    END IF;
+    IF type = 'Array' THEN
+        count := jsonb_path_query_first(value, '$.size()')::bigint;
+    ELSIF type = 'Bytes' THEN
+        start := value ->> 'base64';
+        bytes := octet_length(start)::bigint * 3 / 4;
+    END IF;
+    IF count > 64 + most THEN
+        part := jsonb_path_query_array(value, '$[0 to 15, $middle to $end]', jsonb_build_object(
+            'middle', count / 2, 'end', count / 2 + 15));
+        bytes := octet_length(part::text)::bigint * count / 32;
+        start := jsonb_path_query_array(part, '$[0 to 15]')::text;
+        IF length(start) <= most THEN
+            -- An element and what separates it from the next one are two characters at least.
+            start := jsonb_path_query_array(value, '$[0 to $last]', jsonb_build_object('last', most / 2))::text;
+        END IF;
+    ELSIF start IS NULL THEN
+        start := value::text;
+        bytes := octet_length(start);
+        IF type = 'Object' AND starts_with(start, '{') THEN
+            count := (SELECT count(*) FROM jsonb_object_keys(value));
+        END IF;
+    END IF;
+    RETURN jsonb_strip_nulls(jsonb_build_object(
+        '__type', 'Shortened', 'type', type, 'bytes', bytes, 'count', count, 'start', left(start, most)));
+END
+$$;
+
+-- How many objects classes have, and how many bytes those and their indexes take. Tables of more bytes than are to be
+-- read are estimated, and so is what is left when the time is over; a class without a table is left out.
+CREATE OR REPLACE FUNCTION roost_class_counts(tables text[], largest bigint, longest interval)
+RETURNS TABLE (place int, objects bigint, estimated boolean, bytes bigint, index_bytes bigint)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    class regclass;
+    density double precision;
+BEGIN
+    FOR i IN 1..cardinality(tables) LOOP
+        BEGIN
+            place := i;
+            class := to_regclass(tables[i]);
+            -- A table that was never looked through has no density.
+            SELECT CASE WHEN reltuples >= 0 AND relpages > 0 THEN reltuples / relpages END INTO density
+            FROM pg_class WHERE oid = class;
+            CONTINUE WHEN NOT FOUND;
+            bytes := pg_table_size(class);
+            index_bytes := pg_indexes_size(class);
+            estimated := density IS NOT NULL AND (pg_relation_size(class) > largest
+                OR clock_timestamp() - statement_timestamp() > longest);
+            IF estimated THEN
+                objects := density * (pg_relation_size(class) / current_setting('block_size')::int);
+            ELSE
+                EXECUTE format('SELECT count(*) FROM %s', class) INTO objects;
+            END IF;
+            RETURN NEXT;
+        EXCEPTION WHEN undefined_table OR internal_error THEN
+            -- It was dropped meanwhile.
+            NULL;
+        END;
+    END LOOP;
+END
+$$;

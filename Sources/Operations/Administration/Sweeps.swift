@@ -27,6 +27,7 @@ public struct Sweeps: Sendable {
             if countsRequests {
                 await attempt("counts of requests") { try await store.requests.sweepCounts(most: Self.mostCounts) }
             }
+            await attempt("the trash") { try await backend.trash.sweep() }
             if minute % 60 == 0 {
                 let end = ParseDate(milliseconds: clock.now.milliseconds - Int64(Self.sessionGrace))
                 await attempt("sessions") { try await store.sessions.remove(endedBefore: end) }

@@ -58,7 +58,11 @@ public struct Transactions: Sendable {
     }
 
     /// Carries out a step inside of a transaction.
-    public func carryOut(_ step: TransactionStep, _ context: RequestContext) async throws -> TransactionOutcome {
+    ///
+    /// - Parameter operatorName: The name under which the trash keeps what is removed; nil where it is gone for good.
+    public func carryOut(
+        _ step: TransactionStep, _ context: RequestContext, keptFor operatorName: String? = nil
+    ) async throws -> TransactionOutcome {
         switch step {
         case .call: return .nothing
         case .refused(let error): throw error
@@ -66,7 +70,8 @@ public struct Transactions: Sendable {
         case .save(.planned(let planned)): return .stored(try await SavePipeline(backend: backend).store(planned))
         case .delete(let className, let objectId, let told):
             let pipeline = DeletePipeline(backend: backend)
-            let planned = try await pipeline.plan(className, objectId, context, told: told)
+            var planned = try await pipeline.plan(className, objectId, context, told: told)
+            planned.operatorName = operatorName
             return .deleted(try await pipeline.store(planned))
         }
     }

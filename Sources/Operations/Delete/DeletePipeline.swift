@@ -18,6 +18,10 @@ public struct DeletePipeline {
         var told = Told()
         /// What became of the object, where anybody wants to know.
         var change: ObjectStore.ChangedObject?
+        /// The name under which the trash keeps the object; nil where it is gone for good.
+        var operatorName: String?
+        /// The id under which the trash has it.
+        var trashId: String?
         /// What is special to the class; nil for ordinary classes.
         var rules: (any DeleteRules)?
     }
@@ -32,10 +36,20 @@ public struct DeletePipeline {
 
     /// Takes a deletion through all steps.
     ///
+    /// - Parameters:
+    ///   - operatorName: The name under which the trash keeps the object; nil where it is gone for good.
+    ///   - condition: What must hold of the object besides.
+    /// - Returns: The id under which the trash has it.
     /// - Throws: 101 when there is no such object or the caller may not remove it.
-    func run(_ className: String, _ objectId: String, _ context: RequestContext) async throws {
-        let planned = try await plan(className, objectId, context)
-        try await finish(try await store(planned))
+    func run(
+        _ className: String, _ objectId: String, _ context: RequestContext, keptFor operatorName: String? = nil,
+        condition: Filter = .everything
+    ) async throws -> String? {
+        var planned = try await plan(className, objectId, context, condition: condition)
+        planned.operatorName = operatorName
+        let removed = try await store(planned)
+        try await finish(removed)
+        return removed.trashId
     }
 
     /// Calls the triggers before a deletion that is to be part of a transaction, before it begins.
@@ -46,16 +60,19 @@ public struct DeletePipeline {
 
     /// Everything that comes before the object is removed.
     ///
-    /// - Parameter told: What triggers got, where they were called before.
-    func plan(_ className: String, _ objectId: String, _ context: RequestContext, told: Told? = nil) async throws
-        -> Planned
-    {
+    /// - Parameters:
+    ///   - told: What triggers got, where they were called before.
+    ///   - condition: What must hold of the object besides.
+    func plan(
+        _ className: String, _ objectId: String, _ context: RequestContext, told: Told? = nil,
+        condition: Filter = .everything
+    ) async throws -> Planned {
         let caller = context.caller
         try backend.transactions.checkChange("delete", className, caller)
         guard let schema = backend.catalog.schema(className) else { throw ParseError.notFound }
         var rules = ClassRules.deleting(className, backend)
         if !caller.writesEverything { try await rules?.authorize(objectId, caller) }
-        let filter = try schema.permit(.delete, to: caller)
+        let filter = try schema.permit(.delete, to: caller).and(condition)
         var planned = Planned(
             className: className, objectId: objectId, context: context,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
@@ -74,31 +91,41 @@ public struct DeletePipeline {
     func store(_ planned: Planned) async throws -> Planned {
         var planned = planned
         if backend.isInTransaction {
-            planned.change = try await remove(planned)
+            (planned.trashId, planned.change) = try await remove(planned)
         } else {
-            try await backend.changes.reporting(planned.className, planned.objectId, by: planned.context.caller) {
-                ((), try await remove(planned))
+            planned.trashId = try await backend.changes.reporting(
+                planned.className, planned.objectId, by: planned.context.caller
+            ) {
+                try await remove(planned)
             }
         }
         return planned
     }
 
-    private func remove(_ planned: Planned) async throws -> ObjectStore.ChangedObject? {
+    private func remove(_ planned: Planned) async throws -> (trashId: String?, ObjectStore.ChangedObject?) {
         let (store, wants) = (backend.store, backend.changes.wants(planned.className))
         let notFound = planned.rules?.notFound ?? ParseError.notFound
+        if let operatorName = planned.operatorName {
+            let kept = try await backend.timed(.delete, planned.className, planned.context) {
+                try await store.trash.keep(
+                    planned.className, planned.objectId, access: planned.access, for: operatorName, wants: wants)
+            }
+            guard let kept else { throw notFound }
+            return (kept.id, kept.change)
+        }
         guard wants.isEmpty else {
             let change = try await backend.timed(.delete, planned.className, planned.context) {
                 try await store.delete(
                     planned.className, objectId: planned.objectId, access: planned.access, wants: wants)
             }
             guard let change else { throw notFound }
-            return change
+            return (nil, change)
         }
         let isDeleted = try await backend.timed(.delete, planned.className, planned.context) {
             try await store.delete(planned.className, objectId: planned.objectId, access: planned.access)
         }
         guard isDeleted else { throw notFound }
-        return nil
+        return (nil, nil)
     }
 
     /// What follows when others can see that the object is gone.
@@ -116,8 +143,24 @@ public struct Deleting: Sendable {
 
     /// Removes an object.
     ///
-    /// - Throws: 101 when there is no such object or the caller may not remove it.
-    public func delete(_ className: String, _ objectId: String, _ context: RequestContext) async throws {
-        try await DeletePipeline(backend: backend).run(className, objectId, context)
+    /// - Parameters:
+    ///   - date: When the object was changed last, as far as the caller saw; nil for at any time.
+    ///   - operatorName: The name under which the trash keeps the object; nil where it is gone for good.
+    /// - Returns: The id under which the trash has it.
+    /// - Throws: 101 when there is no such object or the caller may not remove it; ``ObjectChanged`` when it was changed
+    ///   at another time.
+    @discardableResult
+    public func delete(
+        _ className: String, _ objectId: String, _ context: RequestContext, ifUpdatedAt date: ParseDate? = nil,
+        keptFor operatorName: String? = nil
+    ) async throws -> String? {
+        let pipeline = DeletePipeline(backend: backend)
+        guard let date else { return try await pipeline.run(className, objectId, context, keptFor: operatorName) }
+        do {
+            return try await pipeline.run(
+                className, objectId, context, keptFor: operatorName, condition: .changed(at: date))
+        } catch {
+            throw await backend.finding.conflict(error, className, objectId, date, context)
+        }
     }
 }

@@ -29,6 +29,8 @@ struct Find: Sendable {
     var target: String
     /// Whether a trigger asks for something else than the one object that the client named.
     var isRewritten = false
+    /// From how many bytes on values are shortened; nil for never.
+    var shorten: Int?
     /// What triggers made of it; nil where none can be called.
     var triggered: TriggeredFind?
 

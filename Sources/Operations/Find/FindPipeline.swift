@@ -135,6 +135,7 @@ struct FindPipeline {
         if let triggered = find.triggered {
             objects = try await backend.findTriggers.afterFind(find, objects, triggered)
         }
+        if let most = find.shorten { objects = objects.map { ShortenedValue.shortened($0, most: most) } }
         guard find.objectId == nil else {
             guard let object = objects.first else { throw ParseError.notFound }
             let isAsked = find.triggered?.given == nil && !find.isRewritten
@@ -211,17 +212,26 @@ public struct Finding: Sendable {
 
     /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
     ///
+    /// - Parameter shorten: From how many bytes on values are shortened; nil for never.
     /// - Throws: Parse's errors for the query and for permissions.
-    public func find(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
-        try await FindPipeline(backend: backend).run(try Find(className, .objects, parameters, context))
+    public func find(
+        _ className: String, _ parameters: JSONObject, _ context: RequestContext, shorten: Int? = nil
+    ) async throws -> [UInt8] {
+        var find = try Find(className, .objects, parameters, context)
+        find.shorten = shorten
+        return try await FindPipeline(backend: backend).run(find)
     }
 
     /// The answer to a get by id.
     ///
+    /// - Parameter shorten: From how many bytes on values are shortened; nil for never.
     /// - Throws: 101 when there is no such object or the caller may not see it.
-    public func get(_ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext)
-        async throws -> [UInt8]
-    {
-        try await FindPipeline(backend: backend).run(try Find(className, .object(id: objectId), parameters, context))
+    public func get(
+        _ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext,
+        shorten: Int? = nil
+    ) async throws -> [UInt8] {
+        var find = try Find(className, .object(id: objectId), parameters, context)
+        find.shorten = shorten
+        return try await FindPipeline(backend: backend).run(find)
     }
 }

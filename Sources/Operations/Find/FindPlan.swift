@@ -15,6 +15,8 @@ extension FindPipeline {
         var request = ObjectStore.FindRequest(className: find.target)
         request.sizeLimit = configuration.maxResponseSize
         request.links = backend.links(find.context)
+        // Triggers get whole values: what they give is shortened afterwards.
+        if find.triggered == nil { request.shorten = find.shorten }
         try ClassRules.reading(find.target)?.authorize(caller)
         let schema = backend.catalog.schema(find.target)
         if let objectId = find.objectId, !find.isRewritten {

@@ -75,7 +75,10 @@ struct UserReadRules: ReadRules {
     }
 
     func answered(_ find: Find) -> JSONObject {
-        guard let user = find.context.caller.user, user.id.hasSameBytes(as: find.objectId) else { return [:] }
+        guard let user = find.context.caller.user, user.id.hasSameBytes(as: find.objectId), !user.token.isEmpty else {
+            // Who views as a user has no session.
+            return [:]
+        }
         return ["sessionToken": .string(user.token)]
     }
 }

@@ -116,10 +116,21 @@ extension Saving {
     }
 
     /// Changes an object.
-    public func update(_ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext)
-        async throws -> WriteResult
-    {
-        try await SavePipeline(backend: backend).run(Save(className, objectId, body, context))
+    ///
+    /// - Parameter date: When the object was changed last, as far as the caller saw; nil for at any time.
+    /// - Throws: ``ObjectChanged`` when it was changed at another time.
+    public func update(
+        _ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext,
+        ifUpdatedAt date: ParseDate? = nil
+    ) async throws -> WriteResult {
+        var save = Save(className, objectId, body, context)
+        guard let date else { return try await SavePipeline(backend: backend).run(save) }
+        save.condition = .changed(at: date)
+        do {
+            return try await SavePipeline(backend: backend).run(save)
+        } catch {
+            throw await backend.finding.conflict(error, className, objectId, date, context)
+        }
     }
 
     /// Checks what can be said of a save before its class is looked at.

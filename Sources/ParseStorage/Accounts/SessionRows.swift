@@ -47,16 +47,40 @@ public struct SessionRows: Sendable {
         do {
             let rows = try await store.query(Self.sessionStatement, [.text(token)], readOnly: true)
             guard rows.rowCount > 0, let id = rows.string(0, 0), let userId = rows.string(0, 1) else { return nil }
-            let authData = rows.jsonb(0, 4).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
             return StoredSession(
                 id: id, userId: userId, expiresAt: rows.timestamp(0, 2), updatedAt: rows.timestamp(0, 3),
-                providers: authData.filter { !$0.value.isNull }.map(\.key), hasPassword: rows.bool(0, 5) == true)
+                providers: Self.providers(rows, 4), hasPassword: rows.bool(0, 5) == true)
         } catch let error as PostgresError where error.sqlState == "42P01" {
             // The class of sessions was removed, and all sessions with it.
             return nil
         } catch let error as PostgresError {
             throw store.failure(error)
         }
+    }
+
+    /// What a session of a user would say, for one that has none.
+    ///
+    /// - Returns: The user, with an empty id of the session; nil when there is no such user.
+    /// - Throws: `ParseError` for failures of the database.
+    public func unopened(userId: String) async throws -> StoredSession? {
+        guard !userId.utf8.contains(0) else { return nil }
+        do {
+            let rows = try await store.query(
+                "SELECT \"objectId\", \"authData\", \"_hashed_password\" IS NOT NULL FROM \"_User\" WHERE \"objectId\" = $1",
+                [.text(userId)], readOnly: true)
+            guard rows.rowCount > 0, let id = rows.string(0, 0) else { return nil }
+            return StoredSession(
+                id: "", userId: id, expiresAt: nil, updatedAt: nil, providers: Self.providers(rows, 1),
+                hasPassword: rows.bool(0, 2) == true)
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+    }
+
+    /// The names of the providers that have data in a column.
+    private static func providers(_ rows: PostgresResult, _ column: Int) -> [Name] {
+        let authData = rows.jsonb(0, column).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
+        return authData.filter { !$0.value.isNull }.map(\.key)
     }
 
     /// Whether a session is there still, and stays for the rest of the transaction that this is part of: who changes the

@@ -39,6 +39,8 @@ extension ObjectStore {
         /// How many bytes the row of a find by id took before, where the caller knows that; 0 where it may be large, and is
         /// not known. Nil for objects that are small, as most are.
         public var expectedBytes: Int?
+        /// From how many bytes on values are shortened, included ones as well; nil for never.
+        public var shorten: Int?
         /// The most bytes that the answer may have.
         public var sizeLimit = AnswerSize.standard
         /// How file names become URLs.

@@ -15,6 +15,9 @@ struct IncludeLoader {
     /// The most bytes that the answer may have.
     let sizeLimit: Int
 
+    /// From how many bytes on values are shortened; nil for never.
+    let shorten: Int?
+
     /// Rows to look for pointers in, with the part of the tree that applies to them.
     private struct Source {
         let result: PostgresResult
@@ -59,7 +62,8 @@ struct IncludeLoader {
             }
             let found =
                 place == .primary
-                ? try await store.fetch(wanted, accesses) : try await store.fetch(wanted, accesses, place)
+                ? try await store.fetch(wanted, accesses, shorten: shorten)
+                : try await store.fetch(wanted, accesses, place, shorten: shorten)
             for fetched in found {
                 included.size += fetched.result.size
                 if fetched.result.size > HeavyWork.answerSize { isHeavy = true }

@@ -25,9 +25,13 @@ extension ObjectStore {
     private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
         // Rules that look into an object need to see fields that are hidden from others.
         let isDecidedPerRow = !request.access.ownerRules.isEmpty
-        var plan = catalog.plan(
-            schema, keys: request.keys, excluded: request.excluded,
-            hidden: isDecidedPerRow ? [] : request.access.hidden)
+        let hidden = isDecidedPerRow ? [] : request.access.hidden
+        var plan =
+            request.shorten.map {
+                ReadPlan(
+                    schema, keys: request.keys, excluded: request.excluded, hidden: hidden,
+                    shortening: Shortening(most: $0, whole: request.access.fieldsOfRules))
+            } ?? catalog.plan(schema, keys: request.keys, excluded: request.excluded, hidden: hidden)
         let snapshot = catalog.snapshot
         var statements: [Statement] = []
         let isFetching = request.limit != 0
@@ -74,7 +78,7 @@ extension ObjectStore {
         if isFetching, let include = request.include {
             let loader = IncludeLoader(
                 store: self, place: request.placeOfIncluded, access: request.accessToIncluded,
-                sizeLimit: request.sizeLimit)
+                sizeLimit: request.sizeLimit, shorten: request.shorten)
             included = try await loader.load(results[0], plan, include)
             results[0].hold(with: included.size)
         }
@@ -204,13 +208,20 @@ extension ObjectStore {
     }
 
     /// Fetches objects of several classes by id, in one round trip.
-    func fetch(_ ids: [Name: [String]], _ accesses: [Name: ReadAccess]) async throws -> [Fetched] {
+    ///
+    /// - Parameter shorten: From how many bytes on values are shortened; nil for never.
+    func fetch(_ ids: [Name: [String]], _ accesses: [Name: ReadAccess], shorten: Int? = nil) async throws -> [Fetched] {
         var statements: [Statement] = []
         var plans: [(ReadPlan, ReadAccess)] = []
         let snapshot = catalog.snapshot
         for (className, ids) in ids {
             guard let schema = snapshot[className.text], let access = accesses[className] else { continue }
-            let plan = catalog.plan(schema, hidden: access.ownerRules.isEmpty ? access.hidden : [])
+            let hidden = access.ownerRules.isEmpty ? access.hidden : []
+            let plan =
+                shorten.map {
+                    ReadPlan(
+                        schema, hidden: hidden, shortening: Shortening(most: $0, whole: access.fieldsOfRules))
+                } ?? catalog.plan(schema, hidden: hidden)
             var compiler = FilterCompiler(schemas: snapshot)
             var request = FindRequest(className: className.text)
             request.access = access

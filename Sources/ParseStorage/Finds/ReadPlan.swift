@@ -92,7 +92,16 @@ public final class ReadPlan: Sendable {
     public convenience init(
         _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = []
     ) {
+        self.init(schema, keys: keys, excluded: excluded, hidden: hidden, shortening: nil)
+    }
 
+    /// Plans the reading of a class.
+    ///
+    /// - Parameter shortening: What stands in the place of long values; nil where all are read whole.
+    convenience init(
+        _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [],
+        shortening: Shortening?
+    ) {
         var columns: [Column] = []
         var constants: [[UInt8]] = []
         var selected: [String] = []
@@ -113,6 +122,11 @@ public final class ReadPlan: Sendable {
             guard TableLayout.hasColumn(name.text, of: schema.name, type: field.type),
                 let encoding = Self.encoding(name.text, field.type, schema.name)
             else { continue }
+            if let short = shortening?.expression(name, field.type), encoding != .authData {
+                columns.append(Column(name.text, .json))
+                selected.append(short)
+                continue
+            }
             columns.append(Column(name.text, encoding, target: field.type.targetClass?.text))
             selected.append(SQLBuilder.quote(name.text))
         }

@@ -61,6 +61,12 @@ public struct ObjectStore: Sendable {
     /// Notifications that wait to be sent.
     public var pushes: PushRows { PushRows(store: self) }
 
+    /// What operators removed.
+    public var trash: TrashRows { TrashRows(store: self) }
+
+    /// Views of classes that operators saved.
+    public var views: ViewRows { ViewRows(store: self) }
+
     var isInTransaction: Bool { session != nil }
 
     /// Runs calls in one transaction, all or nothing.

@@ -59,13 +59,14 @@ extension ObjectStore {
     }
 
     /// Fetches objects of several classes by id, each class where it may be read.
-    func fetch(_ ids: [Name: [String]], _ accesses: [Name: ReadAccess], _ place: ReadPlace) async throws
-        -> [Fetched]
-    {
-        var fetched = try await fetch(ids.filter { Self.alwaysOnPrimary.contains($0.key) }, accesses)
+    func fetch(
+        _ ids: [Name: [String]], _ accesses: [Name: ReadAccess], _ place: ReadPlace, shorten: Int?
+    ) async throws -> [Fetched] {
+        var fetched = try await fetch(
+            ids.filter { Self.alwaysOnPrimary.contains($0.key) }, accesses, shorten: shorten)
         let others = ids.filter { !Self.alwaysOnPrimary.contains($0.key) }
         if let className = others.keys.first {
-            fetched += try await reading(className.text, place) { try await $0.fetch(others, accesses) }
+            fetched += try await reading(className.text, place) { try await $0.fetch(others, accesses, shorten: shorten) }
         }
         return fetched
     }

@@ -264,5 +264,5 @@ extension ObjectStore {
 
 extension ObjectStore.ChangeWants {
     /// The number of the change as SQL; NULL where none is wanted.
-    fileprivate var numberSQL: String { contains(.number) ? ObjectStore.nextNumber : "NULL::bigint" }
+    var numberSQL: String { contains(.number) ? ObjectStore.nextNumber : "NULL::bigint" }
 }

@@ -89,9 +89,11 @@ extension ParseRoutes {
         if body.keys.contains(where: { $0.utf8.first == UInt8(ascii: "_") }) {
             for key in Self.credentialKeys { body[key] = nil }
         }
-        return Envelope(
+        var element = Envelope(
             from: envelope.origin, method: method, path: components, rawPath: below, query: FormEncoding.values(query),
             queryString: query, body: body, isBatchElement: true)
+        element.console = envelope.console?.ofElements
+        return element
     }
 
     /// What old clients send of themselves with each call, where the whole request says it already.

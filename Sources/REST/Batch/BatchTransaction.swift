@@ -36,7 +36,8 @@ extension ParseRoutes {
             var replies: [[UInt8]] = []
             var size = 0
             for (element, step) in zip(elements, steps) {
-                outcomes.append(try await backend.transactions.carryOut(step, context))
+                outcomes.append(
+                    try await backend.transactions.carryOut(step, context, keptFor: element.console?.operatorName))
                 guard case .call = step else {
                     replies.append([])
                     continue

@@ -38,12 +38,15 @@ extension RouteTable {
         let object = path + "/:objectId"
         return [
             Route(.get, path, shared) { routes, call in
-                .json(try await routes.backend.finding.find(className(call), call.envelope.parameters, call.context))
+                .json(
+                    try await routes.backend.finding.find(
+                        className(call), call.envelope.parameters, call.context, shorten: call.console?.shorten))
             },
             Route(.get, object, shared) { routes, call in
                 .json(
                     try await routes.backend.finding.get(
-                        className(call), call.objectId, call.envelope.parameters, call.context))
+                        className(call), call.objectId, call.envelope.parameters, call.context,
+                        shorten: call.console?.shorten))
             },
             Route(.post, path, shared.union(traits)) { routes, call in
                 .saved(try await routes.backend.saving.create(className(call), call.envelope.body, call.context))
@@ -51,11 +54,16 @@ extension RouteTable {
             Route(.put, object, shared.union(traits)) { routes, call in
                 .saved(
                     try await routes.backend.saving.update(
-                        className(call), call.objectId, call.envelope.body, call.context))
+                        className(call), call.objectId, call.envelope.body, call.context,
+                        ifUpdatedAt: call.console?.ifUpdatedAt))
             },
             Route(.delete, object, shared) { routes, call in
-                try await routes.backend.deleting.delete(className(call), call.objectId, call.context)
-                return .object([:])
+                let trashId = try await routes.backend.deleting.delete(
+                    className(call), call.objectId, call.context, ifUpdatedAt: call.console?.ifUpdatedAt,
+                    keptFor: call.console?.operatorName)
+                var reply = Reply.object([:])
+                if let trashId { reply.headers.append(("X-Roost-Trash", trashId)) }
+                return reply
             },
         ]
     }
@@ -64,6 +72,9 @@ extension RouteTable {
 extension RouteCall {
     /// The last component of the path of an object.
     var objectId: String { arguments[arguments.count - 1] }
+
+    /// What the console asks for besides; nil for the requests of clients.
+    var console: ConsoleRequest? { envelope.console }
 }
 
 extension Reply {

@@ -1,4 +1,5 @@
-public import ParseModel
+import HTTP
+import ParseModel
 
 /// What the console asks for with a request besides what the REST interface has. Only the console's dispatcher makes
 /// one: no header field of a client becomes any of it.
@@ -29,4 +30,10 @@ public final class ConsoleRequest: Sendable {
         self.shorten = shorten
         self.operatorName = operatorName
     }
+
+    /// The refusal of a write with the eyes of another.
+    static let viewsOnly = HTTPError(status: 400, message: "Nothing can be changed while viewing as a user.")
+
+    /// What holds for each call of a batch: not the date, which is that of one object.
+    var ofElements: ConsoleRequest { ConsoleRequest(viewAs: viewAs, shorten: shorten, operatorName: operatorName) }
 }

@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Logging
+import Operations
 import ParseModel
 import ParseStorage
 import Postgres
@@ -53,6 +54,13 @@ struct ErrorReply: Sendable {
         case let error as RateLimitExceeded:
             return Description(
                 status: 429, object: Self.object(RateLimitExceeded.code, error.message), retryAfter: error.retryAfter)
+        case let error as ObjectChanged:
+            return Description(
+                status: 409,
+                object: [
+                    "error": "The object was changed meanwhile. Nothing was done to it.",
+                    "object": .object(error.object),
+                ])
         case let error as PostgresError where error.kind == .busy:
             return describe(ObjectStore.tooBusy, requestID)
         case _ where Self.isGivenUp(error):

@@ -67,7 +67,8 @@ struct InstallationRules: SaveRules {
             }
             var body = save.body
             for key in ["objectId", "createdAt", "updatedAt"] { body[key] = nil }
-            let change = Save("_Installation", target, body, save.context)
+            var change = Save("_Installation", target, body, save.context)
+            change.condition = save.condition
             return try await backend.saving.carryOut(try await backend.saving.plan(change), save.context)
         }
     }

@@ -29,7 +29,7 @@ public struct OwnRecords: Sendable {
         {
             return known.bytes
         }
-        var members: JSONObject = ["sessionToken": .string(user.token)]
+        var members: JSONObject = user.token.isEmpty ? [:] : ["sessionToken": .string(user.token)]
         if configuration.preset < 9 {
             // These servers read the user as an included object.
             members["__type"] = "Object"

@@ -37,6 +37,16 @@ extension Sessions {
         return entry
     }
 
+    /// A user with all roles, as if logged in: no session is made, none is cached, and no trigger is called.
+    ///
+    /// - Throws: 101 when there is no such user.
+    public func user(viewedAs id: String) async throws -> SessionUser {
+        guard let user = try await store.sessions.unopened(userId: id) else { throw ParseError.notFound }
+        return SessionUser(
+            id: user.userId, sessionId: "", token: "", roles: try await roles(of: user.userId),
+            isAnonymous: user.providers == ["anonymous"] && !user.hasPassword)
+    }
+
     /// A user's roles, those inherited included, as `role:<name>`.
     func roles(of userId: String) async throws -> [Name] {
         try await store.sessions.roleNames(of: userId).map { Name("role:\($0)") }

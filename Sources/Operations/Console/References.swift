@@ -1,0 +1,34 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+/// What points to an object.
+public struct References: Sendable {
+    let backend: Backend
+
+    /// How many objects are counted by a field.
+    private static let most = 1_000
+    /// How long it is counted by one field, and by all of them.
+    private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
+
+    /// How many objects point to one, by each pointer and relation of all classes that leads to its class. Fields by which
+    /// none does are left out.
+    ///
+    /// - Parameter isWanted: Whether a class is looked at.
+    public func pointing(
+        to target: Pointer, from isWanted: @Sendable (String) -> Bool = { _ in true }
+    ) async throws -> [Reference] {
+        let end = ContinuousClock.now + Self.longest.all
+        var references: [Reference] = []
+        for (className, schema) in backend.catalog.snapshot.classes.sorted(by: { $0.key < $1.key })
+        where isWanted(className.text) {
+            for (field, definition) in schema.fields where definition.type.targetClass == Name(target.className) {
+                let reference = try await backend.store.references(
+                    to: target, by: field.text, of: className.text, most: Self.most,
+                    within: ContinuousClock.now < end ? Self.longest.one : nil)
+                if let reference, reference.count > 0 { references.append(reference) }
+            }
+        }
+        return references
+    }
+}

@@ -1,0 +1,55 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+/// Views of classes that operators saved: which objects, in which order, with which columns.
+public struct SavedViews: Sendable {
+    let backend: Backend
+
+    /// How many views an operator may have.
+    private static let most = 1_000
+    /// How many bytes a view may have.
+    private static let mostBytes = 64 * 1024
+
+    /// Makes their table, if there is none.
+    public func prepare() async throws { try await backend.store.views.prepare() }
+
+    /// An operator's own views, and those that others share.
+    public func list(for operatorName: String) async throws -> [SavedView] {
+        try await backend.store.views.list(for: operatorName)
+    }
+
+    /// Saves a view of an operator, in the place of the one with its id.
+    ///
+    /// - Throws: 102 for an id that is not 1 to 32 letters and digits, 103 and 105 for names that are none, 116 for a
+    ///   view that is too large, 119 where the id is another operator's, or there are too many views.
+    public func put(_ view: SavedView) async throws {
+        let isLetterOrDigit = { (byte: UInt8) in
+            byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
+        }
+        guard (1...32).contains(view.id.utf8.count), view.id.utf8.allSatisfy(isLetterOrDigit) else {
+            throw ParseError(ParseError.invalidQuery, "The id of a view is 1 to 32 letters and digits.")
+        }
+        guard (1...128).contains(view.className.utf8.count) else {
+            throw ParseError(ParseError.invalidClassName, "A view is of a class.")
+        }
+        guard (1...200).contains(view.name.utf8.count) else {
+            throw ParseError(ParseError.invalidKeyName, "The name of a view has 1 to 200 bytes.")
+        }
+        guard JSONValue.object(view.content).text.utf8.count <= Self.mostBytes else {
+            throw ParseError(ParseError.objectTooLarge, "A view has at most \(Self.mostBytes) bytes.")
+        }
+        guard try await backend.store.views.put(view, most: Self.most) else {
+            throw ParseError(
+                ParseError.operationForbidden,
+                "The view is another operator's, or there are \(Self.most) views already.")
+        }
+    }
+
+    /// Removes a view of an operator.
+    ///
+    /// - Throws: 101 when the operator has no such view.
+    public func delete(_ id: String, of operatorName: String) async throws {
+        guard try await backend.store.views.remove(id, of: operatorName) else { throw ParseError.notFound }
+    }
+}

@@ -1,0 +1,101 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// What operators removed, for 30 days. Deletions that are given an operator's name put objects there
+/// (``Deleting/delete(_:_:_:ifUpdatedAt:keptFor:)``).
+public struct Trash: Sendable {
+    let backend: Backend
+
+    /// An object in the trash.
+    public struct Item: Sendable {
+        /// Where it is, and who put it there.
+        public let entry: TrashRows.Entry
+        /// The object as it was, long values shortened; its id alone where its class has become another.
+        public let object: JSONObject
+        /// What the object is called, by the first field that names objects; nil where none does.
+        public var name: String? {
+            Self.namingFields.lazy.compactMap { object[$0]?.stringValue }.first { !$0.isEmpty }
+        }
+
+        private static let namingFields: [Name] = ["name", "title", "username", "label", "subject", "email"]
+    }
+
+    /// For how many days an object stays.
+    private static let days = 30
+    /// How many bytes stay: 1 GB.
+    private static let mostBytes: Int64 = 1 << 30
+    /// How many objects are listed at most.
+    private static let most = 200
+    /// From how many bytes on values are shortened.
+    private static let shorten = 256
+
+    /// Makes the table, if there is none.
+    public func prepare() async throws { try await backend.store.trash.prepare() }
+
+    /// What is in the trash, the last first.
+    ///
+    /// - Parameters:
+    ///   - className: The class; nil for all.
+    ///   - objectId: The object; nil for all.
+    public func list(className: String? = nil, objectId: String? = nil, _ context: RequestContext) async throws
+        -> [Item]
+    {
+        let rows = backend.store.trash
+        let entries = try await rows.list(className: className, objectId: objectId, most: Self.most)
+        var objects: [Name: JSONObject] = [:]
+        for (className, entries) in Dictionary(grouping: entries, by: { Name($0.className) }) {
+            objects.merge(
+                try await rows.objects(
+                    entries.map(\.id), of: className.text, shorten: Self.shorten, links: backend.links(context))
+            ) { $1 }
+        }
+        return entries.map { Item(entry: $0, object: objects[$0.id] ?? ["objectId": .string($0.objectId)]) }
+    }
+
+    /// Where an object of the trash is.
+    ///
+    /// - Throws: 101 when it is not there.
+    public func entry(_ id: String) async throws -> TrashRows.Entry {
+        guard let entry = try await backend.store.trash.entry(id) else { throw ParseError.notFound }
+        return entry
+    }
+
+    /// Puts an object back as it was: its dates, its permissions, columns that no schema lists, the relations it owns. No
+    /// trigger is called; subscribers of live queries get it as a new object.
+    ///
+    /// - Returns: The object as it is stored.
+    /// - Throws: 101 when it is not in the trash, 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value
+    ///   that must be unique, is taken.
+    public func restore(_ id: String, _ context: RequestContext) async throws -> JSONObject {
+        let entry = try await entry(id)
+        let (className, objectId) = (entry.className, entry.objectId)
+        let object =
+            try await backend.store.trash.objects(
+                [id], of: className, shorten: .max, links: backend.links(context))[id] ?? [:]
+        let wants = backend.changes.wants(className)
+        try await backend.changes.reporting(className, objectId, by: context.caller) {
+            let change = try await backend.transaction(conflictKey: objectId) { backend in
+                if className.hasSameBytes(as: "_User") {
+                    try await backend.store.accounts.claim(backend.users.claimedNames(object))
+                    try await backend.users.checkUnique(object, except: objectId)
+                }
+                guard let entry = try await backend.store.trash.entry(id) else { throw ParseError.notFound }
+                return try await backend.store.trash.restore(entry, wants: wants)
+            }
+            return ((), change)
+        }
+        switch Name(className) {
+        case "_User": await backend.caches.invalidate(user: objectId)
+        case "_Role": await backend.caches.invalidateRoles()
+        case "_Session":
+            if let owner = try await backend.sessions.owner(objectId) { await backend.caches.invalidate(user: owner) }
+        default: break
+        }
+        return try await backend.finding.object(className, objectId, context)
+    }
+
+    /// Forgets what was removed long ago, and the oldest of what is too much.
+    func sweep() async throws { try await backend.store.trash.sweep(days: Self.days, mostBytes: Self.mostBytes) }
+}

@@ -1,0 +1,220 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// What operators removed, in a table beside the classes that no route of the interface reads: whole rows as they were
+/// stored, columns that no schema lists included, with the relations that they own.
+public struct TrashRows: Sendable {
+    let store: ObjectStore
+
+    /// An object in the trash.
+    public struct Entry: Sendable {
+        /// The id under which the trash has it.
+        public let id: String
+        /// The object's class.
+        public let className: String
+        /// The object's id.
+        public let objectId: String
+        /// Who removed it.
+        public let operatorName: String
+        /// When.
+        public let deletedAt: ParseDate
+    }
+
+    /// Makes the table, if there is none.
+    public func prepare() async throws {
+        try await store.client.execute(
+            script: """
+                BEGIN;
+                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                CREATE TABLE IF NOT EXISTS "_roost_trash" (
+                    "_id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "_class" text NOT NULL,
+                    "_object" text NOT NULL, "_operator" text NOT NULL, "_deleted" timestamptz NOT NULL DEFAULT now(),
+                    "_row" jsonb NOT NULL, "_relations" jsonb, "_nulls" text[], "_bytes" bigint NOT NULL);
+                CREATE INDEX IF NOT EXISTS "_roost_trash_class" ON "_roost_trash" ("_class", "_object");
+                CREATE INDEX IF NOT EXISTS "_roost_trash_size" ON "_roost_trash" ("_id") INCLUDE ("_bytes");
+                COMMIT;
+                """)
+    }
+
+    /// Removes an object and keeps it, in one statement.
+    ///
+    /// - Parameters:
+    ///   - operatorName: Who removes it.
+    ///   - wants: What is wanted of it besides.
+    /// - Returns: The id under which the trash has it, and what it was where that is wanted; nil when there is no such
+    ///   object or it may not be removed.
+    public func keep(
+        _ className: String, _ objectId: String, access: ObjectStore.WriteAccess = ObjectStore.WriteAccess(),
+        for operatorName: String, wants: ObjectStore.ChangeWants = []
+    ) async throws -> (id: String, change: ObjectStore.ChangedObject?)? {
+        guard !objectId.utf8.contains(0) else { return nil }
+        let operatorName = try ValueText.checked(operatorName)
+        return try await store.retryingStaleSchema {
+            guard let schema = store.catalog.schema(className) else { return nil }
+            let plan = store.catalog.plan(schema)
+            var compiler = WriteCompiler(schema: schema)
+            let condition = try ObjectStore.condition(access, schema, &compiler)
+            let id = compiler.builder.bind(.text(objectId))
+            let row = TrashedRow(schema: schema)
+            let values = [className, operatorName].map { compiler.builder.bind(.text($0)) }
+            let result = try await store.query(
+                """
+                WITH _gone AS (
+                    DELETE FROM \(SQLBuilder.quote(className)) WHERE "objectId" = \(id) AND \(condition) RETURNING *),
+                _read AS (
+                    SELECT "objectId" AS _object, \(row.content) AS _row, \(row.relations(&compiler.builder)) AS _relations,
+                        \(row.nulls(&compiler.builder)) AS _nulls
+                    FROM _gone OFFSET 0),
+                _kept AS (
+                    INSERT INTO "_roost_trash" ("_class", "_object", "_operator", "_row", "_relations", "_nulls", "_bytes")
+                    SELECT \(values[0]), _object, \(values[1]), _row, _relations, _nulls,
+                        pg_column_size(_row) + coalesce(pg_column_size(_relations), 0) FROM _read
+                    RETURNING "_id" AS _kept_id)
+                SELECT \(plan.selectList), \(wants.numberSQL) AS _number, _kept_id::text FROM _gone CROSS JOIN _kept
+                """, compiler.builder.parameters)
+            guard result.rowCount > 0, let id = result.string(0, result.columnCount - 1) else { return nil }
+            guard !wants.isEmpty else { return (id, nil) }
+            return (
+                id,
+                ObjectStore.ChangedObject(
+                    className: className, objectId: objectId, number: result.int(0, result.columnCount - 2),
+                    isWhole: true, result: result, plan: plan, formerRow: 0, currentRow: nil)
+            )
+        }
+    }
+
+    /// What is in the trash, the last first.
+    ///
+    /// - Parameters:
+    ///   - className: The class; nil for all.
+    ///   - objectId: The object; nil for all.
+    ///   - most: How many at most.
+    public func list(className: String?, objectId: String?, most: Int) async throws -> [Entry] {
+        var builder = SQLBuilder()
+        var conditions = ["TRUE"]
+        for (column, value) in [("_class", className), ("_object", objectId)] {
+            guard let value else { continue }
+            guard !value.utf8.contains(0) else { return [] }
+            conditions.append("\"\(column)\" = \(builder.bind(.text(value)))")
+        }
+        return try await entries(
+            "\(conditions.joined(separator: " AND ")) ORDER BY \"_id\" DESC LIMIT \(builder.bind(.int(Int64(most))))",
+            builder.parameters)
+    }
+
+    /// One object of the trash; in a transaction it stays there until that ends.
+    ///
+    /// - Returns: nil when it is not there.
+    public func entry(_ id: String) async throws -> Entry? {
+        guard let number = Int64(id) else { return nil }
+        return try await entries("\"_id\" = $1\(store.isInTransaction ? " FOR UPDATE" : "")", [.int(number)]).first
+    }
+
+    private func entries(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [Entry] {
+        do {
+            let rows = try await store.query(
+                "SELECT \"_id\"::text, \"_class\", \"_object\", \"_operator\", \"_deleted\" FROM \"_roost_trash\" WHERE "
+                    + condition, parameters)
+            return (0..<rows.rowCount).map { row in
+                Entry(
+                    id: rows.string(row, 0) ?? "", className: rows.string(row, 1) ?? "",
+                    objectId: rows.string(row, 2) ?? "", operatorName: rows.string(row, 3) ?? "",
+                    deletedAt: ParseDate(milliseconds: rows.timestamp(row, 4) ?? 0))
+            }
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+    }
+
+    /// Objects of one class as finds answer them, by their ids in the trash. Those that do not fit what their class has
+    /// become are left out.
+    ///
+    /// - Parameter shorten: From how many bytes on values are shortened.
+    public func objects(_ ids: [String], of className: String, shorten: Int, links: FileLinks) async throws
+        -> [Name: JSONObject]
+    {
+        guard let schema = store.catalog.schema(className) else { return [:] }
+        let plan = ReadPlan(schema, shortening: Shortening(most: shorten))
+        let result: PostgresResult
+        do {
+            result = try await store.query(
+                """
+                SELECT \(plan.selectList), _kept."_id"::text FROM "_roost_trash" AS _kept
+                CROSS JOIN LATERAL jsonb_populate_record(NULL::\(SQLBuilder.quote(className)), _kept."_row")
+                WHERE _kept."_id" IN (SELECT unnest($1)::bigint)
+                """, [.textArray(ids)], readOnly: true)
+        } catch let error as PostgresError where error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") {
+            return [:]
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+        let found = ObjectStore.Found(
+            result: result, plan: plan, access: ReadAccess(), included: IncludedObjects(), include: nil, links: links,
+            unwritten: [], count: nil)
+        var objects: [Name: JSONObject] = [:]
+        for (row, object) in try await found.objects.enumerated() {
+            if let id = result.string(row, result.columnCount - 1) { objects[id] = object }
+        }
+        return objects
+    }
+
+    /// Puts an object back as it was, with its relations, and takes it out of the trash. It is part of a transaction.
+    ///
+    /// - Returns: The object where that is wanted.
+    /// - Throws: 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value that must be unique, is taken.
+    public func restore(_ entry: Entry, wants: ObjectStore.ChangeWants = []) async throws -> ObjectStore.ChangedObject?
+    {
+        guard let number = Int64(entry.id) else { throw ParseError.notFound }
+        return try await store.retryingStaleSchema {
+            guard let schema = store.catalog.schema(entry.className) else {
+                throw ParseError(ParseError.invalidClassName, "Class \(entry.className) does not exist any more.")
+            }
+            let (plan, table) = (store.catalog.plan(schema), SQLBuilder.quote(schema.name))
+            var builder = SQLBuilder()
+            let id = builder.bind(.int(number))
+            var parts = [
+                "_kept AS (DELETE FROM \"_roost_trash\" WHERE \"_id\" = \(id) RETURNING *)",
+                "_back AS (INSERT INTO \(table) SELECT _new.* FROM _kept, "
+                    + "LATERAL jsonb_populate_record(NULL::\(table), _kept.\"_row\") AS _new RETURNING *)",
+            ]
+            parts += TrashedRow(schema: schema).restoredRelations(&builder)
+            let result = try await store.query(
+                "WITH \(parts.joined(separator: ", ")) SELECT \(plan.selectList), \(wants.numberSQL) AS _number, "
+                    + "_kept.\"_nulls\" FROM _kept CROSS JOIN _back", builder.parameters)
+            guard result.rowCount > 0 else { throw ParseError.notFound }
+            let nulls = (result.textArray(0, result.columnCount - 1) ?? []).filter { schema.fields[$0] != nil }
+            if !nulls.isEmpty {
+                let assignments = nulls.map { "\(SQLBuilder.quote($0)) = 'null'" }.joined(separator: ", ")
+                _ = try await store.query(
+                    "UPDATE \(table) SET \(assignments) WHERE \"objectId\" = $1", [.text(entry.objectId)])
+            }
+            guard !wants.isEmpty else { return nil }
+            return ObjectStore.ChangedObject(
+                className: schema.name, objectId: entry.objectId, number: result.int(0, result.columnCount - 2),
+                isWhole: true, result: result, plan: plan, formerRow: nil, currentRow: 0)
+        }
+    }
+
+    /// Forgets what was removed long ago, and the oldest of what is too much.
+    ///
+    /// - Parameters:
+    ///   - days: For how long an object stays.
+    ///   - mostBytes: How many bytes stay.
+    public func sweep(days: Int, mostBytes: Int64) async throws {
+        let isThere = try await store.client.query("SELECT to_regclass('\"_roost_trash\"') IS NOT NULL").bool(0, 0)
+        guard isThere == true else { return }
+        _ = try await store.client.query(
+            Statement(
+                "DELETE FROM \"_roost_trash\" WHERE \"_deleted\" < now() - make_interval(days => $1::bigint::int)",
+                [.int(Int64(days))]))
+        _ = try await store.client.query(
+            Statement(
+                """
+                DELETE FROM "_roost_trash" WHERE "_id" <= (
+                    SELECT max("_id") FROM (
+                        SELECT "_id", sum("_bytes") OVER (ORDER BY "_id" DESC) AS _total FROM "_roost_trash") AS _sum
+                    WHERE _total > $1)
+                """, [.int(mostBytes)]))
+    }
+}

@@ -1,0 +1,71 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// How a row of a class becomes one value of the trash, from which the same row can be made: PostgreSQL's own JSON of it,
+/// and what that does not keep.
+struct TrashedRow {
+    let schema: ClassSchema
+
+    private func columns(where isWanted: (FieldType) -> Bool) -> [Name] {
+        schema.fields.compactMap { name, field in
+            isWanted(field.type) && TableLayout.hasColumn(name.text, of: schema.name, type: field.type) ? name : nil
+        }
+    }
+
+    /// Numbers are kept as texts: JSON of PostgreSQL has no negative zero.
+    var content: String {
+        let numbers = columns { $0 == .number }
+        guard !numbers.isEmpty else { return "to_jsonb(_gone)" }
+        let names = numbers.map { SQL.literal($0.text) }.joined(separator: ", ")
+        let values = numbers.map { "_gone.\(SQLBuilder.quote($0.text))::text" }.joined(separator: ", ")
+        return "to_jsonb(_gone) || jsonb_object(ARRAY[\(names)]::text[], ARRAY[\(values)]::text[])"
+    }
+
+    /// The names of columns that hold JSON's null, which is another than none.
+    func nulls(_ builder: inout SQLBuilder) -> String {
+        let columns = columns { TableLayout.columnType($0) == "jsonb" }
+        guard !columns.isEmpty else { return "NULL::text[]" }
+        let names = builder.bind(.textArray(columns.texts))
+        let values = columns.map { "jsonb_typeof(_gone.\(SQLBuilder.quote($0.text)))" }.joined(separator: ", ")
+        return
+            "ARRAY(SELECT _name FROM unnest(\(names), ARRAY[\(values)]) AS _column(_name, _type) WHERE _type = 'null')"
+    }
+
+    private var relationFields: [Name] {
+        schema.fields.compactMap { name, field in field.type.isRelation ? name : nil }
+    }
+
+    /// The members of the relations that the object owns.
+    func relations(_ builder: inout SQLBuilder) -> String {
+        let fields = relationFields
+        guard !fields.isEmpty else { return "NULL::jsonb" }
+        let names = builder.bind(.textArray(fields.texts))
+        let members = fields.map { (field: Name) -> String in
+            let join = SQLBuilder.quote(TableLayout.joinTable(field: field.text, className: schema.name))
+            return "(SELECT jsonb_agg(\"relatedId\") FROM \(join) WHERE \"owningId\" = _gone.\"objectId\")"
+        }
+        return """
+            (SELECT jsonb_object_agg(_name, _members)
+             FROM unnest(\(names), ARRAY[\(members.joined(separator: ", "))]::jsonb[]) AS _relation(_name, _members)
+             WHERE _members IS NOT NULL)
+            """
+    }
+
+    /// What puts the members of relations back beside an object that is put back.
+    func restoredRelations(_ builder: inout SQLBuilder) -> [String] {
+        var parts: [String] = []
+        for (index, field) in relationFields.enumerated() {
+            let name = builder.bind(.text(field.text))
+            let join = SQLBuilder.quote(TableLayout.joinTable(field: field.text, className: schema.name))
+            parts.append(
+                """
+                _related\(index) AS (
+                    INSERT INTO \(join) ("relatedId", "owningId") SELECT _member, _kept."_object" FROM _kept,
+                        jsonb_array_elements_text(_kept."_relations" -> \(name)) AS _members(_member)
+                    ON CONFLICT DO NOTHING)
+                """)
+        }
+        return parts
+    }
+}

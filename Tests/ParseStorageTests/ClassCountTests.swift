@@ -1,0 +1,53 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Testing
+
+/// Counts of classes, and of what points to an object.
+@Suite struct ClassCountTests {
+    @Test("Classes are counted in one statement; large tables are estimated, missing ones left out")
+    func counts() async throws {
+        try await TestStore.run { test in
+            for index in 0..<5 { try await test.create("Song", "s\(index)") }
+            try await test.create("select \"x", "a")
+            let names = ["Song", "Gone", "select \"x"]
+            let counts = try await test.store.counts(of: names, largest: 1 << 24, seconds: 1)
+            #expect(counts.map(\.className) == ["Song", "select \"x"])
+            #expect(counts.map(\.objects) == [5, 1])
+            #expect(counts.allSatisfy { !$0.isEstimate && $0.bytes > 0 && $0.indexBytes > 0 })
+            // A table that was never looked through cannot be estimated.
+            #expect(try await test.store.counts(of: ["Song"], largest: 0, seconds: 1).first?.isEstimate == false)
+            try await test.client.execute(script: "VACUUM ANALYZE \"Song\"")
+            let estimate = try await test.store.counts(of: ["Song"], largest: 0, seconds: 1).first
+            #expect(estimate?.isEstimate == true && estimate?.objects == 5)
+            #expect(try await test.store.counts(of: [], largest: 0, seconds: 1).isEmpty)
+        }
+    }
+
+    @Test("Pointers and relations to an object are counted up to a bound")
+    func references() async throws {
+        try await TestStore.run { test in
+            let pointer = "{\"__type\":\"Pointer\",\"className\":\"Album\",\"objectId\":\"a\"}"
+            try await test.create("Album", "a")
+            for index in 0..<4 { try await test.create("Song", "s\(index)", "{\"album\":\(pointer)}") }
+            try await test.create("List", "l", "{\"albums\":{\"__op\":\"AddRelation\",\"objects\":[\(pointer)]}}")
+            let target = Pointer(className: "Album", objectId: "a")
+            func count(_ field: String, _ className: String, most: Int = 10, within time: Duration? = .seconds(10))
+                async throws -> Reference?
+            {
+                try await test.store.references(to: target, by: field, of: className, most: most, within: time)
+            }
+            let four = try #require(try await count("album", "Song"))
+            #expect(four.count == 4 && !four.isEstimate)
+            let most = try #require(try await count("album", "Song", most: 3))
+            #expect(most.count == 3 && most.isEstimate)
+            let relation = try #require(try await count("albums", "List"))
+            #expect(relation.count == 1 && !relation.isEstimate)
+            let expected = try #require(try await count("album", "Song", within: nil))
+            #expect(expected.isEstimate)
+            let other = try await test.store.references(
+                to: Pointer(className: "Song", objectId: "a"), by: "album", of: "Song", most: 3, within: nil)
+            #expect(other == nil)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Testing
+
+/// Rows that are removed and put back.
+@Suite struct TrashTests {
+    /// The rows of a table as texts.
+    private static func rows(_ test: TestStore, _ table: String) async throws -> [String] {
+        let rows = try await test.client.query("SELECT _r::text FROM \"\(table)\" AS _r ORDER BY 1")
+        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+    }
+
+    private static func restore(_ test: TestStore, _ id: String) async throws {
+        try await test.store.transaction { store in
+            let entry = try #require(try await store.trash.entry(id))
+            _ = try await store.trash.restore(entry)
+        }
+    }
+
+    @Test("An object that is put back is the same to the byte, with its dates, permissions and relations")
+    func exact() async throws {
+        try await TestStore.run { test in
+            try await test.store.trash.prepare()
+            try await test.store.trash.prepare()
+            try await test.create(
+                "Song", "a",
+                """
+                {"title":"x\\n\\"\\\\","plays":1,"tags":[1,1e21,{"b":null}],"meta":{"z":1,"a":2},"none":{"a":1},
+                "at":{"__type":"GeoPoint","latitude":1.1,"longitude":2},"live":true,
+                "area":{"__type":"Polygon","coordinates":[[0,0],[1,1],[0.1,2]]},
+                "on":{"__type":"Date","iso":"2026-01-01T00:00:00.001Z"},
+                "cover":{"__type":"File","name":"c.png"},"by":{"__type":"Pointer","className":"_User","objectId":"u"},
+                "fans":{"__op":"AddRelation","objects":[{"__type":"Pointer","className":"_User","objectId":"u"},
+                {"__type":"Pointer","className":"_User","objectId":"v"}]}}
+                """, acl: ACL(readers: ["*"], writers: ["role:A b", "u"]))
+            try await test.create("Song", "b")
+            try await test.client.execute(
+                script: """
+                    UPDATE "Song" SET "plays" = '-0', "updatedAt" = '275760-09-13 00:00:00.123456+00', "none" = 'null',
+                        "createdAt" = '0001-01-01 BC' WHERE "objectId" = 'a'
+                    """)
+            let before = [try await Self.rows(test, "Song"), try await Self.rows(test, "_Join:fans:Song")]
+            let first = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
+            let second = try #require(try await test.store.trash.keep("Song", "b", for: "Lou"))
+            #expect(try await Self.rows(test, "Song").isEmpty)
+            try await test.client.execute(script: "DELETE FROM \"_Join:fans:Song\"")
+            let listed = try await test.store.trash.list(className: "Song", objectId: nil, most: 10)
+            #expect(listed.map(\.objectId) == ["b", "a"] && listed.map(\.operatorName) == ["Lou", "Kim"])
+            let objects = try await test.store.trash.objects([first.id], of: "Song", shorten: 256, links: .none)
+            #expect(objects[Name(first.id)]?["title"] == "x\n\"\\")
+            for id in [first.id, second.id] { try await Self.restore(test, id) }
+            let after = [try await Self.rows(test, "Song"), try await Self.rows(test, "_Join:fans:Song")]
+            #expect(after == before)
+            #expect(try await test.store.trash.list(className: nil, objectId: nil, most: 10).isEmpty)
+        }
+    }
+
+    @Test("Columns that no schema lists come back as well, and fields that the class got meanwhile are empty")
+    func hidden() async throws {
+        try await TestStore.run { test in
+            try await test.store.trash.prepare()
+            try await test.create("_User", "u", "{\"username\":\"kim\"}")
+            try await test.client.execute(
+                script: """
+                    UPDATE "_User" SET "_hashed_password" = 'hash', "_failed_login_count" = 3,
+                        "_password_history" = '["a"]', "authData" = '{"x":{"id":"1"}}'
+                    """)
+            let before = try await Self.rows(test, "_User")
+            let kept = try #require(try await test.store.trash.keep("_User", "u", for: "Kim"))
+            try await Self.restore(test, kept.id)
+            #expect(try await Self.rows(test, "_User") == before)
+            try await test.create("Song", "s", "{\"title\":\"x\",\"old\":1}")
+            let song = try #require(try await test.store.trash.keep("Song", "s", for: "Kim"))
+            try await test.create("Song", "t", "{\"new\":1}")
+            try await test.catalog.change("Song") { schema in
+                var schema = schema ?? ClassSchema(name: "Song")
+                schema.fields["old"] = nil
+                return schema
+            }
+            try await Self.restore(test, song.id)
+            let object = try #require(try await test.object("Song", "s"))
+            #expect(object["title"] == "x" && object["new"] == nil && object["old"] == nil)
+        }
+    }
+
+    @Test("Nothing is put back where the id is taken or the class is gone, and it stays in the trash")
+    func taken() async throws {
+        try await TestStore.run { test in
+            try await test.store.trash.prepare()
+            try await test.create("Song", "a")
+            let kept = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
+            #expect(try await test.store.trash.keep("Song", "a", for: "Kim") == nil)
+            try await test.create("Song", "a")
+            let taken = try await parseCode { try await Self.restore(test, kept.id) }
+            #expect(taken == ParseError.duplicateValue)
+            try await test.catalog.drop("Song")
+            let gone = try await parseCode { try await Self.restore(test, kept.id) }
+            #expect(gone == ParseError.invalidClassName)
+            let left = try await test.store.trash.list(className: nil, objectId: "a", most: 10)
+            #expect(left.map(\.id) == [kept.id])
+        }
+    }
+
+    @Test("What was removed long ago is forgotten, and the oldest of what is too much")
+    func bounds() async throws {
+        try await TestStore.run { test in
+            // Nothing is there before the table is made.
+            try await test.store.trash.sweep(days: 30, mostBytes: 1)
+            try await test.store.trash.prepare()
+            for index in 0..<4 {
+                try await test.create("Song", "s\(index)", "{\"title\":\"\(String(repeating: "x", count: 1_000))\"}")
+                _ = try await test.store.trash.keep("Song", "s\(index)", for: "Kim")
+            }
+            try await test.client.execute(
+                script: "UPDATE \"_roost_trash\" SET \"_deleted\" = now() - interval '31 days' WHERE \"_object\" = 's3'"
+            )
+            try await test.store.trash.sweep(days: 30, mostBytes: 2_900)
+            let left = try await test.store.trash.list(className: nil, objectId: nil, most: 10).map(\.objectId)
+            #expect(left == ["s2", "s1"])
+        }
+    }
+}

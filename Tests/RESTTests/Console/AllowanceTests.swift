@@ -1,0 +1,70 @@
+import HTTP
+import JSON
+import Operations
+import ParseModel
+import REST
+import Rules
+import TestSupport
+import Testing
+
+/// What a user may do with a class and an object, and by which rule; each is compared with what the interface does.
+@Suite struct AllowanceTests {
+    private static func texts(_ reasons: [PermissionReason]) -> [String] {
+        reasons.map { reason in
+            [reason.rule.rawValue, reason.who?.text, reason.field?.text].compactMap { $0 }.joined(separator: " ")
+        }
+    }
+
+    @Test("The rules that let a user through, or refuse one, are named, and are those of the interface")
+    func reasons() async throws {
+        try await ConsoleRoutes.run { routes in
+            let (kim, _) = try await routes.create("/users", ["username": "kim", "password": "secret"])
+            let (lou, _) = try await routes.create("/users", ["username": "lou", "password": "secret"])
+            let permissions: JSONObject = [
+                "find": ["requiresAuthentication": true], "get": ["*": true], "count": [:],
+                "create": ["role:Editor": true], "update": ["pointerFields": ["by"]], "delete": ["*": true],
+                "addField": [:], "protectedFields": ["*": ["secret"]],
+            ]
+            let schema: JSONObject = [
+                "fields": [
+                    "by": ["type": "Pointer", "targetClass": "_User"], "secret": ["type": "String"],
+                    "title": ["type": "String"],
+                ], "classLevelPermissions": .object(permissions),
+            ]
+            #expect(try await routes.send(.post, "/schemas/Song", schema).status == 200)
+            let acl: JSONValue = .object(["*": ["read": true], Name(kim): ["read": true, "write": true]])
+            let (song, _) = try await routes.create(
+                "/classes/Song", ["title": "x", "secret": "y", "by": .pointer("_User", kim), "ACL": acl])
+            func allowances(_ user: String?) async throws -> [ClassOperation: Allowances.Allowance] {
+                let list = try await routes.backend.allowances.allowances(of: user, "Song", song)
+                return Dictionary(uniqueKeysWithValues: list.map { ($0.operation, $0) })
+            }
+            let own = try await allowances(kim)
+            #expect(own[.find]?.isAllowed == true)
+            #expect(
+                Self.texts(own[.find]?.reasons ?? []) == [
+                    "class authenticated", "acl *", "acl \(kim)", "protected secret",
+                ])
+            #expect(own[.count]?.isAllowed == false && Self.texts(own[.count]?.reasons ?? []) == ["class"])
+            #expect(own[.create]?.isAllowed == false)
+            #expect(own[.update]?.isAllowed == true)
+            #expect(Self.texts(own[.update]?.reasons ?? []) == ["pointer \(kim) by", "acl \(kim)"])
+            #expect(own[.delete]?.isAllowed == true)
+            let others = try await allowances(lou)
+            #expect(others[.update]?.isAllowed == false && Self.texts(others[.update]?.reasons ?? []) == ["acl"])
+            #expect(
+                others[.delete]?.isAllowed == false && Self.texts(others[.delete]?.reasons ?? []) == ["class *", "acl"])
+            let anonymous = try await allowances(nil)
+            #expect(anonymous[.find]?.isAllowed == false && anonymous[.get]?.isAllowed == true)
+            for (user, allowed) in [(kim, own), (lou, others)] {
+                let name: JSONObject = ["username": user == kim ? "kim" : "lou", "password": "secret"]
+                let token = try await routes.send(.post, "/login", name)["sessionToken"]?.stringValue
+                let place = "/classes/Song/\(song)"
+                let update = try await routes.send(.put, place, ["title": "z"], power: .client, token: token)
+                #expect((update.status == 200) == allowed[.update]?.isAllowed, "\(update)")
+                let get = try await routes.send(.get, place, power: .client, token: token)
+                #expect((get.status == 200) == allowed[.get]?.isAllowed && get["secret"] == nil)
+            }
+        }
+    }
+}

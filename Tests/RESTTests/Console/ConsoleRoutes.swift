@@ -1,0 +1,109 @@
+import HTTP
+import JSON
+import Logging
+import Operations
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+import ServerConfiguration
+import TestSupport
+import Testing
+
+@testable import REST
+
+/// The routes of the interface over a database of a test's own, asked as the console's dispatcher asks them: with what no
+/// header field of a client can say.
+struct ConsoleRoutes: Sendable {
+    let routes: ParseRoutes
+    let client: PostgresClient
+
+    var backend: Backend { routes.backend }
+    var context: RequestContext { RequestContext(caller: .server, mountURL: "http://host.example/parse", now: .now) }
+
+    /// An answer, as clients get it.
+    struct Answer {
+        var status: Int
+        var json: JSONValue
+        var trashId: String?
+
+        subscript(key: Name) -> JSONValue? { json[key] }
+        var code: Int? { json["code"]?.numberValue.map { Int($0) } }
+    }
+
+    static func run(_ body: @Sendable (ConsoleRoutes) async throws -> Void) async throws {
+        let file: JSONObject = [
+            "appId": "testApp", "masterKey": "testMaster", "enforcePrivateUsers": false,
+            "allowClientClassCreation": true, "allowCustomObjectId": true,
+        ]
+        let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
+        try await TestServer.withDatabase { uri in
+            var database = PostgresConfiguration(connectionString: uri)
+            database.sharedConnections = 2
+            let logger = TestServer.quietLogger
+            let client = PostgresClient(configuration: database, logger: logger)
+            try await client.start()
+            let catalog = SchemaCatalog(client: client, senderId: "test", refusesMixedMembership: false, logger: logger)
+            let result: Result<Void, any Error>
+            do {
+                try await DatabaseInstaller(client: client, catalog: catalog, logger: logger).install()
+                let store = ObjectStore(client: client, catalog: catalog, logger: logger)
+                let backend = Backend(
+                    configuration: configuration, store: store, passwords: Passwords(cost: 4), logger: logger)
+                try await backend.trash.prepare()
+                try await backend.savedViews.prepare()
+                let routes = ParseRoutes(backend: backend, logger: logger)
+                result = .success(try await body(ConsoleRoutes(routes: routes, client: client)))
+            } catch {
+                result = .failure(error)
+            }
+            await client.shutdown()
+            try result.get()
+        }
+    }
+
+    /// Sends a request.
+    ///
+    /// - Parameters:
+    ///   - console: What the console asks for besides.
+    ///   - power: What the caller's keys are worth.
+    ///   - token: The session of a client.
+    func send(
+        _ method: HTTP.Method, _ path: String, _ body: JSONObject = [:], _ console: ConsoleRequest? = nil,
+        power: Caller.Power = .master, token: String? = nil
+    ) async throws -> Answer {
+        var credentials = Credentials()
+        credentials.sessionToken = token
+        let origin = RequestOrigin(credentials: credentials, power: power, mountURL: "http://host.example/parse")
+        var envelope = Envelope(
+            from: origin, method: method, path: path.split(separator: "/").map(String.init), rawPath: path,
+            query: method == .get ? body : [:], body: method == .get ? [:] : body)
+        envelope.console = console
+        var reply: Reply
+        do {
+            reply = try await routes.respond(to: envelope)
+        } catch {
+            reply = routes.errors.reply(to: error, requestID: RequestID(0))
+        }
+        guard case .json(let bytes) = reply.body else { return Answer(status: reply.status, json: .null) }
+        return Answer(
+            status: reply.status, json: try JSONValue(parsing: bytes),
+            trashId: reply.headers.first { $0.0 == "X-Roost-Trash" }?.1)
+    }
+
+    /// Makes an object, and gives its id and date.
+    func create(_ path: String, _ body: JSONObject) async throws -> (id: String, date: ParseDate) {
+        let answer = try await send(.post, path, body)
+        let id = try #require(answer["objectId"]?.stringValue, "\(answer)")
+        let date = try #require(ParseDate(iso: answer["createdAt"]?.stringValue ?? ""))
+        // A change within the same millisecond would leave the date as it is.
+        while ParseDate.now <= date { await Task.yield() }
+        return (id, date)
+    }
+
+    /// The first column of what a statement gives.
+    func texts(_ sql: String) async throws -> [String] {
+        let rows = try await client.query(sql)
+        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+    }
+}
