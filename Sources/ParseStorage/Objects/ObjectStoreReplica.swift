@@ -31,8 +31,7 @@ extension ObjectStore {
         }
         let ownLastWrite = replicas.ownLastWrite
         var tried: [Replica] = []
-        let evenSilent = place == .replica
-        while let replica = replicas.choose(knowing: ownLastWrite, besides: tried, evenSilent: evenSilent) {
+        while let replica = replicas.choose(knowing: ownLastWrite, besides: tried) {
             do {
                 return try await ask(replica, body)
             } catch let error as PostgresError
@@ -67,7 +66,9 @@ extension ObjectStore {
             ids.filter { Self.alwaysOnPrimary.contains($0.key) }, accesses, shorten: shorten)
         let others = ids.filter { !Self.alwaysOnPrimary.contains($0.key) }
         if let className = others.keys.first {
-            fetched += try await reading(className.text, place) { try await $0.fetch(others, accesses, shorten: shorten) }
+            fetched += try await reading(className.text, place) {
+                try await $0.fetch(others, accesses, shorten: shorten)
+            }
         }
         return fetched
     }
