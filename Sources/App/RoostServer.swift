@@ -135,7 +135,7 @@ public struct RoostServer: Service {
         }
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
-            logger: logger)
+            findNotes: configuration.indexAdvice == .off || configuration.readOnly ? nil : FindNotes(), logger: logger)
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
         let store = ObjectStore(client: client, replicas: replicas, catalog: catalog, logger: logger)

@@ -117,6 +117,8 @@ public struct Backend: Sendable {
     /// Operations of the database that took long.
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
     var slowLog: SlowOperationLog { services.slowLog }
+    /// Advice on indexes.
+    public var indexAdvising: IndexAdvising { IndexAdvising(backend: self) }
     /// The security report.
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
     /// Removal of what is over.

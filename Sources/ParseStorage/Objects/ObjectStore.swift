@@ -149,13 +149,27 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Notes for the log which statement took long, where one did.
-    func noting<R>(_ sql: String?, _ body: () async throws -> R) async throws -> R {
+    /// Notes for the log, and for advice on indexes, which statement took long, where one did.
+    ///
+    /// - Parameter isTrial: Whether it is asked in another way when it takes long.
+    func noting<R>(_ sql: String?, isTrial: Bool = false, _ body: () async throws -> R) async throws -> R {
         let start = ContinuousClock.now
-        defer {
-            if let sql, ContinuousClock.now - start >= Self.notable { CallerPresence.current?.note(slowStatement: sql) }
+        do {
+            let result = try await body()
+            if let sql, ContinuousClock.now - start >= Self.notable { note(sql, since: start, isTimeout: false) }
+            return result
+        } catch {
+            if let sql, !isTrial, ContinuousClock.now - start >= Self.notable {
+                note(sql, since: start, isTimeout: (error as? PostgresError)?.sqlState == "57014")
+            }
+            throw error
         }
-        return try await body()
+    }
+
+    @inline(never)
+    private func note(_ sql: String, since start: ContinuousClock.Instant, isTimeout: Bool) {
+        CallerPresence.current?.note(slowStatement: sql)
+        catalog.findNotes?.note(sql, took: .now - start, isTimeout: isTimeout)
     }
 
     /// From how long on it is noted which statement it was.

@@ -95,7 +95,7 @@ public enum OptionTable {
         .size(
             "transferMemory", "ROOST_TRANSFER_MEMORY", \.transferMemory, atLeast: 1,
             "The most memory of large bodies and of answers that clients have not read"),
-    ]
+    ] + indexAdvice
 
     private static let essential: [OptionDefinition] = [
         .text(
