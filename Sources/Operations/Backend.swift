@@ -134,6 +134,8 @@ public struct Backend: Sendable {
     public var clock: WallClock { services.clock }
     /// Subscribers to changes of the declared webhooks.
     public var hookChanges: HookChanges { services.hookChanges }
+    /// Where other processes keep files.
+    var peerFolders: PeerFolders { services.peerFolders }
     /// Subscribers to changes of what sessions depend on.
     public var userChanges: UserChanges { services.userChanges }
     /// What runs jobs; nil where there are none.

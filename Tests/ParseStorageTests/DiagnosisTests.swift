@@ -34,7 +34,8 @@ import Testing
     private static let cases = [
         Case(statement: "SELECT * FROM \"Song\" WHERE \"artist\" = $1 LIMIT $2", columns: ["artist"]),
         Case(
-            statement: "SELECT * FROM \"Song\" WHERE \"artist\" = $1 ORDER BY \"createdAt\" DESC, \"objectId\" LIMIT $2",
+            statement:
+                "SELECT * FROM \"Song\" WHERE \"artist\" = $1 ORDER BY \"createdAt\" DESC, \"objectId\" LIMIT $2",
             columns: ["artist", "createdAt"]),
         Case(
             statement: "SELECT * FROM \"Song\" WHERE \"artist\" = $1 ORDER BY \"createdAt\" DESC", columns: ["artist"]),

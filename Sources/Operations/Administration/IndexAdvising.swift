@@ -8,7 +8,8 @@ import Postgres
 public struct IndexAdvising: Sendable {
     let backend: Backend
 
-    /// The advice, what saves most first, and the questions that ran into the time limit and that no index helps.
+    /// The advice, what saves most first, and the questions that ran into the time limit and that no index helps, and
+    /// indexes that nobody used for a month.
     ///
     /// What other processes noted within the last minute may be missing.
     ///
@@ -22,7 +23,16 @@ public struct IndexAdvising: Sendable {
             let report = try await IndexAdviser(client: backend.store.client).report()
             return [
                 "results": .array(report.advice.map { .object($0.json) }),
-                "stopped": .array(report.hopeless.map { ["className": .string($0.className), "why": .string($0.words)] }),
+                "unused": .array(
+                    report.unused.map {
+                        [
+                            "name": .string($0.name), "className": .string($0.table),
+                            "bytes": .number(Double($0.bytes)),
+                            "days": .number(Double($0.days)),
+                        ]
+                    }),
+                "stopped": .array(
+                    report.hopeless.map { ["className": .string($0.className), "why": .string($0.words)] }),
             ]
         } catch let error as PostgresError {
             throw backend.store.failure(error)
@@ -31,7 +41,11 @@ public struct IndexAdvising: Sendable {
 
     /// What writes the notes of this process; nil where none are taken.
     private var keeper: NoteKeeper? {
-        backend.catalog.findNotes.map { NoteKeeper($0, client: backend.store.client, logger: backend.logger) }
+        backend.catalog.findNotes.map {
+            NoteKeeper(
+                $0, client: backend.store.client, hasReplicas: !backend.configuration.replicas.isEmpty,
+                logger: backend.logger)
+        }
     }
 
     /// Writes notes until the task is cancelled.

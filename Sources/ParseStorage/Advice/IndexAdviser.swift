@@ -24,6 +24,8 @@ public struct IndexAdviser: Sendable {
         public var advice: [IndexAdvice] = []
         /// Questions that ran into the time limit and that no index helps.
         public var hopeless: [IndexAdvice.Question] = []
+        /// Indexes that nobody used for a month.
+        public var unused: [UnusedIndex] = []
     }
 
     let client: PostgresClient
@@ -44,8 +46,9 @@ public struct IndexAdviser: Sendable {
                 || ($0.month.mean >= threshold.mean && $0.month.total >= threshold.total
                     && $0.month.calls >= threshold.calls)
         }
-        guard !notes.isEmpty else { return Report() }
-        var report = Report(advice: try await advice(for: notes, facts))
+        var report = Report(unused: try await IndexUse(client: client).unused())
+        guard !notes.isEmpty else { return report }
+        report.advice = try await advice(for: notes, facts)
         let helped = Set(report.advice.flatMap(\.questions).map(\.shape))
         report.hopeless = notes.filter { note in
             note.month.timeouts > 0 && !note.shape.isInner && facts.tables[note.shape.table] != nil

@@ -15,7 +15,7 @@ struct IndexChoice {
     /// The most columns of one kind that an index begins with.
     private static let mostEqual = 2
     /// Work of fewer rows takes no time.
-    private static let littleWork = 5_000.0
+    private static let littleWork = 20_000.0
     /// The largest share that may be left of the work.
     private static let largestRest = 0.5
     /// By how much an index of more columns must be better.
@@ -24,6 +24,7 @@ struct IndexChoice {
     /// The index that would help; nil when there is one, or none would.
     func choice(for shape: StatementShape) -> Choice? {
         guard let stored = facts.tables[shape.table], !shape.table.hasPrefix("_Join:"), !stored.isPartition,
+            !stored.isDivided,
             !shape.equal.contains("objectId")
         else { return nil }
         let statistics = facts.statistics(of: stored)
@@ -70,7 +71,9 @@ struct IndexChoice {
         for count in 0...equal.count {
             let first = Array(equal.prefix(count))
             lists.append(first)
-            for last in order + usable(shape.ranges) + prefixes where !first.contains(last) { lists.append(first + [last]) }
+            for last in order + usable(shape.ranges) + prefixes where !first.contains(last) {
+                lists.append(first + [last])
+            }
         }
         let plain = lists.filter { !$0.isEmpty }.sorted { $0.count < $1.count }.map {
             IndexCandidate(table: shape.table, keys: $0)

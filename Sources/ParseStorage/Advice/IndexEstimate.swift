@@ -75,15 +75,13 @@ struct TableStatistics: Sendable {
     var values: [Name: Double] = [:]
     /// Whether texts are in the order of their bytes, so that every index finds what begins with a text.
     var hasPlainOrder = false
-    /// Whether the table was looked at at all.
-    var isKnown = true
 
     /// How many different values a column has.
     func distinct(_ column: Name) -> Double {
-        guard let value = values[column] else { return max(1, rows / 100) }
+        guard let value = values[column] else { return max(1, rows / 1000) }
         return max(1, value >= 0 ? value : -value * rows)
     }
 
     /// What is assumed of a table that was never looked at.
-    static let unknown = TableStatistics(rows: 100_000, isKnown: false)
+    static let unknown = TableStatistics(rows: 1_000_000)
 }

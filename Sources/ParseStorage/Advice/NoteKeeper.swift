@@ -5,11 +5,15 @@ import Postgres
 public struct NoteKeeper: Sendable {
     private let notes: FindNotes
     private let table: NoteTable
+    private let use: IndexUse?
     private let logger: Logger
 
     /// Makes a keeper.
-    public init(_ notes: FindNotes, client: PostgresClient, logger: Logger) {
+    ///
+    /// - Parameter hasReplicas: Whether other servers answer reads, and count for themselves which indexes are used.
+    public init(_ notes: FindNotes, client: PostgresClient, hasReplicas: Bool, logger: Logger) {
         self.notes = notes
+        use = hasReplicas ? nil : IndexUse(client: client)
         table = NoteTable(client: client)
         self.logger = logger
     }
@@ -19,7 +23,10 @@ public struct NoteKeeper: Sendable {
         var minute = 0
         while (try? await Task.sleep(for: .milliseconds(Int.random(in: 50_000...70_000)))) != nil {
             await write()
-            if minute % 60 == 0 { await attempt { try await table.sweep() } }
+            if minute % 60 == 0 {
+                await attempt { try await table.sweep() }
+                await attempt { try await use?.note() }
+            }
             minute += 1
         }
         // In a task of its own, as this one cannot wait any more.
@@ -40,7 +47,7 @@ public struct NoteKeeper: Sendable {
             return true
         } catch {
             // The next minute brings another attempt.
-            logger.debug("notes on slow questions are not written", metadata: ["error": "\(error)"])
+            logger.debug("notes for advice on indexes are not written", metadata: ["error": "\(error)"])
             return false
         }
     }

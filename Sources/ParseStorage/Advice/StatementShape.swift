@@ -70,7 +70,9 @@ struct StatementShape: Hashable, Sendable {
     /// Reads ``key``; nil for what is none.
     init?(key: String) {
         guard let object = try? JSONValue(parsing: key), let table = object["table"]?.stringValue else { return nil }
-        func list(_ name: String) -> [Name] { (object[name]?.arrayValue ?? []).compactMap(\.stringValue).map { Name($0) } }
+        func list(_ name: String) -> [Name] {
+            (object[name]?.arrayValue ?? []).compactMap(\.stringValue).map { Name($0) }
+        }
         func flag(_ name: String) -> Bool { object[name]?.boolValue ?? false }
         self.init(table: Name(table))
         (equal, ranges, prefixes) = (list("equal"), list("ranges"), list("prefixes"))

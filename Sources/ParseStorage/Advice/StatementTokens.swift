@@ -29,8 +29,11 @@ enum StatementToken: Equatable {
             case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: "."):
                 rest.removeFirst()
                 tokens.append(
-                    byte == UInt8(ascii: "(") ? .open : byte == UInt8(ascii: ")") ? .close
-                        : byte == UInt8(ascii: ",") ? .comma : .dot)
+                    byte == UInt8(ascii: "(")
+                        ? .open
+                        : byte == UInt8(ascii: ")")
+                            ? .close
+                            : byte == UInt8(ascii: ",") ? .comma : .dot)
             case UInt8(ascii: "$"), UInt8(ascii: "0")...UInt8(ascii: "9"):
                 rest.removeFirst()
                 rest = rest.drop { isDigit($0) }

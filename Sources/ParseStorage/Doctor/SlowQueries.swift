@@ -23,13 +23,20 @@ struct SlowQueries: Sendable {
             + report.hopeless.map {
                 Finding(.slowQuery, .warning, $0.className, "\($0.words); no index of its fields helps")
             }
-        return relationFindings() + noted + (try await statementFindings(adviser, besides: report.advice))
+        let unused = report.unused.map {
+            Finding(
+                .unusedIndex, .note, $0.name,
+                "nobody used this index of \($0.table) for \($0.days) days; it takes \($0.bytes / 1024) KB",
+                advice: "DROP INDEX CONCURRENTLY \(SQL.identifier($0.name))")
+        }
+        return relationFindings() + unused + noted + (try await statementFindings(adviser, besides: report.advice))
     }
 
     /// The index as a remedy.
     private static func remedy(_ advice: IndexAdvice) -> Finding.Remedy {
         Finding.Remedy(
-            words: "build an index of \(advice.className) on \(advice.columns.joined(separator: ", ")) beside other work",
+            words:
+                "build an index of \(advice.className) on \(advice.columns.joined(separator: ", ")) beside other work",
             statements: [advice.statement])
     }
 

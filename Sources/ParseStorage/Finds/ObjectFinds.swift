@@ -173,7 +173,8 @@ extension ObjectStore {
                 mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
                 leadsToMore: givesRows && request.include != nil, takesLong: isSlow,
                 timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)
-            results.append(try await noting(statement.sql, isTrial: trialTime != nil) {
+            results.append(
+                try await noting(statement.sql, isTrial: trialTime != nil) {
                     try await client.search(statement, search)
                 })
         }

@@ -78,8 +78,8 @@ public struct ObjectStore: Sendable {
         do {
             do {
                 return try await attempt(purpose, conflictKey, body)
-            } catch is StaleTransaction {
-                try await catalog.reload()
+            } catch let stale as StaleTransaction {
+                if let index = refusingIndex(stale.cause) { try await drop(index) } else { try await catalog.reload() }
                 return try await attempt(purpose, conflictKey, body)
             }
         } catch let error as StaleTransaction {
@@ -140,12 +140,20 @@ public struct ObjectStore: Sendable {
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement], alone: Bool = false) async throws
         -> [PostgresResult]
     {
-        if session != nil { return try await group(statements) }
+        if session != nil {
+            do {
+                return try await group(statements)
+            } catch let error as PostgresError where refusingIndex(error) != nil {
+                throw StaleTransaction(cause: error)
+            }
+        }
         // Also after an error, which may say no more than that the answer was lost.
         defer { replicas?.ownWrites.note() }
         return try await noting(statements.first?.sql) {
-            if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
-            return try await client.change(conflictKey: objectId, statements)
+            try await withoutRefusals {
+                if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
+                return try await client.change(conflictKey: objectId, statements)
+            }
         }
     }
 
