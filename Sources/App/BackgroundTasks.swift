@@ -2,11 +2,12 @@ import Mail
 import Operations
 internal import Push
 
-/// What the server does beside requests: it sends mails and pushes, and looks after jobs.
+/// What the server does beside requests: it sends mails and pushes, looks after jobs, and notes what is slow.
 struct BackgroundTasks {
     private let mails: Task<Void, Never>?
     private let pushes: Task<Void, Never>
     private let jobs: Task<Void, Never>
+    private let advice: Task<Void, Never>
 
     /// Begins all of it.
     init(_ backend: Backend, mails: MailQueue?, pushes: PushQueue?) {
@@ -24,6 +25,7 @@ struct BackgroundTasks {
             await backend.jobs.followSchedules()
             _ = await runs
         }
+        advice = Task { await backend.indexAdvising.run() }
     }
 
     /// Ends all of it. What was sent is noted as sent, and jobs that end with the server are marked, before the database is
@@ -35,6 +37,8 @@ struct BackgroundTasks {
         await pushes.value
         jobs.cancel()
         await jobs.value
+        advice.cancel()
+        await advice.value
     }
 
     /// Ends all of it without waiting.
@@ -42,5 +46,6 @@ struct BackgroundTasks {
         mails?.cancel()
         pushes.cancel()
         jobs.cancel()
+        advice.cancel()
     }
 }

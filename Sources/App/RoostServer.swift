@@ -44,7 +44,11 @@ public struct RoostServer: Service {
     private let nodeHost: NodeHost?
     private let installer: DatabaseInstaller
     private let indexer: DateIndexer
+    /// What builds indexes that are advised; nil where none are.
+    private let indexBuilder: AdvisedIndexBuilder?
     private let files: any FileStorage
+    /// The folder of files; nil where they are elsewhere.
+    private let folder: DiskStorage?
     private let monitoring: Monitoring
     /// Traces and their way to a collector; nil where nothing is traced.
     private let traces: TraceExport?
@@ -138,9 +142,14 @@ public struct RoostServer: Service {
         }
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
-            logger: logger)
+            findNotes: configuration.indexAdvice == .off || configuration.readOnly ? nil : FindNotes(), logger: logger)
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
+        indexBuilder =
+            configuration.indexAdvice == .build
+            ? AdvisedIndexBuilder(
+                configuration: database, client: client, mostPerClass: configuration.maximumAdvisedIndexes,
+                logger: logger) : nil
         let store = ObjectStore(client: client, replicas: replicas, catalog: catalog, logger: logger)
         let caller = caller
         mailQueue = try configuration.accountMail.delivery.map {
@@ -168,6 +177,7 @@ public struct RoostServer: Service {
             ?? FileStoreFactory.storage(
                 configuration, folder: filesDirectory, database: connectionString, logger: logger)
         files = Deployment.files(storage, configuration)
+        folder = storage as? DiskStorage
         if let probe = files as? any ReadinessProbe { probes.append(probe) }
         monitoring = Monitoring(configuration.metrics, probes, logger: logger)
         let routes = ParseRoutes(backend: backend, cloud: cloud, logger: logger)
@@ -261,10 +271,21 @@ public struct RoostServer: Service {
         if configuration.readOnly { try await backend.catalog.reload() } else { try await install() }
         await replicas?.start()
         try await files.prepare()
+        await announceFolder()
         try await cloud.start()
         if !backend.jobs.names.isEmpty, !configuration.readOnly { try await backend.jobRunner?.prepare() }
         if configuration.security.enableCheckLog, let report = backend.securityReport.make() {
             logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
+        }
+    }
+
+    /// Has other processes know where this one keeps files, where that is a folder.
+    private func announceFolder() async {
+        guard let folder else { return }
+        do {
+            backend.caches.begin(filesIn: try await folder.mark())
+        } catch {
+            logger.warning("the folder of files has no mark", metadata: ["error": "\(error)"])
         }
     }
 
@@ -304,6 +325,7 @@ public struct RoostServer: Service {
         defer { tasks?.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = writes ? indexer.run() : ()
+        async let _ = writes ? indexBuilder?.run() : nil
         async let _ = writes ? backend.sweeps.run() : ()
         async let _ = replicas?.run()
         async let _ = files.tend()

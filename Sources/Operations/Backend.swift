@@ -127,6 +127,8 @@ public struct Backend: Sendable {
     public var allowances: Allowances { Allowances(backend: self) }
     /// Views of classes that operators saved.
     public var savedViews: SavedViews { SavedViews(backend: self) }
+    /// Advice on indexes.
+    public var indexAdvising: IndexAdvising { IndexAdvising(backend: self) }
     /// The security report.
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
     /// Operators of the console.
@@ -144,6 +146,8 @@ public struct Backend: Sendable {
     public var clock: WallClock { services.clock }
     /// Subscribers to changes of the declared webhooks.
     public var hookChanges: HookChanges { services.hookChanges }
+    /// Where other processes keep files.
+    var peerFolders: PeerFolders { services.peerFolders }
     /// Subscribers to changes of what sessions depend on.
     public var userChanges: UserChanges { services.userChanges }
     /// What runs jobs; nil where there are none.

@@ -13,6 +13,7 @@ public struct CacheInvalidation: Sendable {
     var catalog: SchemaCatalog { backend.catalog }
     var sessionCache: SessionCache { backend.sessionCache }
     var hookChanges: HookChanges { backend.hookChanges }
+    var peerFolders: PeerFolders { backend.peerFolders }
     var deferred: DeferredEffects? { backend.deferred }
 
     /// Follows what other processes and parse-server do to users and classes; returns when the client is shut down.
@@ -47,11 +48,15 @@ public struct CacheInvalidation: Sendable {
                 sessionCache.invalidateAll()
                 classesChanged()
                 hooksChanged()
+                // In a task of its own: what others announce meanwhile is not kept waiting.
+                if let question = peerFolders.question { Task { await announce(question) } }
             case .notification("schema.change", let payload):
                 if !payload.contains(catalog.senderId) { classesChanged() }
             case .notification(_, Self.hooksPayload): hooksChanged()
             case .notification(_, let payload):
-                if let id = payload.dropping(prefix: "user:") {
+                if PeerFolders.isAnnouncement(payload) {
+                    note(folder: payload)
+                } else if let id = payload.dropping(prefix: "user:") {
                     sessionCache.invalidate(user: id)
                     userChanges.tell(id)
                 } else {
@@ -60,6 +65,20 @@ public struct CacheInvalidation: Sendable {
             case .disconnected: watch.announcements(arrive: false)
             }
         }
+    }
+
+    /// Has the folder of uploaded files known to other processes, which say so when theirs is another.
+    public func begin(filesIn mark: String) { peerFolders.begin(mark) }
+
+    private func note(folder payload: String) {
+        guard let other = peerFolders.other(in: payload) else { return }
+        if let answer = other.answer { Task { await announce(answer) } }
+        guard other.isNew else { return }
+        logger.warning(
+            """
+            another process on this database keeps uploaded files in another folder, so that each misses what the other \
+            stores: let filesDirectory lead all of them to one folder, or choose another filesAdapter
+            """)
     }
 
     private func reloadSchema(_ watch: SchemaWatch) async {

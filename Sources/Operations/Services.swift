@@ -21,6 +21,8 @@ final class Services: Sendable {
     let log: LogRing
     /// Subscribers to changes of the declared webhooks.
     let hookChanges = HookChanges()
+    /// Where other processes keep files.
+    let peerFolders = PeerFolders()
     /// Subscribers to changes of what sessions depend on.
     let userChanges = UserChanges()
     /// What runs before and after objects are saved; nil for nothing.

@@ -177,6 +177,10 @@ public struct Configuration: Sendable {
     public var slowRequest = 1000
     /// From how many milliseconds on an operation of the database is logged; 0 for never.
     public var slowQueryThreshold = 1000
+    /// What is done about questions that take long without an index.
+    public var indexAdvice = IndexAdvice.tell
+    /// How many indexes are built for a class at most because they help.
+    public var maximumAdvisedIndexes = 4
     /// Where log lines are kept in files besides; nil for nowhere.
     public var logsFolder: String?
     /// Which of these files are kept.

@@ -157,3 +157,31 @@ extension DiskStorage {
         try await folder.close()
     }
 }
+
+extension DiskStorage {
+    /// What tells the folder from others: random, and the same for all processes that share it.
+    ///
+    /// - Throws: The file system's error.
+    public func mark() async throws -> String {
+        let path = FilePath(directory).appending(".roost-folder")
+        if let mark = try await mark(at: path) { return mark }
+        let mark = String(UInt64.random(in: 0...(.max)), radix: 16)
+        do {
+            try await fileSystem.withFileHandle(
+                forWritingAt: path,
+                options: .newFile(replaceExisting: false, permissions: [.ownerReadWrite, .groupRead])
+            ) { _ = try await $0.write(contentsOf: Array(mark.utf8), toAbsoluteOffset: 0) }
+        } catch {
+            // Another process made it at the same time: it has its name only once it is whole.
+            guard let mark = try await self.mark(at: path) else { throw error }
+            return mark
+        }
+        return mark
+    }
+
+    private func mark(at path: FilePath) async throws -> String? {
+        guard try await fileSystem.info(forFileAt: path)?.type == .regular else { return nil }
+        let bytes = try await ByteBuffer(contentsOf: path, maximumSizeAllowed: .kibibytes(4))
+        return String(decoding: bytes.readableBytesView, as: UTF8.self)
+    }
+}

@@ -13,12 +13,22 @@ struct DatabaseFacts: Sendable {
         let keys: [String]
         /// Whether it holds all rows.
         let isWhole: Bool
+        /// Whether its keys are in an order, which finds what equals, and what lies between.
+        var isSorted = true
+        /// Which of the keys find what begins with a text, in every collation.
+        var patternKeys: Set<Int> = []
+        /// Whether it holds the readers of a row besides its keys.
+        var holdsReaders = false
     }
 
     /// The rows of `_SCHEMA`; nil when there is no such table.
     var rows: [(name: String, json: JSONValue)]?
     var tables: [Name: StoredTable] = [:]
     var indexes: [Index] = []
+    /// How many different values columns have, by table: a number or, below zero, which share of the rows.
+    var values: [Name: [Name: Double]] = [:]
+    /// Whether texts are in the order of their bytes.
+    var hasPlainOrder = false
     var functions: Set<Name> = []
     /// Settings by name, as `SHOW` has them, but sizes in bytes.
     var settings: [String: String] = [:]
@@ -58,16 +68,25 @@ struct DatabaseFacts: Sendable {
             Statement(unvacuumed),
             Statement(
                 "SELECT pg_database_size(current_database()), current_setting('server_version_num')::int8, "
-                    + "to_regclass('\"_SCHEMA\"') IS NOT NULL"),
+                    + "to_regclass('\"_SCHEMA\"') IS NOT NULL, "
+                    + "datcollate IN ('C', 'POSIX') FROM pg_database WHERE datname = current_database()"),
+            Statement(values),
         ])
-        guard results.count == 6 else { throw PostgresError(.server, "the catalogue gave no answer") }
+        guard results.count == 7 else { throw PostgresError(.server, "the catalogue gave no answer") }
         facts.tables = StoredTable.read(results[0])
         facts.indexes = (0..<results[1].rowCount).map { row in
             Index(
                 name: results[1].string(row, 0) ?? "", table: results[1].string(row, 1) ?? "",
                 isValid: results[1].bool(row, 2) ?? true, keys: results[1].textArray(row, 3) ?? [],
-                isWhole: results[1].bool(row, 4) ?? true)
+                isWhole: results[1].bool(row, 4) ?? true, isSorted: results[1].bool(row, 5) ?? true,
+                patternKeys: Set((results[1].textArray(row, 6) ?? []).compactMap { Int($0) }),
+                holdsReaders: results[1].bool(row, 7) ?? false)
         }
+        for row in 0..<results[6].rowCount {
+            guard let table = results[6].string(row, 0), let column = results[6].string(row, 1) else { continue }
+            facts.values[Name(table), default: [:]][Name(column)] = results[6].double(row, 2)
+        }
+        facts.hasPlainOrder = results[5].bool(0, 3) ?? false
         facts.functions = Set((0..<results[2].rowCount).compactMap { results[2].string($0, 0) }.map { Name($0) })
         for row in 0..<results[3].rowCount {
             if let name = results[3].string(row, 0) { facts.settings[name] = results[3].string(row, 1) }
@@ -91,9 +110,18 @@ struct DatabaseFacts: Sendable {
         SELECT i.relname::text, t.relname::text, x.indisvalid, \
         ARRAY(SELECT coalesce(a.attname::text, pg_get_indexdef(x.indexrelid, n, true)) \
         FROM generate_series(1, x.indnkeyatts) n LEFT JOIN pg_attribute a \
-        ON a.attrelid = t.oid AND a.attnum = x.indkey[n - 1] AND a.attnum > 0 ORDER BY n), x.indpred IS NULL \
+        ON a.attrelid = t.oid AND a.attnum = x.indkey[n - 1] AND a.attnum > 0 ORDER BY n), x.indpred IS NULL, \
+        m.amname = 'btree', ARRAY(SELECT (n - 1)::text FROM generate_series(1, x.indnkeyatts) n \
+        JOIN pg_opclass o ON o.oid = x.indclass[n - 1] WHERE o.opcname ~ '_pattern_ops$'), \
+        EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.indexrelid AND a.attname = '_rperm' \
+        AND a.attnum > x.indnkeyatts) \
         FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid \
-        WHERE pg_table_is_visible(t.oid) AND t.relnamespace <> 'pg_catalog'::regnamespace ORDER BY 2, 1
+        JOIN pg_am m ON m.oid = i.relam WHERE pg_table_is_visible(t.oid) AND t.relnamespace <> 'pg_catalog'::regnamespace ORDER BY 2, 1
+        """
+
+    private static let values = """
+        SELECT tablename::text, attname::text, n_distinct::float8 FROM pg_stats \
+        WHERE schemaname = ANY(current_schemas(false))
         """
 
     private static let functions = """

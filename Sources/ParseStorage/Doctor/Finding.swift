@@ -16,6 +16,7 @@ public struct Finding: Sendable, Equatable {
         case unownedTable = "unowned-table"
         case slowQuery = "slow-query"
         case missingIndex = "missing-index"
+        case unusedIndex = "unused-index"
         case invalidIndex = "invalid-index"
         case setting = "setting"
         case startChange = "start-change"

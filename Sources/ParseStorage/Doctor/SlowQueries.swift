@@ -1,7 +1,8 @@
 import JSON
 import Postgres
 
-/// The statements that took longest, where PostgreSQL keeps count of them, and the indexes that are missing.
+/// The statements that took longest, by what servers noted and by what PostgreSQL keeps count of, and the indexes that are
+/// missing.
 struct SlowQueries: Sendable {
     let client: PostgresClient
     let facts: DatabaseFacts
@@ -13,23 +14,56 @@ struct SlowQueries: Sendable {
     ///
     /// - Throws: `PostgresError` when the database is gone.
     func findings() async throws -> [Finding] {
-        relationFindings() + (try await statementFindings())
+        let adviser = IndexAdviser(client: client)
+        let report = try await adviser.report(.telling, facts)
+        let noted =
+            report.advice.map {
+                Finding(.missingIndex, .warning, $0.className, $0.words, remedy: Self.remedy($0))
+            }
+            + report.hopeless.map {
+                Finding(.slowQuery, .warning, $0.className, "\($0.words); no index of its fields helps")
+            }
+        let unused = report.unused.map {
+            Finding(
+                .unusedIndex, .note, $0.name,
+                "nobody used this index of \($0.table) for \($0.days) days; it takes \($0.bytes / 1024) KB",
+                advice: "DROP INDEX CONCURRENTLY \(SQL.identifier($0.name))")
+        }
+        return relationFindings() + unused + noted + (try await statementFindings(adviser, besides: report.advice))
     }
 
-    private func statementFindings() async throws -> [Finding] {
+    /// The index as a remedy.
+    private static func remedy(_ advice: IndexAdvice) -> Finding.Remedy {
+        Finding.Remedy(
+            words:
+                "build an index of \(advice.className) on \(advice.columns.joined(separator: ", ")) beside other work",
+            statements: [advice.statement])
+    }
+
+    private func statementFindings(_ adviser: IndexAdviser, besides noted: [IndexAdvice]) async throws -> [Finding] {
         do {
             let present = try await client.query(
                 "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements')", [], readOnly: true)
             guard present.bool(0, 0) == true else { return [] }
             let rows = try await client.slowQuery(
                 Statement(Self.statements, [.double(Self.slow)]), timeLimit: .seconds(10))
-            return (0..<rows.rowCount).compactMap { row in
+            var findings: [Finding] = []
+            var named = Set(noted.map(\.name))
+            for row in 0..<rows.rowCount {
                 guard let text = rows.string(row, 0), let mean = rows.double(row, 1), let calls = rows.int(row, 2)
-                else {
-                    return nil
-                }
-                return finding(text, mean: mean, calls: Int(calls))
+                else { continue }
+                let advice = try await adviser.advice(
+                    for: Self.notes(of: text, mean: mean, calls: Int(calls)), facts
+                ).first
+                let shown = text.utf8.count > 300 ? String(text.prefix(300)) + "…" : text
+                let isNew = advice.map { named.insert($0.name).inserted } ?? false
+                findings.append(
+                    Finding(
+                        .slowQuery, .warning, advice?.className ?? "statement",
+                        "\(calls) times, \(Int(mean.rounded())) ms each: \(shown)",
+                        remedy: isNew ? advice.map(Self.remedy) : nil))
             }
+            return findings
         } catch let error as PostgresError where error.kind == .server {
             return [
                 Finding(
@@ -38,13 +72,10 @@ struct SlowQueries: Sendable {
         }
     }
 
-    /// Judges one statement.
-    func finding(_ text: String, mean: Double, calls: Int) -> Finding {
-        let advice = IndexAdvice(facts: facts).advice(for: text)
-        let shown = text.utf8.count > 300 ? String(text.prefix(300)) + "…" : text
-        return Finding(
-            .slowQuery, .warning, advice?.table ?? "statement",
-            "\(calls) times, \(Int(mean.rounded())) ms each: \(shown)", remedy: advice.map(IndexAdvice.remedy))
+    /// What PostgreSQL counted, as servers note it.
+    static func notes(of text: String, mean: Double, calls: Int) -> [NoteTable.Note] {
+        let figures = FindNotes.Figures(calls: calls, total: mean * Double(calls), longest: mean)
+        return StatementReader.shapes(of: text).map { NoteTable.Note(shape: $0, today: .init(), month: figures) }
     }
 
     private static let statements = """

@@ -22,6 +22,8 @@ struct StoredTable: Sendable {
     let size: Int
     /// Whether it holds a part of the rows of another table.
     var isPartition = false
+    /// Whether its rows are held by parts.
+    var isDivided = false
     var columns: [Column] = []
 
     /// The column of a name.
@@ -45,7 +47,7 @@ struct StoredTable: Sendable {
     static let listing = Statement(
         """
         SELECT c.relname::text, c.reltuples::float8, pg_total_relation_size(c.oid), a.attname::text, a.atttypid::int8, \
-        format_type(a.atttypid, a.atttypmod), a.attgenerated <> '', c.relispartition \
+        format_type(a.atttypid, a.atttypmod), a.attgenerated <> '', c.relispartition, c.relkind = 'p' \
         FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
         WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND c.relnamespace <> 'pg_catalog'::regnamespace \
         AND c.relpersistence <> 't' \
@@ -63,7 +65,7 @@ struct StoredTable: Sendable {
                 tables[Name(name)]
                 ?? StoredTable(
                     name: name, estimatedRows: estimate, size: Int(rows.int(row, 2) ?? 0),
-                    isPartition: rows.bool(row, 7) ?? false)
+                    isPartition: rows.bool(row, 7) ?? false, isDivided: rows.bool(row, 8) ?? false)
             if let column = rows.string(row, 3) {
                 table.columns.append(
                     Column(

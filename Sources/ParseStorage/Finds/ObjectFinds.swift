@@ -177,7 +177,10 @@ extension ObjectStore {
                 mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
                 leadsToMore: givesRows && request.include != nil, takesLong: isSlow,
                 timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)
-            results.append(try await noting(statement.sql) { try await client.search(statement, search) })
+            results.append(
+                try await noting(statement.sql, isTrial: trialTime != nil) {
+                    try await client.search(statement, search)
+                })
         }
         return results
     }

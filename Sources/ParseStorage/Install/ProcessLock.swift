@@ -11,6 +11,8 @@ public enum ProcessLock: Int64, Sendable {
     case indexBuild = 0x526F_6F73_7449
     /// Building indexes by date, which may take hours after a first start.
     case dateIndexes = 0x526F_6F73_7443
+    /// Building indexes that are advised.
+    case advisedIndexes = 0x526F_6F73_7441
     /// Making the classes that the configuration declares.
     case declaredSchemas = 0x526F_6F73_7444
     /// Starting jobs that are due by their schedules.

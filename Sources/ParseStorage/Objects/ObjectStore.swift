@@ -90,8 +90,8 @@ public struct ObjectStore: Sendable {
         do {
             do {
                 return try await attempt(purpose, conflictKey, body)
-            } catch is StaleTransaction {
-                try await catalog.reload()
+            } catch let stale as StaleTransaction {
+                if let index = refusingIndex(stale.cause) { try await drop(index) } else { try await catalog.reload() }
                 return try await attempt(purpose, conflictKey, body)
             }
         } catch let error as StaleTransaction {
@@ -151,26 +151,53 @@ public struct ObjectStore: Sendable {
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement], alone: Bool = false) async throws
         -> [PostgresResult]
     {
-        if session != nil { return try await group(statements) }
-        let start = ContinuousClock.now
-        defer {
-            // Also after an error, which may say no more than that the answer was lost.
-            replicas?.ownWrites.note()
-            Self.note(statements.first?.sql, since: start)
+        if session != nil {
+            do {
+                return try await group(statements)
+            } catch let error as PostgresError where refusingIndex(error) != nil {
+                throw StaleTransaction(cause: error)
+            }
         }
-        if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
-        return try await client.change(conflictKey: objectId, statements)
-    }
-
-    /// Notes for the log which statement took long, where one did.
-    func noting<R>(_ sql: String?, _ body: () async throws -> R) async throws -> R {
+        let isAlone = alone || schema.hasUniqueFields
         let start = ContinuousClock.now
-        defer { Self.note(sql, since: start) }
-        return try await body()
+        // Also after an error, which may say no more than that the answer was lost.
+        defer { replicas?.ownWrites.note() }
+        do {
+            let results =
+                isAlone
+                ? try await client.group(statements, conflictKey: objectId)
+                : try await client.change(conflictKey: objectId, statements)
+            note(statements.first?.sql, since: start)
+            return results
+        } catch {
+            note(statements.first?.sql, since: start, error)
+            guard let index = (error as? PostgresError).flatMap(refusingIndex) else { throw error }
+            try await drop(index)
+            return try await withoutRefusals { try await client.group(statements, conflictKey: objectId) }
+        }
     }
 
-    private static func note(_ sql: String?, since start: ContinuousClock.Instant) {
-        if let sql, ContinuousClock.now - start >= notable { CallerPresence.current?.note(slowStatement: sql) }
+    /// Notes for the log, and for advice on indexes, which statement took long, where one did.
+    ///
+    /// - Parameter isTrial: Whether it is asked in another way when it takes long.
+    func noting<R>(_ sql: String?, isTrial: Bool = false, _ body: () async throws -> R) async throws -> R {
+        let start = ContinuousClock.now
+        do {
+            let result = try await body()
+            note(sql, since: start)
+            return result
+        } catch {
+            if !isTrial { note(sql, since: start, error) }
+            throw error
+        }
+    }
+
+    private func note(_ sql: String?, since start: ContinuousClock.Instant, _ error: (any Error)? = nil) {
+        let duration = ContinuousClock.now - start
+        guard let sql, duration >= Self.notable else { return }
+        CallerPresence.current?.note(slowStatement: sql)
+        let isTimeout = (error as? PostgresError)?.sqlState == "57014"
+        catalog.findNotes?.note(sql, took: duration, isTimeout: isTimeout)
     }
 
     /// From how long on it is noted which statement it was.

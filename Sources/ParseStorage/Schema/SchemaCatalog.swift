@@ -39,11 +39,17 @@ public final class SchemaCatalog: Sendable {
     private let gate = SchemaChangeGate()
     /// In which manner the nearest objects of classes are best found.
     let nearestHistory = NearestHistory()
+    /// What took long, for advice on indexes; nil where none is given.
+    public let findNotes: FindNotes?
     /// Distinguishes this process's notifications from those of others.
     public let senderId: String
 
     /// Makes a catalogue that knows nothing yet; call ``reload()`` first.
-    public init(client: PostgresClient, senderId: String, refusesMixedMembership: Bool, logger: Logger) {
+    public init(
+        client: PostgresClient, senderId: String, refusesMixedMembership: Bool, findNotes: FindNotes? = nil,
+        logger: Logger
+    ) {
+        self.findNotes = findNotes
         self.client = client
         self.senderId = senderId
         self.logger = logger

@@ -75,6 +75,9 @@ extension RouteTable {
             Route(.get, "slow_queries", [.master]) { routes, call in
                 .object(try await routes.backend.slowOperations.answer(call.envelope.parameters))
             },
+            Route(.get, "index_advice", [.master]) { routes, _ in
+                .object(try await routes.backend.indexAdvising.answer())
+            },
             Route(.get, "graphql-config", [.master]) { routes, _ in
                 .object(try await routes.backend.graphQLConfig.read())
             },

@@ -84,7 +84,7 @@ extension OptionTable {
 
 extension OptionDefinition {
     /// One of some words, as an option.
-    fileprivate static func choiceOption<Value: RawRepresentable<String> & CaseIterable & Sendable>(
+    static func choiceOption<Value: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, _ environment: String, _ path: OptionPath<Value>, _ summary: String
     ) -> OptionDefinition {
         custom(name, environment, .string, path, summary) { value, name throws(ConfigurationError) in

@@ -27,75 +27,77 @@ public enum OptionTable {
     /// What holds where no option says otherwise, for the presets 4 to 9.
     static let defaults = (4...9).map(Configuration.init(preset:))
 
-    private static let roost: [OptionDefinition] = [
-        OptionDefinition(
-            "preset", "ROOST_PRESET", .number,
-            "The parse-server line (4 to 9) whose defaults and visible shapes are used; default 9"),
-        .text(
-            "dataDir", "ROOST_DATA_DIR", \.dataDir,
-            "Where the private PostgreSQL and files live; default .roost beside the configuration file"),
-        .text(
-            "filesDirectory", "ROOST_FILES_DIRECTORY", \.filesDirectory,
-            "Where uploaded files live; default files below the data folder"),
-        .text(
-            "classDefinitions", "ROOST_CLASS_DEFINITIONS", \.classDefinitions,
-            "Class definitions embedded in the binary to apply at start: music"),
-        .whole(
-            "statementTimeout", "ROOST_STATEMENT_TIMEOUT", \.statementTimeout, in: 1...86_400_000,
-            "How long one statement may run, in milliseconds"),
-        .whole(
-            "lockTimeout", "ROOST_LOCK_TIMEOUT", \.lockTimeout, in: 1...86_400_000,
-            "How long a request waits for an object that others are changing, in milliseconds"),
-        .whole(
-            "transactionTimeout", "ROOST_TRANSACTION_TIMEOUT", \.transactionTimeout, in: 1...86_400_000,
-            "How long a transaction may take, such as a batch that is one, and how long a change of a class "
-                + "waits for requests that use its table, in milliseconds"),
-        .whole(
-            "connectionTimeout", "ROOST_CONNECTION_TIMEOUT", \.connectionTimeout, in: 1...86_400_000,
-            "How long a request waits for a connection to the database before it is answered with 503, in "
-                + "milliseconds"),
-        .whole(
-            "passwordHashingThreads", "ROOST_PASSWORD_HASHING_THREADS", \.passwordHashingThreads, in: 1...1024,
-            "How many hashes of passwords are computed at once; default one less than there are processors"),
-        .whole(
-            "passwordHashingQueue", "ROOST_PASSWORD_HASHING_QUEUE", \.passwordHashingQueue, in: 1...1_000_000,
-            "How many hashes of passwords may wait, before log-ins are answered with 503"),
-        .whole(
-            "regexTimeout", "ROOST_REGEX_TIMEOUT", \.regexTimeout, in: 1...86_400_000,
-            "How long a find with a regular expression may run for clients, in milliseconds"),
-        .flag(
-            "allowRegexBackReferences", "ROOST_ALLOW_REGEX_BACK_REFERENCES", \.allowRegexBackReferences,
-            "Whether regular expressions of clients may refer back to what their groups matched"),
-        .custom(
-            "readReplicaURI", "ROOST_READ_REPLICA_URI", .string, \.readReplicaURI,
-            "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"
-        ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
-        .texts(
-            "readReplicaURIs", "ROOST_READ_REPLICA_URIS", \.readReplicaURIs,
-            "The same for several replicas: each read goes to the one with the least under way"
-        ) { list, name throws(ConfigurationError) in for uri in list { _ = try databaseURI(.string(uri), name) } },
-        .whole(
-            "maxReplicaLag", "ROOST_MAX_REPLICA_LAG", \.maxReplicaLag, in: 50...86_400_000,
-            "How far a replica may be behind, in milliseconds, before it counts as out of reach; default any distance"),
-        .flag(
-            "readOnly", "ROOST_READ_ONLY", \.readOnly,
-            "Whether the server only reads, on a database that may be a standby; writes are answered with 119"),
-        .size(
-            "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", \.maxObjectSize, atLeast: 1024,
-            "The largest object that clients may store, as JSON; the master key stores larger ones"),
-        .size(
-            "maxTriggerSize", "ROOST_MAX_TRIGGER_SIZE", \.maxTriggerSize, atLeast: 1024,
-            "The most bytes of objects that a find of a client hands to triggers; the master key hands over more"),
-        .whole(
-            "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
-            "The most connections of clients at a time, or fewer where the system gives fewer descriptors"),
-        .whole(
-            "drainTime", "ROOST_DRAIN_TIME", \.drainTime, in: 0...3600,
-            "How many seconds the server goes on taking requests after SIGTERM, while /health answers 503"),
-        .size(
-            "transferMemory", "ROOST_TRANSFER_MEMORY", \.transferMemory, atLeast: 1,
-            "The most memory of large bodies and of answers that clients have not read"),
-    ]
+    private static let roost: [OptionDefinition] =
+        [
+            OptionDefinition(
+                "preset", "ROOST_PRESET", .number,
+                "The parse-server line (4 to 9) whose defaults and visible shapes are used; default 9"),
+            .text(
+                "dataDir", "ROOST_DATA_DIR", \.dataDir,
+                "Where the private PostgreSQL and files live; default .roost beside the configuration file"),
+            .text(
+                "filesDirectory", "ROOST_FILES_DIRECTORY", \.filesDirectory,
+                "Where uploaded files live; default files below the data folder"),
+            .text(
+                "classDefinitions", "ROOST_CLASS_DEFINITIONS", \.classDefinitions,
+                "Class definitions embedded in the binary to apply at start: music"),
+            .whole(
+                "statementTimeout", "ROOST_STATEMENT_TIMEOUT", \.statementTimeout, in: 1...86_400_000,
+                "How long one statement may run, in milliseconds"),
+            .whole(
+                "lockTimeout", "ROOST_LOCK_TIMEOUT", \.lockTimeout, in: 1...86_400_000,
+                "How long a request waits for an object that others are changing, in milliseconds"),
+            .whole(
+                "transactionTimeout", "ROOST_TRANSACTION_TIMEOUT", \.transactionTimeout, in: 1...86_400_000,
+                "How long a transaction may take, such as a batch that is one, and how long a change of a class "
+                    + "waits for requests that use its table, in milliseconds"),
+            .whole(
+                "connectionTimeout", "ROOST_CONNECTION_TIMEOUT", \.connectionTimeout, in: 1...86_400_000,
+                "How long a request waits for a connection to the database before it is answered with 503, in "
+                    + "milliseconds"),
+            .whole(
+                "passwordHashingThreads", "ROOST_PASSWORD_HASHING_THREADS", \.passwordHashingThreads, in: 1...1024,
+                "How many hashes of passwords are computed at once; default one less than there are processors"),
+            .whole(
+                "passwordHashingQueue", "ROOST_PASSWORD_HASHING_QUEUE", \.passwordHashingQueue, in: 1...1_000_000,
+                "How many hashes of passwords may wait, before log-ins are answered with 503"),
+            .whole(
+                "regexTimeout", "ROOST_REGEX_TIMEOUT", \.regexTimeout, in: 1...86_400_000,
+                "How long a find with a regular expression may run for clients, in milliseconds"),
+            .flag(
+                "allowRegexBackReferences", "ROOST_ALLOW_REGEX_BACK_REFERENCES", \.allowRegexBackReferences,
+                "Whether regular expressions of clients may refer back to what their groups matched"),
+            .custom(
+                "readReplicaURI", "ROOST_READ_REPLICA_URI", .string, \.readReplicaURI,
+                "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"
+            ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
+            .texts(
+                "readReplicaURIs", "ROOST_READ_REPLICA_URIS", \.readReplicaURIs,
+                "The same for several replicas: each read goes to the one with the least under way"
+            ) { list, name throws(ConfigurationError) in for uri in list { _ = try databaseURI(.string(uri), name) } },
+            .whole(
+                "maxReplicaLag", "ROOST_MAX_REPLICA_LAG", \.maxReplicaLag, in: 50...86_400_000,
+                "How far a replica may be behind, in milliseconds, before it counts as out of reach; default any distance"
+            ),
+            .flag(
+                "readOnly", "ROOST_READ_ONLY", \.readOnly,
+                "Whether the server only reads, on a database that may be a standby; writes are answered with 119"),
+            .size(
+                "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", \.maxObjectSize, atLeast: 1024,
+                "The largest object that clients may store, as JSON; the master key stores larger ones"),
+            .size(
+                "maxTriggerSize", "ROOST_MAX_TRIGGER_SIZE", \.maxTriggerSize, atLeast: 1024,
+                "The most bytes of objects that a find of a client hands to triggers; the master key hands over more"),
+            .whole(
+                "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
+                "The most connections of clients at a time, or fewer where the system gives fewer descriptors"),
+            .whole(
+                "drainTime", "ROOST_DRAIN_TIME", \.drainTime, in: 0...3600,
+                "How many seconds the server goes on taking requests after SIGTERM, while /health answers 503"),
+            .size(
+                "transferMemory", "ROOST_TRANSFER_MEMORY", \.transferMemory, atLeast: 1,
+                "The most memory of large bodies and of answers that clients have not read"),
+        ] + indexAdvice
 
     private static let essential: [OptionDefinition] = [
         .text(

@@ -1,0 +1,175 @@
+import JSON
+import ParseModel
+import Postgres
+import TestSupport
+import Testing
+
+@testable import ParseStorage
+
+@Suite("Building advised indexes")
+struct AdvisedIndexBuilderTests {
+    private static func builder(_ test: TestStore, most: Int = 4) -> AdvisedIndexBuilder {
+        AdvisedIndexBuilder(
+            configuration: PostgresConfiguration(connectionString: test.uri), client: test.client, mostPerClass: most,
+            logger: TestStore.logger)
+    }
+
+    /// The advised indexes that there are, those that are not valid with a mark.
+    private static func indexes(_ test: TestStore) async throws -> [String] {
+        let rows = try await test.client.query(
+            "SELECT c.relname::text || CASE WHEN i.indisvalid THEN '' ELSE ' (invalid)' END FROM pg_index i "
+                + "JOIN pg_class c ON c.oid = i.indexrelid WHERE starts_with(c.relname::text, 'roost_advice:') ORDER BY 1"
+        )
+        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+    }
+
+    private static func notePosts(_ test: TestStore) async throws {
+        try await IndexAdviceTests.makePosts(test, rows: 50_000)
+        try await IndexAdviceTests.note(test, ["cat": "cat1"], times: 60)
+        try await IndexAdviceTests.note(
+            test, ["owner": ["__type": "Pointer", "className": "Owner", "objectId": "w1"]])
+    }
+
+    /// Runs `body` while a transaction keeps builds from ending, with the process of the build.
+    private static func whileBuilding(
+        _ test: TestStore, _ builder: AdvisedIndexBuilder, _ body: @Sendable (Int64) async throws -> Void
+    ) async throws -> String? {
+        try await test.client.exclusively { reader in
+            _ = try await reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            _ = try await reader.query("SELECT count(*) FROM \"Owner\"")
+            async let built = builder.turn()
+            var process: Int64?
+            let isWaiting = try await eventually {
+                let rows = try await test.client.query(
+                    "SELECT pid::int8 FROM pg_stat_progress_create_index WHERE phase = 'waiting for old snapshots' "
+                        + "AND datname = current_database()")
+                process = rows.rowCount > 0 ? rows.int(0, 0) : nil
+                return process != nil
+            }
+            #expect(isWaiting)
+            try await body(try #require(process))
+            let name = await built
+            _ = try await reader.query("ROLLBACK")
+            return name
+        }
+    }
+
+    @Test("The index that helps most is built at each turn, until a class has as many as it may")
+    func turns() async throws {
+        try await TestStore.run { test in
+            try await Self.notePosts(test)
+            try await IndexAdviceTests.note(test, ["state": "state1"], counts: true)
+            let builder = Self.builder(test, most: 1)
+            #expect(await builder.turn() == "roost_advice:Post:cat")
+            #expect(await builder.turn() == nil)
+            #expect(try await Self.indexes(test) == ["roost_advice:Post:cat"])
+            #expect(await Self.builder(test).turn() == "roost_advice:Post:owner")
+            #expect(await Self.builder(test).turn() == nil, "what holds the readers is only told")
+        }
+    }
+
+    @Test("Of two processes one builds, and nothing is left half built")
+    func twoProcesses() async throws {
+        try await TestStore.run { test in
+            try await Self.notePosts(test)
+            let (first, second) = (Self.builder(test), Self.builder(test))
+            async let one = first.turn()
+            async let other = second.turn()
+            let built = await [one, other].compactMap { $0 }
+            #expect(Set(built).count == built.count && !built.isEmpty, "\(built)")
+            #expect(try await Self.indexes(test) == built.sorted())
+        }
+    }
+
+    @Test("A class that goes while its index is built ends the build")
+    func droppedClass() async throws {
+        try await TestStore.run { test in
+            try await Self.notePosts(test)
+            let builder = Self.builder(test)
+            let name = try await Self.whileBuilding(test, builder) { _ in
+                try await SchemaTransaction(client: test.client, retryDuration: .seconds(30)).run("DROP TABLE \"Post\"")
+            }
+            #expect(name == nil)
+            #expect(await builder.turn() == nil)
+            #expect(try await Self.indexes(test) == [])
+        }
+    }
+
+    @Test("An index of another class with the same name stays, and the next best is built")
+    func sameName() async throws {
+        try await TestStore.run { test in
+            try await Self.notePosts(test)
+            _ = try await test.client.query(
+                "CREATE INDEX \"roost_advice:Post:cat\" ON \"Owner\" (\"country\")", [])
+            let builder = Self.builder(test)
+            #expect(await builder.turn() == nil)
+            #expect(await builder.turn() == "roost_advice:Post:owner")
+            #expect(await builder.turn() == nil)
+            #expect(try await Self.indexes(test) == ["roost_advice:Post:cat", "roost_advice:Post:owner"])
+        }
+    }
+
+    @Test("Texts that no index can hold: the save goes through, and the index gives way")
+    func longTexts() async throws {
+        try await TestStore.run { test in
+            try await IndexAdviceTests.makePosts(test, rows: 20_000)
+            try await IndexAdviceTests.note(test, ["title": "x"])
+            let builder = Self.builder(test)
+            #expect(await builder.turn() == "roost_advice:Post:title")
+            var random = SystemRandomNumberGenerator()
+            let long = (0..<400).map { _ in String(random.next(), radix: 16) }.joined()
+            try await test.create("Post", "long", #"{"title":"\#(long)"}"#)
+            #expect(try await test.ids("Post", #"{"title":"\#(long)"}"#) == ["long"])
+            #expect(try await Self.indexes(test) == [])
+            #expect(await builder.turn() == nil, "it cannot be built any more")
+            #expect(try await Self.indexes(test) == [])
+        }
+    }
+
+    @Test("Names with quotes are names")
+    func oddNames() async throws {
+        try await TestStore.run { test in
+            try await test.client.execute(
+                script: """
+                    CREATE TABLE "We""ird" ("objectId" text PRIMARY KEY, "a""b'c" double precision);
+                    INSERT INTO "We""ird" SELECT 'i' || n, n FROM generate_series(1, 20000) n;
+                    ANALYZE "We""ird";
+                    """)
+            let notes = FindNotes()
+            for _ in 0..<30 {
+                notes.note(
+                    #"SELECT * FROM "We""ird" WHERE "a""b'c" = $1"#, took: .milliseconds(900), isTimeout: false)
+            }
+            try await NoteTable(client: test.client).add(notes.take())
+            #expect(await Self.builder(test).turn() == #"roost_advice:We"ird:a"b'c"#)
+        }
+    }
+
+    @Test("Indexes that nobody used for a month are told, and those that somebody used are not")
+    func unused() async throws {
+        try await TestStore.run { test in
+            try await IndexAdviceTests.makePosts(test, rows: 5000)
+            try await test.client.execute(
+                script: """
+                    CREATE INDEX "byCat" ON "Post" ("cat");
+                    CREATE INDEX "roost_advice:Post:score" ON "Post" ("score");
+                    CREATE UNIQUE INDEX "one" ON "Post" ("title");
+                    """)
+            let use = IndexUse(client: test.client)
+            #expect(try await use.unused().isEmpty)
+            try await use.note()
+            _ = try await test.client.query(
+                "UPDATE \"_roost_index_use\" SET \"since\" = \"since\" - interval '31 days'", [])
+            let unused = try await use.unused()
+            #expect(Set(unused.map(\.name)) == ["byCat", "roost_advice:Post:score"])
+            #expect(unused.map(\.days) == [31, 31])
+            _ = try await test.client.query(
+                "UPDATE \"_roost_index_use\" SET \"scans\" = 5 WHERE \"index\" = '\"byCat\"'::regclass::oid::int8", [])
+            try await use.note()
+            #expect(try await use.unused().map(\.name) == ["roost_advice:Post:score"])
+            _ = try await test.client.query("DROP INDEX \"roost_advice:Post:score\"", [])
+            try await use.note()
+            #expect(try await use.unused().isEmpty)
+        }
+    }
+}

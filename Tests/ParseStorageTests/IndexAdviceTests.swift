@@ -1,0 +1,139 @@
+import JSON
+import ParseModel
+import Postgres
+import Testing
+
+@testable import ParseStorage
+
+@Suite("Advice on indexes")
+struct IndexAdviceTests {
+    /// A class of many objects: 250 values of `cat`, 5000 owners, four states.
+    static func makePosts(_ test: TestStore, rows: Int = 200_000) async throws {
+        _ = try await test.catalog.ensure(
+            "Post",
+            [
+                "cat": Field(.string), "owner": Field(.pointer("Owner")), "state": Field(.string),
+                "score": Field(.number), "title": Field(.string),
+            ])
+        _ = try await test.catalog.ensure("Owner", ["country": Field(.string)])
+        try await test.client.execute(
+            script: """
+                INSERT INTO "Owner" ("objectId", "country") SELECT 'w' || n, 'c' || n % 100 FROM generate_series(1, 5000) n;
+                INSERT INTO "Post" ("objectId", "createdAt", "cat", "owner", "state", "score", "title")
+                SELECT 'p' || n, now() - n * interval '1 second', 'cat' || n % 250, 'w' || n * 31 % 5000,
+                    'state' || n % 4, n::int8 * 48271 % 1000003, md5(n::text) FROM generate_series(1, \(rows)) n;
+                ANALYZE "Owner"; ANALYZE "Post";
+                """)
+    }
+
+    /// Notes a find as if it had taken long.
+    static func note(
+        _ test: TestStore, _ filter: JSONObject, order: String = "", counts: Bool = false, timesOut: Bool = false,
+        times: Int = 30, milliseconds: Int = 600
+    ) async throws {
+        var request = ObjectStore.FindRequest(className: "Post")
+        request.filter = try FilterParser(isMaster: true, now: 0).parse(filter)
+        request.order = SortKey.list(.string(order))
+        request.limit = 100
+        let schema = try #require(test.catalog.schema("Post"))
+        var compiler = FilterCompiler(schemas: test.catalog.snapshot)
+        let condition = try compiler.compile(request.filter, schema)
+        let sorting = try compiler.orderBy(request.order, schema)
+        let sql =
+            counts
+            ? "SELECT count(*) FROM \"Post\" WHERE \(condition)"
+            : "SELECT * FROM \"Post\" WHERE \(condition)"
+                + (sorting.isEmpty ? "" : " ORDER BY \(sorting)") + " LIMIT $9"
+        let notes = FindNotes()
+        for _ in 0..<times { notes.note(sql, took: .milliseconds(milliseconds), isTimeout: timesOut) }
+        try await NoteTable(client: test.client).add(notes.take())
+    }
+
+    private static func advised(_ test: TestStore) async throws -> Set<[String]> {
+        Set(try await IndexAdviser(client: test.client).report().advice.map(\.columns))
+    }
+
+    static func hasPlanner(_ test: TestStore) async throws -> Bool {
+        try await test.client.query("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'hypopg')").bool(
+            0, 0)
+            == true
+    }
+
+    @Test("Questions get the indexes that help, four values get none, and one that begins another is not named")
+    func sevenShapes() async throws {
+        try await TestStore.run { test in
+            try await Self.makePosts(test)
+            try await Self.note(test, ["cat": "cat1"])
+            try await Self.note(test, ["cat": "cat1"], order: "-createdAt")
+            try await Self.note(test, ["owner": ["__type": "Pointer", "className": "Owner", "objectId": "w1"]])
+            try await Self.note(
+                test, ["owner": ["$inQuery": ["className": "Owner", "where": ["country": "c1"]]]])
+            try await Self.note(test, [:], order: "-score")
+            try await Self.note(test, ["state": "state1"])
+            let expected: Set<[String]> = [["cat", "createdAt"], ["owner"], ["score"]]
+            #expect(try await Self.advised(test) == expected, "by the statistics")
+            guard try await Self.hasPlanner(test) else { return }
+            _ = try await test.client.query("CREATE EXTENSION hypopg", [])
+            let report = try await IndexAdviser(client: test.client).report()
+            #expect(Set(report.advice.map(\.columns)) == expected, "by the planner")
+            #expect(report.advice.map(\.isPlanned) == report.advice.map { _ in true })
+            let words = report.advice.first { $0.columns == ["score"] }?.words ?? ""
+            #expect(words.hasPrefix("Post by -score: 30 times today, 600 ms; an index on score makes it "), "\(words)")
+            for advice in report.advice { _ = try await test.client.query(advice.statement, []) }
+            #expect(try await Self.advised(test) == [], "what was built is not advised again")
+        }
+    }
+
+    @Test("A question that was stopped is reported, with an index or without; little time is worth no word")
+    func timeouts() async throws {
+        try await TestStore.run { test in
+            try await Self.makePosts(test, rows: 20_000)
+            try await Self.note(test, ["title": ["$regex": "abc"]], timesOut: true, times: 1, milliseconds: 30_000)
+            try await Self.note(test, ["score": ["$exists": true]], order: "cat", times: 30, milliseconds: 2)
+            let report = try await IndexAdviser(client: test.client).report()
+            #expect(report.advice.isEmpty)
+            #expect(
+                report.hopeless.map(\.words) == [
+                    "Post by what no plain index serves: 1 times today, 30000 ms, 1 of them stopped by the time limit"
+                ])
+        }
+    }
+
+    @Test("Counts that read much of a class get an index that holds the readers, from which alone they are answered")
+    func counts() async throws {
+        try await TestStore.run { test in
+            try await Self.makePosts(test)
+            try await Self.note(test, ["state": "state1"], counts: true)
+            let advice = try #require(try await IndexAdviser(client: test.client).report().advice.first)
+            #expect(advice.statement.hasSuffix("(\"state\") INCLUDE (\"_rperm\")"))
+            _ = try await test.client.query(advice.statement, [])
+            _ = try await test.client.query("VACUUM \"Post\"", [])
+            let plan = try await test.client.query(
+                "EXPLAIN SELECT count(*) FROM \"Post\" WHERE \"state\" = 'state1' "
+                    + "AND (\"_rperm\" IS NULL OR \"_rperm\" && ARRAY['*'])")
+            #expect((0..<plan.rowCount).contains { plan.string($0, 0)?.contains("Index Only Scan") == true })
+            #expect(try await Self.advised(test) == [])
+        }
+    }
+
+    @Test("Notes of several processes add up, a class that is gone gets no advice, and old days go")
+    func table() async throws {
+        try await TestStore.run { test in
+            try await Self.makePosts(test, rows: 20_000)
+            async let first: Void = Self.note(test, ["cat": "cat1"])
+            async let second: Void = Self.note(test, ["cat": "cat2"])
+            _ = try await (first, second)
+            let notes = try await NoteTable(client: test.client).all()
+            #expect(notes.map(\.today.calls) == [60])
+            #expect(notes.map(\.today) == notes.map(\.month))
+            _ = try await test.client.query("UPDATE \"_roost_advice\" SET \"day\" = \"day\" - 1", [])
+            #expect(try await NoteTable(client: test.client).all().map(\.today.calls) == [0])
+            #expect(try await Self.advised(test) == [["cat"]])
+            _ = try await test.client.query("DROP TABLE \"Post\"", [])
+            #expect(try await Self.advised(test) == [])
+            _ = try await test.client.query("UPDATE \"_roost_advice\" SET \"day\" = \"day\" - 60", [])
+            try await NoteTable(client: test.client).sweep()
+            #expect(try await NoteTable(client: test.client).all().isEmpty)
+        }
+    }
+}
