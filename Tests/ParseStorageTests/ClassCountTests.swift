@@ -11,16 +11,18 @@ import Testing
             for index in 0..<5 { try await test.create("Song", "s\(index)") }
             try await test.create("select \"x", "a")
             let names = ["Song", "Gone", "select \"x"]
-            let counts = try await test.store.counts(of: names, largest: 1 << 24, seconds: 1)
+            let counts = try await test.store.classCounts.counts(of: names, largest: 1 << 24, seconds: 1)
             #expect(counts.map(\.className) == ["Song", "select \"x"])
             #expect(counts.map(\.objects) == [5, 1])
             #expect(counts.allSatisfy { !$0.isEstimate && $0.bytes > 0 && $0.indexBytes > 0 })
             // A table that was never looked through cannot be estimated.
-            #expect(try await test.store.counts(of: ["Song"], largest: 0, seconds: 1).first?.isEstimate == false)
+            #expect(
+                try await test.store.classCounts.counts(of: ["Song"], largest: 0, seconds: 1).first?.isEstimate == false
+            )
             try await test.client.execute(script: "VACUUM ANALYZE \"Song\"")
-            let estimate = try await test.store.counts(of: ["Song"], largest: 0, seconds: 1).first
+            let estimate = try await test.store.classCounts.counts(of: ["Song"], largest: 0, seconds: 1).first
             #expect(estimate?.isEstimate == true && estimate?.objects == 5)
-            #expect(try await test.store.counts(of: [], largest: 0, seconds: 1).isEmpty)
+            #expect(try await test.store.classCounts.counts(of: [], largest: 0, seconds: 1).isEmpty)
         }
     }
 
@@ -35,7 +37,8 @@ import Testing
             func count(_ field: String, _ className: String, most: Int = 10, within time: Duration? = .seconds(10))
                 async throws -> Reference?
             {
-                try await test.store.references(to: target, by: field, of: className, most: most, within: time)
+                try await test.store.references.references(
+                    to: target, by: field, of: className, most: most, within: time)
             }
             let four = try #require(try await count("album", "Song"))
             #expect(four.count == 4 && !four.isEstimate)
@@ -45,7 +48,7 @@ import Testing
             #expect(relation.count == 1 && !relation.isEstimate)
             let expected = try #require(try await count("album", "Song", within: nil))
             #expect(expected.isEstimate)
-            let other = try await test.store.references(
+            let other = try await test.store.references.references(
                 to: Pointer(className: "Song", objectId: "a"), by: "album", of: "Song", most: 3, within: nil)
             #expect(other == nil)
         }

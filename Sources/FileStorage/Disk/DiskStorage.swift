@@ -159,7 +159,7 @@ extension DiskStorage {
 }
 
 extension DiskStorage {
-    /// What tells the folder from others: random, and the same for all processes that share it.
+    /// What distinguishes the folder from others: random, and the same for all processes that share it.
     ///
     /// - Throws: The file system's error.
     public func mark() async throws -> String {

@@ -125,7 +125,7 @@ extension FileSweep {
             byte <= UInt8(ascii: " ") || byte == 0x7F || "\"<>?#\\`".utf8.contains(byte)
         }
 
-        /// What stands behind the places where a name may begin.
+        /// What stands behind each position where a name may begin.
         private static func tails(of address: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
             var tails: [ArraySlice<UInt8>] = []
             var rest = address

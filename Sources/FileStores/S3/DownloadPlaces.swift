@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Places for files that are being read from a bucket. Each has a connection to the store for as long as its client takes.
+/// Slots for files that are being read from a bucket. Each has a connection to the store for as long as its client takes.
 final class DownloadPlaces: Sendable {
     /// One place, which is free again when it is let go.
     final class Place: Sendable {

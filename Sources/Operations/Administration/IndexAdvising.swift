@@ -9,7 +9,7 @@ public struct IndexAdvising: Sendable {
     let backend: Backend
 
     /// The advice, what saves most first, and the questions that ran into the time limit and that no index helps, and
-    /// indexes that nobody used for a month.
+    /// indexes that no query used for a month.
     ///
     /// What other processes noted within the last minute may be missing.
     ///

@@ -25,7 +25,7 @@ final class PeerFolders: Sendable {
     struct Other: Equatable {
         /// What its process is to hear; nil for nothing.
         let answer: String?
-        /// Whether the operator has not been told.
+        /// Whether the operator has not been warned of it.
         let isNew: Bool
     }
 

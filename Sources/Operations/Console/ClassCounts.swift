@@ -14,6 +14,6 @@ public struct ClassCounts: Sendable {
     public func counts() async throws -> [ClassCount] {
         let names = backend.catalog.snapshot.classes.keys.sorted()
             .filter { $0.utf8.first != UInt8(ascii: "_") || !SystemClass.volatileNames.contains($0) }
-        return try await backend.store.counts(of: names.texts, largest: Self.largest, seconds: Self.longest)
+        return try await backend.store.classCounts.counts(of: names.texts, largest: Self.largest, seconds: Self.longest)
     }
 }

@@ -23,7 +23,7 @@ public struct References: Sendable {
         for (className, schema) in backend.catalog.snapshot.classes.sorted(by: { $0.key < $1.key })
         where isWanted(className.text) {
             for (field, definition) in schema.fields where definition.type.targetClass == Name(target.className) {
-                let reference = try await backend.store.references(
+                let reference = try await backend.store.references.references(
                     to: target, by: field.text, of: className.text, most: Self.most,
                     within: ContinuousClock.now < end ? Self.longest.one : nil)
                 if let reference, reference.count > 0 { references.append(reference) }

@@ -3,7 +3,7 @@ import ParseStorage
 import Synchronization
 import Tasks
 
-/// How often somebody tried in vain to sign in to the console, for each address and each name.
+/// How often sign-ins to the console failed, for each address and each name.
 ///
 /// An attempt counts from its beginning on, so that many at once gain nothing; one that succeeds is taken back.
 public final class SignInAttempts: Sendable {

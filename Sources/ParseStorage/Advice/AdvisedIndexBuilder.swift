@@ -4,7 +4,7 @@ import Synchronization
 
 /// Builds the indexes that are advised, one after the other, while the tables are read and written.
 ///
-/// One process of a database builds at a time. A build makes way for whoever waits for it, and what one leaves behind that
+/// One process of a database builds at a time. A build makes way for others that wait for it, and what one leaves behind that
 /// ended is dropped at the next turn.
 public struct AdvisedIndexBuilder: Sendable {
     private let configuration: PostgresConfiguration
@@ -96,7 +96,7 @@ public struct AdvisedIndexBuilder: Sendable {
         }
     }
 
-    /// What is done while the lock is held: nobody else builds such an index now.
+    /// What is done while the lock is held: no other process builds such an index now.
     private func build(in session: PostgresSession) async throws -> String? {
         let facts = try await DatabaseFacts.read(client)
         for name in Self.leftovers(facts) { await drop(name, session) }

@@ -7,17 +7,17 @@ public struct IndexAdvice: Sendable {
         let shape: StatementShape
         let today: FindNotes.Figures
         let month: FindNotes.Figures
-        /// Which share of the work is left with the index; nil where nobody can say.
+        /// Which share of the work is left with the index; nil where it is not known.
         let rest: Double?
 
         /// The class.
         public var className: String { shape.table.text }
         /// Milliseconds on average.
         var mean: Double { (today.calls > 0 ? today : month).mean }
-        /// Milliseconds with the index; nil where nobody can say.
+        /// Milliseconds with the index; nil where it is not known.
         var meanAfter: Double? { shape.isInner ? nil : rest.map { max(1, mean * $0) } }
 
-        /// What was seen of it in words: `Track by plays: 412 times today, 290 ms`.
+        /// What was noted of it in words: `Track by plays: 412 times today, 290 ms`.
         public var words: String {
             let figures = today.calls > 0 ? today : month
             var text = "\(shape.words): \(figures.calls) times "
@@ -45,7 +45,7 @@ public struct IndexAdvice: Sendable {
     /// How many milliseconds of a month it would have saved.
     public var saved: Double { questions.reduce(0) { $0 + $1.month.total * (1 - ($1.rest ?? 1)) } }
 
-    /// What was seen, and what the index would make of it.
+    /// What was noted, and what the index would make of it.
     public var words: String {
         guard let first = questions.first else { return "" }
         var text = first.words

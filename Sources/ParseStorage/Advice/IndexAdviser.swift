@@ -12,9 +12,9 @@ public struct IndexAdviser: Sendable {
         /// How many times it must have been asked.
         public var calls: Int
 
-        /// What is worth telling.
-        public static let telling = Threshold(mean: 50, total: 500, calls: 2)
-        /// What is worth an index that nobody asked for.
+        /// What is worth a line of advice.
+        public static let reporting = Threshold(mean: 50, total: 500, calls: 2)
+        /// What is worth an index that no operator asked for.
         public static let building = Threshold(mean: 50, total: 10_000, calls: 20)
     }
 
@@ -24,7 +24,7 @@ public struct IndexAdviser: Sendable {
         public var advice: [IndexAdvice] = []
         /// Questions that ran into the time limit and that no index helps.
         public var hopeless: [IndexAdvice.Question] = []
-        /// Indexes that nobody used for a month.
+        /// Indexes that no query used for a month.
         public var unused: [UnusedIndex] = []
     }
 
@@ -36,7 +36,7 @@ public struct IndexAdviser: Sendable {
     /// Looks at the notes, as the database is now.
     ///
     /// - Throws: `PostgresError`.
-    public func report(_ threshold: Threshold = .telling) async throws -> Report {
+    public func report(_ threshold: Threshold = .reporting) async throws -> Report {
         try await report(threshold, try await DatabaseFacts.read(client))
     }
 

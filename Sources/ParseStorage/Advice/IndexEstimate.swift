@@ -2,7 +2,7 @@ import JSON
 
 /// How much work a question is with and without an index, by what the statistics say of a table. Pure.
 ///
-/// The unit is a row that is read in the order of the table. It is a rough measure: it tells a hundred times from twice.
+/// The unit is a row that is read in the order of the table. It is a rough measure: it distinguishes a hundred times from twice.
 struct IndexEstimate {
     let shape: StatementShape
     let table: TableStatistics

@@ -1,6 +1,6 @@
 import Postgres
 
-/// An index that nobody used for long.
+/// An index that no query used for long.
 public struct UnusedIndex: Sendable {
     /// Its name.
     public let name: String
@@ -8,15 +8,15 @@ public struct UnusedIndex: Sendable {
     public let table: String
     /// What it takes.
     public let bytes: Int
-    /// For how many days nobody used it.
+    /// For how many days no query used it.
     public let days: Int
 }
 
-/// Which indexes nobody used for a month, by looking now and then at what PostgreSQL counts.
+/// Which indexes no query used for a month, by looking now and then at what PostgreSQL counts.
 struct IndexUse: Sendable {
     let client: PostgresClient
 
-    /// For how long nobody must have used one.
+    /// For how long no query must have used one.
     private static let days = 30
 
     private static let definition = """
@@ -53,7 +53,7 @@ struct IndexUse: Sendable {
             """, [])
     }
 
-    /// The indexes that nobody used for a month, the largest first.
+    /// The indexes that no query used for a month, the largest first.
     ///
     /// - Throws: `PostgresError`.
     func unused() async throws -> [UnusedIndex] {

@@ -16,7 +16,10 @@ public struct ClassCount: Sendable, Equatable {
     public let indexBytes: Int
 }
 
-extension ObjectStore {
+/// Counts the objects of classes.
+public struct ClassCountRows: Sendable {
+    let store: ObjectStore
+
     /// How many objects classes have, in one statement. Classes without a table are left out.
     ///
     /// - Parameters:
@@ -28,7 +31,7 @@ extension ObjectStore {
                 + "FROM roost_class_counts($1, $2, make_interval(secs => $3))",
             [.textArray(classNames.map(SQLBuilder.quote)), .int(largest), .double(seconds)])
         do {
-            let rows = try await client.slowQuery(statement)
+            let rows = try await store.client.slowQuery(statement)
             return (0..<rows.rowCount).compactMap { row in
                 guard let place = rows.int(row, 0) else { return nil }
                 return ClassCount(
@@ -37,7 +40,7 @@ extension ObjectStore {
                     indexBytes: Int(rows.int(row, 4) ?? 0))
             }
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 }

@@ -14,7 +14,10 @@ public struct Reference: Sendable, Equatable {
     public let isEstimate: Bool
 }
 
-extension ObjectStore {
+/// Counts what points to an object.
+public struct ReferenceRows: Sendable {
+    let store: ObjectStore
+
     /// How many objects point to one, by one field. So many are counted at most, and for so long; where that does not do,
     /// it is what PostgreSQL expects.
     ///
@@ -23,7 +26,7 @@ extension ObjectStore {
     public func references(
         to target: Pointer, by field: String, of className: String, most: Int, within time: Duration?
     ) async throws -> Reference? {
-        guard let schema = catalog.schema(className), let type = schema.type(of: field),
+        guard let schema = store.catalog.schema(className), let type = schema.type(of: field),
             type.targetClass == Name(target.className), !target.objectId.utf8.contains(0)
         else { return nil }
         let (table, column) =
@@ -40,21 +43,21 @@ extension ObjectStore {
                         className: className, field: field, count: min(count, most), isEstimate: count > most)
                 }
             }
-            let plan = try await query("EXPLAIN (FORMAT JSON) \(rows)", [.text(target.objectId)], readOnly: true)
+            let plan = try await store.query("EXPLAIN (FORMAT JSON) \(rows)", [.text(target.objectId)], readOnly: true)
             let expected = try plan.jsonb(0, 0).map { try JSONValue(parsing: $0) }?.arrayValue?.first
             let number = expected?["Plan"]?["Plan Rows"]?.numberValue ?? 0
             return Reference(className: className, field: field, count: Int(number), isEstimate: true)
         } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {
             return nil
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
     /// What a statement counts; nil where it takes too long.
     private func counted(_ statement: Statement, _ time: Duration) async throws -> Int? {
         do {
-            return try await client.slowQuery(statement, timeLimit: time).int(0, 0).map { Int($0) }
+            return try await store.client.slowQuery(statement, timeLimit: time).int(0, 0).map { Int($0) }
         } catch let error as PostgresError where error.sqlState == "57014" && error.kind == .server {
             return nil
         }

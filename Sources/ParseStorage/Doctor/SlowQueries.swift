@@ -15,7 +15,7 @@ struct SlowQueries: Sendable {
     /// - Throws: `PostgresError` when the database is gone.
     func findings() async throws -> [Finding] {
         let adviser = IndexAdviser(client: client)
-        let report = try await adviser.report(.telling, facts)
+        let report = try await adviser.report(.reporting, facts)
         let noted =
             report.advice.map {
                 Finding(.missingIndex, .warning, $0.className, $0.words, remedy: Self.remedy($0))

@@ -67,6 +67,10 @@ public struct ObjectStore: Sendable {
     public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }
     /// Who changed what by the console.
     public var audit: AuditRows { AuditRows(store: self) }
+    /// How many objects classes have.
+    public var classCounts: ClassCountRows { ClassCountRows(store: self) }
+    /// How many objects point to one.
+    public var references: ReferenceRows { ReferenceRows(store: self) }
     /// What operators removed.
     public var trash: TrashRows { TrashRows(store: self) }
 
@@ -91,7 +95,11 @@ public struct ObjectStore: Sendable {
             do {
                 return try await attempt(purpose, conflictKey, body)
             } catch let stale as StaleTransaction {
-                if let index = refusingIndex(stale.cause) { try await drop(index) } else { try await catalog.reload() }
+                if let index = RefusingIndexes.refusing(stale.cause) {
+                    try await RefusingIndexes(store: self).drop(index)
+                } else {
+                    try await catalog.reload()
+                }
                 return try await attempt(purpose, conflictKey, body)
             }
         } catch let error as StaleTransaction {
@@ -154,12 +162,12 @@ public struct ObjectStore: Sendable {
         if session != nil {
             do {
                 return try await group(statements)
-            } catch let error as PostgresError where refusingIndex(error) != nil {
+            } catch let error as PostgresError where RefusingIndexes.refusing(error) != nil {
                 throw StaleTransaction(cause: error)
             }
         }
         let isAlone = alone || schema.hasUniqueFields
-        let start = ContinuousClock.now
+        let clock = StatementClock(statements.first?.sql, catalog.findNotes)
         // Also after an error, which may say no more than that the answer was lost.
         defer { replicas?.ownWrites.note() }
         do {
@@ -167,13 +175,14 @@ public struct ObjectStore: Sendable {
                 isAlone
                 ? try await client.group(statements, conflictKey: objectId)
                 : try await client.change(conflictKey: objectId, statements)
-            note(statements.first?.sql, since: start)
+            clock.stop()
             return results
         } catch {
-            note(statements.first?.sql, since: start, error)
-            guard let index = (error as? PostgresError).flatMap(refusingIndex) else { throw error }
-            try await drop(index)
-            return try await withoutRefusals { try await client.group(statements, conflictKey: objectId) }
+            clock.stop(error)
+            guard let index = (error as? PostgresError).flatMap(RefusingIndexes.refusing) else { throw error }
+            let indexes = RefusingIndexes(store: self)
+            try await indexes.drop(index)
+            return try await indexes.removing { try await client.group(statements, conflictKey: objectId) }
         }
     }
 
@@ -181,27 +190,16 @@ public struct ObjectStore: Sendable {
     ///
     /// - Parameter isTrial: Whether it is asked in another way when it takes long.
     func noting<R>(_ sql: String?, isTrial: Bool = false, _ body: () async throws -> R) async throws -> R {
-        let start = ContinuousClock.now
+        let clock = StatementClock(sql, catalog.findNotes)
         do {
             let result = try await body()
-            note(sql, since: start)
+            clock.stop()
             return result
         } catch {
-            if !isTrial { note(sql, since: start, error) }
+            if !isTrial { clock.stop(error) }
             throw error
         }
     }
-
-    private func note(_ sql: String?, since start: ContinuousClock.Instant, _ error: (any Error)? = nil) {
-        let duration = ContinuousClock.now - start
-        guard let sql, duration >= Self.notable else { return }
-        CallerPresence.current?.note(slowStatement: sql)
-        let isTimeout = (error as? PostgresError)?.sqlState == "57014"
-        catalog.findNotes?.note(sql, took: duration, isTimeout: isTimeout)
-    }
-
-    /// From how long on it is noted which statement it was.
-    private static let notable = Duration.milliseconds(20)
 
     /// What a caller gets for whom there is no connection.
     public static let tooBusy = ServiceUnavailable("The database has too much to do. Please try again later.")

@@ -16,7 +16,7 @@ extension Configuration {
     public enum IndexAdvice: String, Sendable, CaseIterable {
         /// Nothing is noted.
         case off
-        /// They are noted, and which indexes would help is told to who asks.
+        /// They are noted, and which indexes would help is answered to administrators.
         case tell
         /// These indexes are built.
         case build
