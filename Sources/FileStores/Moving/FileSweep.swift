@@ -15,6 +15,8 @@ public struct FileSweep: Sendable {
         public var orphans: [ListedFile] = []
         /// How many of them were removed.
         public var deleted = 0
+        /// The names of uploads that never ended; with `deletes` they were given up.
+        public var unfinished: [String] = []
     }
 
     private let storage: any FileStorage
@@ -44,8 +46,9 @@ public struct FileSweep: Sendable {
             report.files += 1
             if file.modified.seconds <= limit { candidates.append(file) }
         }
+        report.unfinished = try await storage.unfinishedUploads(before: limit, givesUp: deletes)
         guard !candidates.isEmpty else { return report }
-        let mentioned = Mentioned()
+        let mentioned = Mentioned(location: storage.location)
         try await references.visit { mentioned.add($0) }
         report.orphans = candidates.filter { !mentioned.contains($0.name) }
         for file in report.orphans {
@@ -63,11 +66,18 @@ public struct FileSweep: Sendable {
     /// The names that objects mention.
     final class Mentioned: Sendable {
         private let names = Mutex<Set<[UInt8]>>([])
+        /// What stands before names in addresses at the store, besides `/files/<application>/`.
+        private let base: String?
+
+        /// - Parameter location: Gives addresses at the store.
+        init(location: ((String) -> String?)? = nil) {
+            base = location?("x").flatMap { $0.prefix { $0 != "?" }.dropLast() }.map(String.init)
+        }
 
         func add(_ mention: FileReferences.Mention) {
             switch mention {
             case .name(let name): insert(name)
-            case .text(let text): for name in Self.names(in: text) { insert(name) }
+            case .text(let text): for name in Self.names(in: text, base) { insert(name) }
             }
         }
 
@@ -77,17 +87,27 @@ public struct FileSweep: Sendable {
 
         /// The names of files behind `/files/<application>/` in a text, whatever the application: an address of an
         /// earlier id counts as well.
-        static func names(in text: String) -> [String] {
+        ///
+        /// - Parameter base: What stands before names besides.
+        static func names(in text: String, _ base: String? = nil) -> [String] {
             var names: [String] = []
-            var rest = text[...]
-            while let start = rest.utf8.firstRange(of: "/files/".utf8) {
-                rest = rest[start.upperBound...]
-                guard let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) else { break }
-                let tail = rest[rest.index(after: slash)...].prefix { !"\"'<>?#".contains($0) && !$0.isWhitespace }
+            func add(_ rest: Substring) {
+                let tail = rest.prefix { !"\"'<>?#".contains($0) && !$0.isWhitespace }
                 // In running text punctuation may follow.
                 for name in [tail, tail.prefix(while: { !",;)]}".contains($0) })] {
                     if let decoded = PercentEncoding.decode(name) { names.append(decoded) }
                 }
+            }
+            var rest = text[...]
+            while let start = rest.utf8.firstRange(of: "/files/".utf8) {
+                rest = rest[start.upperBound...]
+                guard let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) else { break }
+                add(rest[rest.index(after: slash)...])
+            }
+            rest = text[...]
+            while let base, let start = rest.utf8.firstRange(of: base.utf8) {
+                rest = rest[start.upperBound...]
+                add(rest)
             }
             return names
         }
