@@ -89,8 +89,8 @@ let package = Package(
         .target(
             name: "CloudCode",
             dependencies: [
-                "JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry", collections,
-                logging,
+                "JSON", "Logs", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
+                collections, logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(
@@ -306,8 +306,8 @@ let package = Package(
         .testTarget(
             name: "FileStoresTests",
             dependencies: [
-                "FileStorage", "FileStores", "JSON", "Outgoing", "ParseStorage", "Postgres", "ServerConfiguration",
-                "TestSupport", "TestTools", logging,
+                "FileStorage", "FileStores", "JSON", "Outgoing", "ParseStorage", "Postgres", "RoostCommand",
+                "ServerConfiguration", "TestSupport", "TestTools", logging,
                 subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -344,7 +344,10 @@ let package = Package(
         .testTarget(
             name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
         .testTarget(
-            name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", "Tasks", logging]),
+            name: "CloudCodeTests",
+            dependencies: [
+                "CloudCode", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks", "TestSupport", logging,
+            ]),
         .testTarget(
             name: "HTTPTests",
             dependencies: [

@@ -86,7 +86,7 @@ public struct RoostServer: Service {
         let logger = log.recording(logger)
         self.logger = logger
         for warning in warnings { logger.warning("\(warning)") }
-        cloud = CloudEngine(meters: meters.cloud, logger: logger)
+        cloud = CloudEngine(meters: meters.cloud, levels: configuration.eventLevels, logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
         nodeHost = try NodeHost(
             configuration, sendMail: Deployment.codeMail(configuration, caller),
@@ -163,6 +163,14 @@ public struct RoostServer: Service {
             pushQueue = nil
         }
         if additions.pusher == nil { additions.pusher = pushQueue }
+        let storage =
+            try extensions.files
+            ?? FileStoreFactory.storage(
+                configuration, folder: filesDirectory, database: connectionString, logger: logger)
+        files = Deployment.files(storage, configuration)
+        folder = storage as? DiskStorage
+        if let probe = files as? any ReadinessProbe { probes.append(probe) }
+        additions.fileLocation = files.location
         let changes = configuration.liveQuery.isNeeded ? ChangeFeed(configuration.liveQuery, logger: logger) : nil
         if let changes { additions.observers.append(changes) }
         backend = Backend(
@@ -172,13 +180,6 @@ public struct RoostServer: Service {
                 places: configuration.passwordHashingQueue, durations: meters.passwordHashes), logger: logger, log: log,
             extensions: additions, meters: meters)
         cloud.attach(try WebhookHost(configuration, backend: backend, logger: logger))
-        let storage =
-            try extensions.files
-            ?? FileStoreFactory.storage(
-                configuration, folder: filesDirectory, database: connectionString, logger: logger)
-        files = Deployment.files(storage, configuration)
-        folder = storage as? DiskStorage
-        if let probe = files as? any ReadinessProbe { probes.append(probe) }
         monitoring = Monitoring(configuration.metrics, probes, logger: logger)
         let routes = ParseRoutes(backend: backend, cloud: cloud, logger: logger)
         cloud.serve(try InternalDispatcher(routes))
@@ -236,6 +237,9 @@ public struct RoostServer: Service {
     public var boundPort: Int {
         get async throws { try await http.boundPort }
     }
+
+    /// Whether all event loops turn.
+    var isLive: Bool { monitoring.eventLoops.isLive }
 
     /// The port of `/metrics`, `/live` and `/ready`, once the server is being prepared; nil where there is none.
     public var monitoringPort: Int? {

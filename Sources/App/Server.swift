@@ -74,6 +74,10 @@ package struct Server {
         if let certificate = server.certificate {
             services.append(.init(service: CertificateReload(certificate: certificate, logger: logger)))
         }
+        // The last to begin is the first to hear of the end.
+        if let notices = SupervisorNotices(ProcessInfo.processInfo.environment, of: server, logger: logger) {
+            services.append(.init(service: notices))
+        }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services,

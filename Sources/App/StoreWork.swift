@@ -54,6 +54,7 @@ package struct StoreWork: Sendable {
         package let files: Int
         package let orphans: Int
         package let deleted: Int
+        package let unfinished: [String]
     }
 
     /// Tries everything that the server asks of its store.
@@ -89,7 +90,9 @@ package struct StoreWork: Sendable {
             try await files.withStored { storage in
                 let sweep = FileSweep(storage, FileReferences(client: client), olderThan: seconds)
                 let report = try await sweep.run(deletes: deletes) { found($0.name, $0.size) }
-                return SweepReport(files: report.files, orphans: report.orphans.count, deleted: report.deleted)
+                return SweepReport(
+                    files: report.files, orphans: report.orphans.count, deleted: report.deleted,
+                    unfinished: report.unfinished)
             }
         }
     }

@@ -122,7 +122,8 @@ struct FilesSweepCommand: AsyncParsableCommand {
         discussion: """
             Mentions are fields of the type File, files nested in objects and lists, and addresses in texts, of all \
             classes. Nothing is removed without --delete. A file that is known elsewhere only, such as in an app, counts \
-            as not mentioned.
+            as not mentioned. Uploads that were begun as long ago and never ended, whose parts a bucket keeps, are listed
+            and with --delete given up.
 
             \(CommandRun.exitHelp). See docs/files.md.
             """)
@@ -153,11 +154,17 @@ struct FilesSweepCommand: AsyncParsableCommand {
                     "\(name)  \(DoctorText.bytes(Int(size)))",
                     ["event": "orphan", "file": .string(name), "bytes": .number(Double(size))])
             }
+            for name in report.unfinished {
+                lines.done(
+                    "\(name)  an upload that never ended\(deletes ? ": it is given up" : "")",
+                    ["event": "unfinished", "file": .string(name)])
+            }
             lines.done(
                 "\(report.orphans) of \(report.files) files are mentioned by no object; \(report.deleted) were removed",
                 [
                     "event": "done", "files": .number(Double(report.files)), "orphans": .number(Double(report.orphans)),
                     "deleted": .number(Double(report.deleted)),
+                    "unfinished": .number(Double(report.unfinished.count)),
                 ])
             return 0
         }

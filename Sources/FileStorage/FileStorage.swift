@@ -10,6 +10,10 @@ public protocol FileStorage: Sendable {
     /// How many bytes a file that is stored takes in memory at most until it is; 0 where they go on at once.
     var memoryOfWrites: Int { get }
 
+    /// Gives the address at which clients reach a file without the server, nil for one that they do not; nil where they reach
+    /// none. It is asked while rows are written, and waits for nothing.
+    var location: (@Sendable (_ name: String) -> String?)? { get }
+
     /// Makes sure that files can be stored, before the first request. A storage on another machine may be out of reach for
     /// now: that is logged, and keeps no server from its start.
     ///
@@ -58,6 +62,15 @@ public protocol FileStorage: Sendable {
     /// - Throws: ``FileStorageError/notFound``, which a storage need not know, or the storage's error.
     func delete(name: String) async throws
 
+    /// Finds uploads that were begun and never ended, whose parts take room that no file shows.
+    ///
+    /// - Parameters:
+    ///   - seconds: Only those that were begun before this time, in seconds since 1970.
+    ///   - givesUp: Whether what they left is removed.
+    /// - Returns: The names of their files.
+    /// - Throws: The storage's error.
+    func unfinishedUploads(before seconds: Int, givesUp: Bool) async throws -> [String]
+
     /// Gives the files whose names begin with a text, in no certain order, without holding them all.
     ///
     /// - Throws: What `use` throws, or the storage's error.
@@ -69,6 +82,10 @@ extension FileStorage {
     public var holdsWholeFiles: Bool { false }
     /// None in most.
     public var memoryOfWrites: Int { 0 }
+    /// Clients go through the server with most.
+    public var location: (@Sendable (_ name: String) -> String?)? { nil }
+    /// Most leave none, or clear them away by themselves.
+    public func unfinishedUploads(before seconds: Int, givesUp: Bool) async throws -> [String] { [] }
     /// Most need nothing.
     public func tend() async {}
     /// Most have nothing open.

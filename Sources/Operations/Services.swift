@@ -75,7 +75,9 @@ final class Services: Sendable {
         addressChanges = RecentCounts(within: .seconds(600))
         loginDataView = Providers.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
-        fileLinks = FileLinks(mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey)
+        fileLinks = FileLinks(
+            mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey,
+            location: extensions.fileLocation)
         changes = ChangeReporter(
             extensions.observers, links: fileLinks.below(configuration.publicServerURL ?? configuration.serverURL),
             logger: logger)

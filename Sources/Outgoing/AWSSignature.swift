@@ -84,28 +84,6 @@ public struct AWSSignature: Sendable {
         return added
     }
 
-    /// The parameters with which the address of a request answers to any caller for a time, in order, the signature last.
-    ///
-    /// - Parameters:
-    ///   - request: What may be asked, with the payload `UNSIGNED-PAYLOAD`; it has no header fields.
-    ///   - lifetime: For how many seconds.
-    ///   - key: The key of the day, where the caller keeps it.
-    public func query(for request: Request, lifetime: Int, at date: Date, key: SymmetricKey? = nil) -> [String] {
-        let time = Self.time(date)
-        var request = request
-        let credential = Self.encode("\(accessKeyId)/\(scope(time))", keepingSlashes: false)
-        request.query += [
-            "X-Amz-Algorithm=AWS4-HMAC-SHA256", "X-Amz-Credential=\(credential)", "X-Amz-Date=\(time)",
-            "X-Amz-Expires=\(lifetime)", "X-Amz-SignedHeaders=host",
-        ]
-        if let sessionToken {
-            request.query.append("X-Amz-Security-Token=\(Self.encode(sessionToken, keepingSlashes: false))")
-        }
-        request.query = Self.ordered(request.query)
-        let (canonical, _) = Self.canonical(request)
-        return request.query + ["X-Amz-Signature=\(signature(of: canonical, time, key))"]
-    }
-
     /// The key of a day, made of the secret one.
     public func key(_ day: String) -> SymmetricKey {
         [day, region, service, "aws4_request"].reduce(SymmetricKey(data: Array("AWS4\(secretAccessKey)".utf8))) {
@@ -139,14 +117,13 @@ public struct AWSSignature: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
+    func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
 
-    private func signature(of canonical: String, _ time: String, _ key: SymmetricKey? = nil) -> String {
+    private func signature(of canonical: String, _ time: String) -> String {
         let text = [
             "AWS4-HMAC-SHA256", time, scope(time), SHA256.hash(data: Array(canonical.utf8)).hexadecimal,
         ].joined(separator: "\n")
-        let key = key ?? self.key(String(time.prefix(8)))
-        return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).hexadecimal
+        return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key(String(time.prefix(8)))).hexadecimal
     }
 
     /// The text that is signed, and the names of the header fields in it.

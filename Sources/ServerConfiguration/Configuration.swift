@@ -117,6 +117,9 @@ public struct Configuration: Sendable {
     public var pages = Pages()
     public var customPages = CustomPages()
 
+    /// At which levels events of cloud code are logged.
+    public var eventLevels = EventLevels()
+
     /// Where uploaded files are.
     public var fileStore = FileStore.disk
     /// Where files are read that are not there, in order.

@@ -23,7 +23,9 @@ import Testing
             "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
             "ServerConfiguration", "Tasks", "Telemetry",
         ],
-        "CloudCode": ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry"],
+        "CloudCode": [
+            "JSON", "Logs", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
+        ],
         "HTTP": ["Encoding", "JSON", "Logs", "Tasks", "Telemetry"],
         "REST": [
             "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel", "ParseStorage",

@@ -109,10 +109,14 @@ struct S3StorageTests {
         try await BucketServer.withStorage { storage in
             let key = try #require(storage.key(of: "left.bin"))
             _ = try await storage.client.exchange(S3Request("POST", key, query: ["uploads="]))
-            await storage.abortUploads(before: Date().addingTimeInterval(-24 * 3600))
+            _ = try await storage.unfinishedUploads(
+                before: Int(Date().timeIntervalSince1970) - 24 * 3600, givesUp: true)
             let before = try await Self.openUploads(storage)
             #expect(before == 1)
-            await storage.abortUploads(before: Date().addingTimeInterval(60))
+            let now = Int(Date().timeIntervalSince1970) + 60
+            let found = try await storage.unfinishedUploads(before: now, givesUp: false)
+            #expect(found == ["left.bin"])
+            _ = try await storage.unfinishedUploads(before: now, givesUp: true)
             let after = try await Self.openUploads(storage)
             #expect(after == 0)
         }

@@ -97,8 +97,6 @@ struct MemberVariableTests {
     func withoutEffect() throws {
         let warnings = try told([:], environment: ["PARSE_SERVER_DATABASE_RETRY_WRITES": "true"])
         #expect(warnings.map { $0.hasPrefix("option databaseOptions.retryWrites has no effect") } == [true])
-        let levels = try told([:], environment: ["PARSE_SERVER_LOG_LEVELS_TRIGGER_AFTER": "info"])
-        #expect(levels.map { $0.hasPrefix("option logLevels has no effect") } == [true])
     }
 
     @Test(

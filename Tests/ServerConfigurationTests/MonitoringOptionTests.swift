@@ -46,4 +46,17 @@ struct MonitoringOptionTests {
     func wrongFiles(text: String) {
         #expect(throws: ConfigurationError.self) { try Self.load(["maxLogFiles": .string(text)]) }
     }
+
+    @Test("Each event of cloud code has a level, by the option or by its variable; another word is refused")
+    func eventLevels() throws {
+        let levels = try Self.load(
+            ["logLevels": ["triggerAfter": "silent", "cloudFunctionError": "warn"]],
+            ["PARSE_SERVER_LOG_LEVELS_SIGNUP_USERNAME_TAKEN": "debug"]
+        ).eventLevels
+        #expect(levels.triggerAfter == .silent)
+        #expect(levels.cloudFunctionError == .warn)
+        #expect(levels.signupUsernameTaken == .debug)
+        #expect(levels.triggerBeforeError == .error && levels.triggerBeforeSuccess == .info)
+        #expect(throws: ConfigurationError.self) { try Self.load(["logLevels": ["triggerAfter": "loud"]]) }
+    }
 }

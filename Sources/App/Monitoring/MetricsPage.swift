@@ -61,17 +61,24 @@ struct MetricsPage: Sendable {
     }
 
     private func writeDatabase(to text: inout Exposition) {
-        let pools =
+        let servers =
             [("primary", client.statistics)]
             + replicas.enumerated().map { (Self.name(ofReplica: $0, of: replicas.count), $1.statistics) }
         text.begin("db_client_connections", .gauge, "Open connections of the database.")
-        for (pool, figures) in pools { text.add(["pool": pool], figures.connections) }
+        for (server, figures) in servers {
+            for pool in figures.pools {
+                text.add(["pool": pool.name, "server": server, "state": "idle"], pool.idle)
+                text.add(["pool": pool.name, "server": server, "state": "used"], pool.connections - pool.idle)
+            }
+        }
         text.begin("db_client_connection_pending_requests", .gauge, "Requests that wait for a connection.")
-        for (pool, figures) in pools { text.add(["pool": pool], figures.waiting) }
+        for (server, figures) in servers {
+            for pool in figures.pools { text.add(["pool": pool.name, "server": server], pool.waiting) }
+        }
         text.begin("roost_database_requests_in_flight", .gauge, "Requests that the database has not answered yet.")
-        for (pool, figures) in pools { text.add(["pool": pool], figures.inFlight) }
+        for (server, figures) in servers { text.add(["server": server], figures.inFlight) }
         text.begin("roost_database_reconnects_total", .counter, "Connections that broke, or could not be made.")
-        for (pool, figures) in pools { text.add(["pool": pool], figures.reconnects) }
+        for (server, figures) in servers { text.add(["server": server], figures.reconnects) }
         if let isUp = readiness.isUp("database") {
             text.single("roost_database_up", .gauge, "Whether the database answers the probe.", isUp ? 1 : 0)
         }

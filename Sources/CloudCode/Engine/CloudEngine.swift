@@ -25,15 +25,22 @@ public final class CloudEngine: Sendable {
     private let callsFindTriggers = Atomic(false)
     private let limitChanges = Atomic(0)
     let logger: Logger
+    private let callLog: CallLog
     /// What is counted.
     public let meters: CloudMeters
 
     /// Makes an engine without hosts.
     ///
-    /// - Parameter meters: What is counted.
-    public init(meters: CloudMeters = CloudMeters(), logger: Logger) {
+    /// - Parameters:
+    ///   - meters: What is counted.
+    ///   - levels: At which levels calls are logged.
+    public init(
+        meters: CloudMeters = CloudMeters(), levels: Configuration.EventLevels = Configuration.EventLevels(),
+        logger: Logger
+    ) {
         self.meters = meters
         self.logger = logger
+        callLog = CallLog(levels: levels, logger: logger)
     }
 
     /// Adds a host, before the server starts.
@@ -165,11 +172,15 @@ public final class CloudEngine: Sendable {
         let start = ContinuousClock.now
         do {
             let result = try await body()
-            note(.ok, call, host, span, .now - start)
+            let duration = ContinuousClock.now - start
+            note(.ok, call, host, span, duration)
+            callLog.note(call, duration, nil)
             return result
         } catch {
             let isOverdue = (error as? ParseError).map { $0.message == TimeLimit.exceeded.message } ?? false
-            note(isOverdue ? .timeout : .error, call, host, span, .now - start)
+            let duration = ContinuousClock.now - start
+            note(isOverdue ? .timeout : .error, call, host, span, duration)
+            callLog.note(call, duration, error)
             throw error
         }
     }

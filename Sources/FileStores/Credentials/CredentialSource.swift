@@ -59,13 +59,7 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     ///
     /// - Throws: `CredentialFailure` when there are none.
     func current() async throws -> Credentials {
-        let now = Date()
-        let (known, pending) = state.withLock { state -> (Credentials?, Task<Credentials, any Error>?) in
-            let isGood = state.latest.map { $0.expiration.map { $0 > now } ?? true } ?? false
-            if isGood, state.renewsAt.map({ $0 > now }) ?? true { return (state.latest, nil) }
-            let task = renewal(&state)
-            return isGood ? (state.latest, nil) : (nil, task)
-        }
+        let (known, pending) = look()
         if let known { return known }
         do {
             guard let pending else { throw CredentialFailure(description: "there are no credentials") }
@@ -74,6 +68,20 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
             throw failure
         } catch {
             throw CredentialFailure(description: "\(provider.name): \(error)")
+        }
+    }
+
+    /// The credentials of now, without waiting; nil while there are none.
+    var known: Credentials? { look().known }
+
+    /// What is known. Where it is time, others are fetched beside.
+    private func look() -> (known: Credentials?, pending: Task<Credentials, any Error>?) {
+        let now = Date()
+        return state.withLock { state -> (known: Credentials?, pending: Task<Credentials, any Error>?) in
+            let isGood = state.latest.map { $0.expiration.map { $0 > now } ?? true } ?? false
+            if isGood, state.renewsAt.map({ $0 > now }) ?? true { return (state.latest, nil) }
+            let task = renewal(&state)
+            return isGood ? (state.latest, nil) : (nil, task)
         }
     }
 

@@ -15,6 +15,8 @@ public struct FileSweep: Sendable {
         public var orphans: [ListedFile] = []
         /// How many of them were removed.
         public var deleted = 0
+        /// The names of uploads that never ended; with `deletes` they were given up.
+        public var unfinished: [String] = []
     }
 
     /// No object mentions any file of the store, which is no reason to remove them all.
@@ -54,9 +56,8 @@ public struct FileSweep: Sendable {
             names.insert(Array(file.name.utf8))
             if file.modified.seconds <= limit { candidates.append(file) }
         }
-        guard !candidates.isEmpty else { return report }
         let mentioned = Mentioned(among: names)
-        try await references.visit { mentioned.add($0) }
+        if !candidates.isEmpty { try await references.visit { mentioned.add($0) } }
         report.orphans = candidates.filter { !mentioned.contains($0.name) }
         if deletes, !report.orphans.isEmpty {
             if mentioned.isEmpty { throw NothingMentioned() }
@@ -67,6 +68,7 @@ public struct FileSweep: Sendable {
             }
             report.orphans.removeAll { renewed.contains(Array($0.name.utf8)) }
         }
+        report.unfinished = try await storage.unfinishedUploads(before: limit, givesUp: deletes)
         for file in report.orphans {
             found(file)
             guard deletes else { continue }

@@ -67,6 +67,12 @@ final class S3Client: Sendable {
         breaker = StoreBreaker(name: bucket.bucket, logger: logger)
     }
 
+    /// What requests are signed with, as far as it is known without waiting.
+    var knownCredentials: AWSCredentials? { (signer as? AWSSigner)?.credentials.known }
+
+    /// The time of the store.
+    var now: Date { Date().addingTimeInterval(Double(clockOffset.withLock { $0 })) }
+
     /// Whether the store is Google's.
     var isForGoogle: Bool { signer.isForGoogle }
 
@@ -162,7 +168,6 @@ final class S3Client: Sendable {
 
     private func send(_ request: S3Request) async throws -> HTTPStream {
         let path = address.path(request.key)
-        let now = Date().addingTimeInterval(Double(clockOffset.withLock { $0 }))
         var call = HTTPCall(
             request.method, address.url(path, request.query),
             headers: try await signer.headers(for: request, host: address.host, path: path, at: now))

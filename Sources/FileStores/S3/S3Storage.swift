@@ -10,13 +10,23 @@ import ServerConfiguration
 /// Uploaded files as objects of a bucket, which Amazon or another service keeps that speaks S3.
 public struct S3Storage: FileStorage {
     let client: S3Client
+    private let links: S3Links?
 
     /// The longest key.
     private static let mostBytes = 1024
     /// After how long an upload that was begun counts as cut off.
     private static let grace: TimeInterval = 24 * 3600
 
-    init(_ client: S3Client) { self.client = client }
+    init(_ client: S3Client) {
+        self.client = client
+        links = S3Links(client)
+    }
+
+    /// Addresses at the store, where the options say so.
+    public var location: (@Sendable (_ name: String) -> String?)? {
+        guard let links else { return nil }
+        return { links.url($0) }
+    }
 
     /// Two parts: one on its way, one that is filled.
     public var memoryOfWrites: Int { 2 * S3Upload.partSize }
@@ -45,7 +55,8 @@ public struct S3Storage: FileStorage {
             client.logger.warning("the bucket of the files cannot be reached", metadata: ["reason": "\(error)"])
         }
         while !Task.isCancelled {
-            await abortUploads(before: Date().addingTimeInterval(-Self.grace))
+            let limit = Int(Date().addingTimeInterval(-Self.grace).timeIntervalSince1970)
+            _ = try? await unfinishedUploads(before: limit, givesUp: true)
             try? await Task.sleep(for: .seconds(24 * 3600))
         }
     }
@@ -194,13 +205,15 @@ public struct S3Storage: FileStorage {
 
     /// The key of a name; nil for one that no upload gives. Names come from the database too, where imports bring what they
     /// like, and some services take `..` for the folder above.
-    func key(of name: String) -> String? {
+    func key(of name: String) -> String? { Self.key(of: name, prefix: client.bucket.prefix) }
+
+    static func key(of name: String, prefix: String) -> String? {
         let segments = name.split(separator: "/", omittingEmptySubsequences: false)
         guard segments.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
             name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
         else { return nil }
-        let key = client.bucket.prefix + name
-        return key.utf8.count <= Self.mostBytes ? key : nil
+        let key = prefix + name
+        return key.utf8.count <= mostBytes ? key : nil
     }
 
     /// The bytes that an answer brings, by its fields and not by its status, and the size of the whole.
@@ -227,21 +240,48 @@ public struct S3Storage: FileStorage {
         }
     }
 
-    /// Gives up uploads that were begun before a time and never ended: the process was killed, or the store out of reach.
+    /// Uploads that were begun before a time and never ended: the process was killed, or the store out of reach. The parts
+    /// of each cost money until it is given up.
     ///
-    /// Several servers may do it at a time: the second finds nothing to give up.
-    func abortUploads(before: Date) async {
-        let query = ["prefix=\(AWSSignature.encode(client.bucket.prefix, keepingSlashes: false))", "uploads="]
-        guard let (_, body) = try? await client.exchange(S3Request("GET", nil, query: query)) else { return }
-        for upload in XMLText(body).elements("Upload") {
-            guard let key = upload["Key"], let id = upload["UploadId"],
-                key.utf8.starts(with: client.bucket.prefix.utf8),
-                let begun = upload["Initiated"].flatMap({ StoreDate.date(ofISODate: $0) }), begun < before
-            else { continue }
-            let query = ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
-            if (try? await client.exchange(S3Request("DELETE", key, query: query))) != nil {
-                client.logger.notice("an upload that was cut off is given up", metadata: ["key": "\(key)"])
+    /// Several servers may give them up at a time: the second finds nothing.
+    public func unfinishedUploads(before seconds: Int, givesUp: Bool) async throws -> [String] {
+        var names: [String] = []
+        var marker: [String] = []
+        repeat {
+            let prefix = "prefix=\(AWSSignature.encode(client.bucket.prefix, keepingSlashes: false))"
+            let page: XMLText
+            do {
+                page = XMLText(
+                    try await client.exchange(S3Request("GET", nil, query: marker + [prefix, "uploads="])).body)
+            } catch {
+                throw client.refusal(error, "ListMultipartUploads")
             }
+            for upload in page.elements("Upload") {
+                guard let key = upload["Key"], let id = upload["UploadId"],
+                    key.utf8.starts(with: client.bucket.prefix.utf8),
+                    let begun = upload["Initiated"].flatMap({ StoreDate.seconds(ofISODate: $0) }), begun < seconds
+                else { continue }
+                names.append(String(decoding: key.utf8.dropFirst(client.bucket.prefix.utf8.count), as: UTF8.self))
+                if givesUp { try await giveUp(key, id) }
+            }
+            marker = [("key-marker", "NextKeyMarker"), ("upload-id-marker", "NextUploadIdMarker")].compactMap {
+                name, element in
+                page[element].map { "\(name)=\(AWSSignature.encode($0, keepingSlashes: false))" }
+            }
+            if page["IsTruncated"] != "true" { marker = [] }
+        } while !marker.isEmpty
+        return names
+    }
+
+    private func giveUp(_ key: String, _ id: String) async throws {
+        let query = ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
+        do {
+            _ = try await client.exchange(S3Request("DELETE", key, query: query))
+            client.logger.notice("an upload that was cut off is given up", metadata: ["key": "\(key)"])
+        } catch let failure as S3Failure where failure.status == 404 {
+            return
+        } catch {
+            throw client.refusal(error, "AbortMultipartUpload")
         }
     }
 }

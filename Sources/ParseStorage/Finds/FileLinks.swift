@@ -9,6 +9,8 @@ public struct FileLinks: Sendable {
     private let path: [UInt8]
     /// The key of files that were stored by hosted Parse (`fileKey`); nil when there are none.
     private let hostedKey: String?
+    /// Gives addresses of files at their store; nil where all are the server's.
+    private let location: (@Sendable (String) -> String?)?
 
     /// Makes links to the files of an application.
     ///
@@ -16,7 +18,11 @@ public struct FileLinks: Sendable {
     ///   - mountURL: The address of the mount path, as the client sees it.
     ///   - applicationID: The id of the application.
     ///   - hostedKey: The key of files that were stored by hosted Parse; nil when there are none.
-    public init(mountURL: String, applicationID: String, hostedKey: String? = nil) {
+    ///   - location: Gives addresses of files at their store; nil where all are the server's.
+    public init(
+        mountURL: String, applicationID: String, hostedKey: String? = nil,
+        location: (@Sendable (String) -> String?)? = nil
+    ) {
         var writer = JSONWriter(capacity: applicationID.utf8.count + 16)
         writer.raw("/files/")
         writer.raw(utf8Of: PercentEncoding.encode(applicationID))
@@ -24,6 +30,7 @@ public struct FileLinks: Sendable {
         self.mountURL = mountURL
         path = writer.bytes
         self.hostedKey = hostedKey
+        self.location = location
     }
 
     /// The same links for a client that sees the server under another address.
@@ -38,6 +45,11 @@ public struct FileLinks: Sendable {
 
     /// Appends the URL of a file.
     func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
+        if let location, hostedKey.flatMap({ Self.hostedBase(name, key: $0) }) == nil,
+            let url = location(String(decoding: name, as: UTF8.self))
+        {
+            return writer.string(url)
+        }
         writer.byte(UInt8(ascii: "\""))
         if let hostedKey, let base = Self.hostedBase(name, key: hostedKey) {
             writer.raw(Array(base.utf8))
@@ -56,6 +68,35 @@ public struct FileLinks: Sendable {
         name.withUTF8 { write(UnsafeRawBufferPointer($0), into: &writer) }
         return String(writer.text.dropFirst().dropLast())
     }
+
+    /// A value of a field in which files that stand inside have their addresses of now; nil where it has none, or addresses do
+    /// not change.
+    func renewed(_ json: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard location != nil, json.contains(Self.mark), let value = try? JSONValue(parsing: Array(json)) else {
+            return nil
+        }
+        return renewed(value).serialized()
+    }
+
+    /// A value in which files have their addresses of now.
+    func renewed(_ value: JSONValue) -> JSONValue {
+        guard location != nil else { return value }
+        switch value {
+        case .array(let list): return .array(list.map(renewed))
+        case .object(var object):
+            if object["__type"] == "File", let name = object["name"]?.stringValue {
+                object["url"] = .string(url(name))
+            } else {
+                for (key, member) in object where member.arrayValue != nil || member.objectValue != nil {
+                    object[key] = renewed(member)
+                }
+            }
+            return .object(object)
+        default: return value
+        }
+    }
+
+    private static let mark = Array("\"File\"".utf8)
 
     private static func hostedBase(_ name: UnsafeRawBufferPointer, key: String) -> String? {
         let text = String(decoding: name, as: UTF8.self)

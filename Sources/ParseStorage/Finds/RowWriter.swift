@@ -103,7 +103,8 @@ struct RowWriter {
         case .boolean: writer.bool(value.first == 1)
         case .json:
             // The first byte of binary jsonb is the version of its format.
-            writer.raw(UnsafeRawBufferPointer(rebasing: value.dropFirst()))
+            let text = UnsafeRawBufferPointer(rebasing: value.dropFirst())
+            if let renewed = links.renewed(text) { writer.raw(renewed) } else { writer.raw(text) }
         case .plainDate:
             ParseDate(milliseconds: BinaryValue(value).milliseconds ?? 0).write(into: &writer)
             writer.byte(UInt8(ascii: "\""))
@@ -211,7 +212,7 @@ struct RowWriter {
                 if let pointers = PointerList.read(text) {
                     write(pointers, node, into: &writer)
                 } else if let json = try? JSONValue(parsing: text) {
-                    if !write(json, node, into: &writer) { writer.null() }
+                    if !write(links.renewed(json), node, into: &writer) { writer.null() }
                 } else {
                     writer.raw(text)
                 }

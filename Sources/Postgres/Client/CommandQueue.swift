@@ -110,7 +110,9 @@ final class CommandQueue: Sendable {
     func close() -> [Command] {
         state.withLock { state in
             state.isClosed = true
-            state.statistics = PostgresStatistics(reconnects: state.statistics.reconnects)
+            let reconnects = state.statistics.reconnects
+            state.statistics = PostgresStatistics()
+            state.statistics.reconnects = reconnects
             defer { state.commands = [] }
             return state.commands
         }

@@ -231,4 +231,39 @@ public struct PostgresStatistics: Sendable {
     public var preparedStatements = 0
     /// Connections that broke, or could not be made, since the client started.
     public var reconnects = 0
+    /// The same by pool, in vectors, which take no memory each time the I/O thread goes to sleep.
+    private var openByPool = SIMD16<Int32>()
+    private var idleByPool = SIMD16<Int32>()
+    private var waitingByPool = SIMD16<Int32>()
+
+    /// How one pool stands.
+    public struct Pool: Sendable {
+        /// What its connections are for.
+        public var name: String
+        /// Connections that are open.
+        public var connections: Int
+        /// Those of them that nothing is asked of.
+        public var idle: Int
+        /// Requests that wait for one.
+        public var waiting: Int
+    }
+
+    /// The pools, in the order of the I/O thread.
+    private static let names = ["shared"] + PoolPurpose.allCases.map { "\($0)" } + ["listeners"]
+
+    /// Each pool.
+    public var pools: [Pool] {
+        Self.names.enumerated().map { index, name in
+            Pool(
+                name: name, connections: Int(openByPool[index]), idle: Int(idleByPool[index]),
+                waiting: Int(waitingByPool[index]))
+        }
+    }
+
+    /// Notes how a pool stands, by its place among all.
+    mutating func note(_ index: Int, connections: Int, idle: Int, waiting: Int) {
+        (openByPool[index], idleByPool[index], waitingByPool[index]) = (
+            Int32(clamping: connections), Int32(clamping: idle), Int32(clamping: waiting)
+        )
+    }
 }

@@ -129,8 +129,10 @@ final class InputOutputLoop {
         var statistics = PostgresStatistics()
         var deadline = EarliestInstant()
         deadline.consider(stopDeadline)
-        for pool in pools {
-            statistics.waiting += pool.waiting
+        for index in pools.indices {
+            let pool = pools[index]
+            let (waiting, before) = (pool.waiting, statistics.connections)
+            statistics.waiting += waiting
             deadline.consider(pool.nextDeadline)
             for connection in pool.connections {
                 let socket = connection.socket
@@ -141,6 +143,8 @@ final class InputOutputLoop {
                 statistics.inFlight += connection.inFlight.count
                 statistics.preparedStatements += connection.cache.count
             }
+            statistics.note(
+                index, connections: statistics.connections - before, idle: pool.idleConnections, waiting: waiting)
         }
         statistics.reconnects = context.breaks
         let mustFlush = polled.contains { $0.needsFlush }

@@ -6,6 +6,8 @@ protocol ConnectionPool: AnyObject {
     var connections: [Connection] { get }
     /// How many requests wait for a connection.
     var waiting: Int { get }
+    /// How many open connections have nothing to do.
+    var idleConnections: Int { get }
     /// When ``tick()`` must be called at the latest.
     var nextDeadline: MonotonicInstant? { get }
 
@@ -24,6 +26,7 @@ protocol ConnectionPool: AnyObject {
 }
 
 extension ConnectionPool {
+    var idleConnections: Int { connections.count { $0.isReady && $0.inFlight.isEmpty } }
     func didNotify(_ connection: Connection, channel: String, payload: String) {}
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {}
 }

@@ -8,6 +8,7 @@ final class ExclusivePool: ConnectionPool {
     private(set) var connections: [Connection] = []
     /// Connections that are not lent, the one used last at the end, with the time since when.
     private var idle: [(connection: Connection, since: MonotonicInstant)] = []
+    var idleConnections: Int { idle.count }
     /// Connections that are lent no more, for what libpq keeps of large messages, or since their server takes no writes.
     private var retired: [Connection] = []
     private var leases: [Int: Lease] = [:]

@@ -33,7 +33,10 @@ public final class FileRoutes: Sendable {
 
     /// The address of a file, as every answer that names it has it.
     func url(of name: String, mountURL: String) -> String {
-        FileLinks(mountURL: mountURL, applicationID: configuration.appId, hostedKey: configuration.fileKey).url(name)
+        FileLinks(
+            mountURL: mountURL, applicationID: configuration.appId, hostedKey: configuration.fileKey,
+            location: storage.location
+        ).url(name)
     }
 
     /// Answers a request, or gives nil when it is none of these routes.

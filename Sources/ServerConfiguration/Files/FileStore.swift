@@ -105,6 +105,11 @@ enum FileStoreReader {
         configuration.fileStore = reading.store
         configuration.filesDirectory = reading.folder ?? configuration.filesDirectory
         configuration.encryptionKey = reading.encryptionKey ?? configuration.encryptionKey
+        guard reading.store.direct == nil || configuration.encryptionKey == nil else {
+            throw ConfigurationError(
+                "option filesAdapter.options.directAccess: files are encrypted (encryptionKey), so that clients cannot read "
+                    + "them at the store")
+        }
     }
 
     /// Reads the option `filesFallback`.

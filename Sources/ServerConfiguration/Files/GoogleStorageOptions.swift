@@ -26,9 +26,7 @@ extension Configuration.GoogleStorage {
 
     /// Reads the options of the adapter.
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
-        if let value = options.value("directAccess"), !Configuration.isHarmless(value) {
-            throw ConfigurationError("option filesAdapter.options.directAccess is not built into this version of Roost")
-        }
+        let direct = try options.flag("directAccess") == true ? Configuration.DirectFiles() : nil
         // Requests name the bucket alone, which is of one project.
         _ = try options.text("projectId")
         guard let bucket = try options.text("bucket") else {
@@ -36,7 +34,7 @@ extension Configuration.GoogleStorage {
         }
         let allowsPlain = try options.flag("allowInsecureEndpoint") ?? false
         let endpoint = try options.text("apiEndpoint") ?? "https://storage.googleapis.com"
-        let acl = try options.text("fileAcl").flatMap { $0 == "none" ? nil : $0 }
+        let acl = Configuration.S3.acl(try options.text("fileAcl"), direct)
         self.bucket = Configuration.S3(
             bucket: try Configuration.S3.label(bucket, "bucket"), region: "auto",
             prefix: try options.text("bucketPrefix") ?? "",
@@ -44,7 +42,7 @@ extension Configuration.GoogleStorage {
             cacheControl: try options.text("globalCacheControl"),
             attempts: try options.whole("maxAttempts", in: 1...10) ?? 3,
             // Google keeps tags of buckets only.
-            storesTags: false)
+            storesTags: false, direct: direct)
         let credentials = try options.object("credentials")
         let file = try options.text("keyFilename")
         account = credentials.map { .object($0) } ?? file.map { .string($0) }

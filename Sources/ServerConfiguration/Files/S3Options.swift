@@ -42,6 +42,8 @@ extension Configuration {
         public var attempts: Int
         /// Whether tags of files become tags of objects; otherwise they are kept with the metadata.
         public var storesTags: Bool
+        /// How clients reach files without the server; nil where they do not.
+        public var direct: DirectFiles? = nil
     }
 }
 
@@ -71,10 +73,6 @@ extension Configuration.S3 {
                 function, "a function cannot stand in a configuration",
                 "Names are random, or the client's with preserveFileName.")
         }
-        for key in ["directAccess", "presignedUrl", "baseUrl", "baseUrlDirect", "presignedUrlExpires"] {
-            guard let value = options.value(Name(key)), !Configuration.isHarmless(value) else { continue }
-            throw ConfigurationError("option filesAdapter.options.\(key) is not built into this version of Roost")
-        }
         if let version = try options.text("signatureVersion"), version != "v4" {
             throw options.refusal("signatureVersion", "only v4 is built", "Leave it out.")
         }
@@ -96,7 +94,8 @@ extension Configuration.S3 {
         // The certificate of a service is for one label before its name.
         usesPathStyle =
             overrides.usesPathStyle ?? (bucket.contains(".") || self.endpoint.map { $0.isAddress } ?? false)
-        acl = try options.text("fileAcl").flatMap { $0 == "none" ? nil : $0 }
+        direct = try Configuration.DirectFiles(&options)
+        acl = try Self.acl(options.text("fileAcl"), direct)
         cacheControl = try options.text("globalCacheControl")
         encryption = try options.text("ServerSideEncryption")
         if let encryption, !["AES256", "aws:kms"].contains(encryption) {
@@ -110,6 +109,12 @@ extension Configuration.S3 {
         key = overrides.key ?? credentials ?? older
         attempts = overrides.attempts ?? 3
         storesTags = try options.flag("storeTags") ?? true
+    }
+
+    /// The permissions of each object: those that are named, else that everybody reads what has addresses for everybody.
+    static func acl(_ named: String?, _ direct: Configuration.DirectFiles?) -> String? {
+        let isPublic = direct.map { $0.lifetime == nil } ?? false
+        return named == "none" ? nil : named ?? (isPublic ? "public-read" : nil)
     }
 
     /// A text that stands in addresses.

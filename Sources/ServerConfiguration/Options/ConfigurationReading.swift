@@ -87,6 +87,6 @@ extension Configuration {
                     + "pages.customUrls names addresses in their place"
             }
         }
-        return warnings + pages.warnings + accountMail.warnings
+        return warnings + pages.warnings + accountMail.warnings + fileStoreWarnings
     }
 }

@@ -276,6 +276,7 @@ public enum OptionTable {
         OptionDefinition("verbose", "VERBOSE", .boolean, "Log level debug"),
         OptionDefinition("silent", "SILENT", .boolean, "Log level critical"),
         .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Log lines as JSON"),
+        eventLevels,
         .whole(
             "slowRequest", "ROOST_SLOW_REQUEST", \.slowRequest, in: 1...86_400_000,
             "From how many milliseconds on a request is logged as a warning"),
@@ -348,13 +349,6 @@ public enum OptionTable {
             "protectedFieldsTriggerExempt", "PARSE_SERVER_PROTECTED_FIELDS_TRIGGER_EXEMPT", .boolean,
             "triggers see of an object what the caller may see, as with false"),
         .ignored("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "the server does not call itself"),
-        .ignored(
-            "logLevels", "PARSE_SERVER_LOG_LEVELS", .object,
-            "calls of cloud code are not logged; what fails after a save is, at the level error",
-            members: [
-                "triggerAfter", "triggerBeforeSuccess", "triggerBeforeError", "cloudFunctionSuccess",
-                "cloudFunctionError", "signupUsernameTaken",
-            ].map { .member($0, .string) }, variables: .init(prefix: "PARSE_SERVER_LOG_LEVELS")),
     ]
 
     private static func databaseURI(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import TestSupport
+import TestTools
 
 /// A Roost of a test's own as a process, with its embedded PostgreSQL, which can be killed and started again.
 actor CrashServer {
@@ -138,14 +139,7 @@ actor CrashServer {
 
     /// The program beside the bundle of the tests.
     static func findBinary(_ name: String = "roost") throws -> String {
-        if name == "roost", let path = ProcessInfo.processInfo.environment["ROOST_BINARY"] { return path }
-        let candidates = CommandLine.arguments + Bundle.allBundles.map(\.bundlePath)
-        for path in candidates where path.contains(".xctest") {
-            var url = URL(fileURLWithPath: path)
-            while !url.lastPathComponent.hasSuffix(".xctest"), url.path != "/" { url.deleteLastPathComponent() }
-            let binary = url.deletingLastPathComponent().appendingPathComponent(name).path
-            if FileManager.default.isExecutableFile(atPath: binary) { return binary }
-        }
+        if let path = Checkout.program(name) { return path }
         throw Failure(description: "there is no program \(name) beside the tests, nor is ROOST_BINARY set")
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import JSON
-import Subprocess
 import TestSupport
 import TestTools
 
@@ -52,28 +51,14 @@ struct GoogleStore: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let storePort = try await BucketServer.port
-        return try await withThrowingTaskGroup(of: R?.self) { group in
-            group.addTask {
-                let ended = try await Subprocess.run(
-                    .path("/usr/bin/python3"),
-                    arguments: [
-                        Checkout.path("Tests/FileStoresTests/Support/google_store.py"), folder, "\(storePort)",
-                    ],
-                    output: .discarded, error: .string(limit: 8192))
-                if !Task.isCancelled { throw BucketServer.Unavailable(reason: ended.standardError) }
-                return nil
+        let script = Checkout.path("Tests/FileStoresTests/Support/google_store.py")
+        return try await Program.run(["/usr/bin/python3", script, folder, "\(storePort)"]) {
+            let isUp = try await eventually(within: .seconds(30)) {
+                FileManager.default.fileExists(atPath: folder + "/port")
             }
-            group.addTask {
-                guard
-                    try await eventually(
-                        within: .seconds(30), { FileManager.default.fileExists(atPath: folder + "/port") })
-                else { throw BucketServer.Unavailable(reason: "it did not start") }
-                let port = Int(try String(contentsOfFile: folder + "/port", encoding: .utf8)) ?? 0
-                return try await body(GoogleStore(folder: folder, port: port))
-            }
-            defer { group.cancelAll() }
-            while let result = try await group.next() { if let result { return result } }
-            throw CancellationError()
+            guard isUp else { throw BucketServer.Unavailable(reason: "it did not start") }
+            let port = Int(try String(contentsOfFile: folder + "/port", encoding: .utf8)) ?? 0
+            return try await body(GoogleStore(folder: folder, port: port))
         }
     }
 }

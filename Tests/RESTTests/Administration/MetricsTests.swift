@@ -91,6 +91,13 @@ struct MetricsTests {
             #expect(samples[#"db_client_operation_duration_seconds_count{db_operation_name="aggregate"}"#] == 1)
             #expect(samples[#"roost_cache_requests_total{cache="session",result="miss"}"#] == 1)
             #expect(samples["roost_database_up"] == 1)
+            for pool in ["shared", "transactions", "heavyReads", "listeners"] {
+                let labels = #"pool="\#(pool)",server="primary""#
+                #expect(samples["db_client_connections{\(labels),state=\"used\"}"] != nil)
+                #expect(samples["db_client_connection_pending_requests{\(labels)}"] == 0)
+            }
+            let shared = samples.sum(#"db_client_connections{pool="shared",server="primary""#)
+            #expect(shared >= 1)
             #expect(samples["roost_password_hash_duration_seconds_count"] ?? 0 >= 5)
             #expect(samples["process_resident_memory_bytes"] ?? 0 > 1_000_000)
             #expect(samples.names(beginningWith: "roost_build_info").count == 1)

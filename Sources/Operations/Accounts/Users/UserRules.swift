@@ -1,4 +1,5 @@
 import JSON
+import Logs
 import OrderedCollections
 import ParseModel
 import ParseStorage
@@ -244,6 +245,11 @@ struct UserRules: SaveRules {
                 }
                 return result
             }
+        } catch let error as ParseError where error.code == ParseError.usernameTaken && save.isNew {
+            backend.logger.event(
+                configuration.eventLevels.signupUsernameTaken.rawValue, "sign-up: the user name is taken", metadata: [:]
+            )
+            throw error
         } catch let error as ParseError
             where error.code == ParseError.objectNotFound && !save.isNew && !save.caller.writesEverything
         {

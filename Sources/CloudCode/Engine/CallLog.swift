@@ -1,0 +1,56 @@
+import JSON
+import Logging
+import Logs
+import ParseModel
+import ServerConfiguration
+
+/// Says of calls of cloud code in the log that they were, and what became of them. Values that clients sent are in no line.
+struct CallLog: Sendable {
+    let levels: Configuration.EventLevels
+    let logger: Logger
+
+    /// Notes the end of a call.
+    ///
+    /// - Parameter error: Why it failed; nil for success.
+    func note(_ call: CloudCall, _ duration: Duration, _ error: (any Error)?) {
+        guard let (level, message) = event(call.target, isFailed: error != nil) else { return }
+        logger.event(level.rawValue, message, metadata: fields(call, duration, error))
+    }
+
+    /// What is said of a call; nothing for those that have lines of their own.
+    private func event(
+        _ target: CloudTarget, isFailed: Bool
+    ) -> (Configuration.EventLevels.Level, Logger.Message)? {
+        switch target {
+        case .job: nil
+        case .function:
+            isFailed
+                ? (levels.cloudFunctionError, "cloud function failed") : (levels.cloudFunctionSuccess, "cloud function")
+        case .trigger(let event, _):
+            // One after a save fails for nobody, and has a line where that is made so.
+            if isFailed {
+                event == .afterSave ? nil : (levels.triggerBeforeError, "trigger failed")
+            } else {
+                (event.rawValue.hasPrefix("after") ? levels.triggerAfter : levels.triggerBeforeSuccess, "trigger")
+            }
+        }
+    }
+
+    private func fields(_ call: CloudCall, _ duration: Duration, _ error: (any Error)?) -> Logger.Metadata {
+        var fields: Logger.Metadata = ["ms": "\((duration / .milliseconds(1) * 10).rounded() / 10)"]
+        switch call.target {
+        case .function(let name), .job(let name): fields["function"] = "\(name)"
+        case .trigger(let event, let className):
+            fields["trigger"] = "\(event.rawValue)"
+            fields["class"] = "\(className)"
+        }
+        if !call.requestID.isEmpty { fields["id"] = "\(call.requestID)" }
+        if let user = call.caller.user?["objectId"]?.stringValue { fields["user"] = "\(user)" }
+        guard let error else { return fields }
+        let failure = (error as? CloudFailure)?.parseError(for: call) ?? error as? ParseError
+        if let failure { fields["code"] = "\(failure.code)" }
+        // Code may quote what a client sent.
+        fields["error"] = "\((failure?.message ?? "\(error)").prefix(1000))"
+        return fields
+    }
+}

@@ -1,0 +1,72 @@
+import Encoding
+import Foundation
+import Outgoing
+import Rules
+import ServerConfiguration
+import Synchronization
+
+/// The addresses of objects for clients, made while rows are written: nothing is waited for.
+final class S3Links: Sendable {
+    /// The addresses of one moment, which are the same for a while, so that what clients keep is found again.
+    private struct Moment {
+        let credentials: AWSCredentials
+        let start: Int
+        let query: PresignedQuery
+    }
+
+    private let direct: Configuration.DirectFiles
+    private let address: S3Address
+    private let prefix: String
+    private let region: String
+    private let client: S3Client
+    private let moment = Mutex<Moment?>(nil)
+
+    /// Nil where clients reach no file without the server.
+    init?(_ client: S3Client) {
+        guard let direct = client.bucket.direct else { return nil }
+        self.direct = direct
+        address = client.address
+        prefix = client.bucket.prefix
+        region = client.bucket.region
+        self.client = client
+    }
+
+    /// The address of a file; nil while there is nothing to sign by: then the server gives the file.
+    func url(_ name: String) -> String? {
+        guard let key = S3Storage.key(of: name, prefix: prefix) else { return nil }
+        let path = address.path(key)
+        var parameters = ""
+        if let lifetime = direct.lifetime {
+            guard let sign = query(lifetime: lifetime) else { return nil }
+            parameters = "?" + sign(path, others: Self.asAttachment(name))
+        }
+        guard let base = direct.baseURL else { return address.url(path, []) + parameters }
+        let end = AWSSignature.encode(direct.omitsPrefix ? name : key, keepingSlashes: true)
+        return "\(base)/\(end)\(parameters)"
+    }
+
+    /// What signs for now, in steps of a quarter of the lifetime.
+    private func query(lifetime: Int) -> PresignedQuery? {
+        guard let credentials = client.knownCredentials else { return nil }
+        let step = max(1, lifetime / 4)
+        let start = Int(client.now.timeIntervalSince1970) / step * step
+        return moment.withLock { moment in
+            if let moment, moment.start == start, moment.credentials == credentials { return moment.query }
+            let signature = AWSSignature(
+                accessKeyId: credentials.accessKeyId, secretAccessKey: credentials.secretAccessKey,
+                sessionToken: credentials.sessionToken, region: region, service: "s3")
+            let query = PresignedQuery(
+                signature, host: address.host, lifetime: lifetime,
+                at: Date(timeIntervalSince1970: Double(start)))
+            moment = Moment(credentials: credentials, start: start, query: query)
+            return query
+        }
+    }
+
+    /// What a browser may run is to be saved, also where another program has stored it.
+    private static func asAttachment(_ name: String) -> String? {
+        let last = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
+        let type = NameParts(String(last)).fileExtension.flatMap { FileTypes.type(forExtension: $0) }
+        return type.map { FileTypes.isShownInline($0) } ?? false ? nil : "response-content-disposition=attachment"
+    }
+}

@@ -1,0 +1,22 @@
+public import Logging
+
+extension Logger {
+    /// Logs an event at a level in parse-server's words; not at all for `silent`.
+    ///
+    /// - Parameter metadata: What the line carries; made only for a line that is written.
+    public func event(_ level: String, _ message: Logger.Message, metadata: @autoclosure () -> Logger.Metadata) {
+        guard let level = Self.level(ofEvent: level) else { return }
+        log(level: level, message, metadata: metadata())
+    }
+
+    private static func level(ofEvent word: String) -> Logger.Level? {
+        switch word {
+        case "error": .error
+        case "warn": .warning
+        case "info": .info
+        case "verbose", "debug": .debug
+        case "silly": .trace
+        default: nil
+        }
+    }
+}

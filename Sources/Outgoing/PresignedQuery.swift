@@ -1,0 +1,51 @@
+import Crypto
+import Encoding
+public import Foundation
+
+/// Parameters with which addresses of a host answer to any caller for a time. What is the same for all addresses of one moment
+/// is made once: a list of objects has many files.
+public struct PresignedQuery: Sendable {
+    private let parameters: String
+    private let host: String
+    private let key: SymmetricKey
+    /// What is signed before the sum of the request.
+    private let signedStart: [UInt8]
+
+    /// Prepares addresses for reading.
+    ///
+    /// - Parameters:
+    ///   - lifetime: For how many seconds they answer.
+    ///   - date: From when on.
+    public init(_ signature: AWSSignature, host: String, lifetime: Int, at date: Date) {
+        let time = AWSSignature.time(date)
+        let scope = signature.scope(time)
+        let credential = AWSSignature.encode("\(signature.accessKeyId)/\(scope)", keepingSlashes: false)
+        var parameters = [
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256", "X-Amz-Credential=\(credential)", "X-Amz-Date=\(time)",
+            "X-Amz-Expires=\(lifetime)", "X-Amz-SignedHeaders=host",
+        ]
+        if let token = signature.sessionToken {
+            parameters.append("X-Amz-Security-Token=\(AWSSignature.encode(token, keepingSlashes: false))")
+        }
+        self.parameters = AWSSignature.ordered(parameters).joined(separator: "&")
+        self.host = host
+        key = signature.key(String(time.prefix(8)))
+        signedStart = Array("AWS4-HMAC-SHA256\n\(time)\n\(scope)\n".utf8)
+    }
+
+    /// The parameters of a path, the signature last.
+    ///
+    /// - Parameters:
+    ///   - path: The path as it is sent.
+    ///   - others: Parameters in order whose names come after `X-Amz-`, such as `response-content-disposition=attachment`.
+    public func callAsFunction(_ path: String, others: String? = nil) -> String {
+        var query = parameters
+        if let others { query += "&" + others }
+        let request = "GET\n\(path)\n\(query)\nhost:\(host)\n\nhost\nUNSIGNED-PAYLOAD"
+        let sum = SHA256.hash(data: Array(request.utf8))
+        var code = HMAC<SHA256>(key: key)
+        code.update(data: signedStart)
+        code.update(data: Array(sum.hexadecimal.utf8))
+        return "\(query)&X-Amz-Signature=\(code.finalize().hexadecimal)"
+    }
+}

@@ -1,0 +1,169 @@
+import FileStorage
+import Foundation
+import JSON
+import ServerConfiguration
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+/// Addresses at which clients reach files without the server.
+@Suite("Direct addresses of files")
+struct DirectFileTests {
+    private static func url(_ adapter: JSONValue, _ name: String, _ others: JSONObject = [:]) throws -> String? {
+        var options: JSONObject = ["filesAdapter": adapter]
+        options.merge(others) { $1 }
+        let configuration = try S3OptionTests.load(options)
+        let storage = try FileStoreFactory.storage(
+            configuration, folder: "", database: "", logger: TestServer.quietLogger)
+        return storage.location?(name)
+    }
+
+    private static func s3(_ options: JSONObject) -> JSONValue {
+        var all: JSONObject = [
+            "bucket": "songs", "region": "eu-west-1", "bucketPrefix": "p/", "accessKey": "k", "secretKey": "s",
+        ]
+        all.merge(options) { $1 }
+        return ["module": "s3", "options": .object(all)]
+    }
+
+    @Test(
+        "Addresses have the forms of their stores, with names encoded",
+        arguments: [
+            (["directAccess": true], "https://songs.s3.eu-west-1.amazonaws.com/p/d/a%20%C3%A9%2B.txt"),
+            (
+                ["directAccess": true, "s3overrides": ["endpoint": "http://minio:9000", "forcePathStyle": true]],
+                "http://minio:9000/songs/p/d/a%20%C3%A9%2B.txt"
+            ),
+            (
+                ["directAccess": true, "baseUrl": "https://cdn.example/x/"],
+                "https://cdn.example/x/p/d/a%20%C3%A9%2B.txt"
+            ),
+            (
+                ["directAccess": true, "baseUrl": "https://cdn.example", "baseUrlDirect": true],
+                "https://cdn.example/d/a%20%C3%A9%2B.txt"
+            ), (["presignedUrl": true, "baseUrl": "https://cdn.example"], nil), ([:], nil),
+        ] as [(JSONObject, String?)])
+    func forms(options: JSONObject, expected: String?) throws {
+        #expect(try Self.url(Self.s3(options), "d/a é+.txt") == expected)
+    }
+
+    @Test("Google's have the bucket in the path")
+    func google() throws {
+        let adapter: JSONValue = [
+            "module": "gcs", "options": ["bucket": "songs", "bucketPrefix": "p/", "directAccess": true],
+        ]
+        #expect(try Self.url(adapter, "a b.txt") == "https://storage.googleapis.com/songs/p/a%20b.txt")
+    }
+
+    @Test("Names that no upload gives have none, and neither has any file while an older store is read")
+    func without() throws {
+        #expect(try Self.url(Self.s3(["directAccess": true]), "../x") == nil)
+        #expect(try Self.url(Self.s3(["directAccess": true]), "x", ["filesFallback": ["fs"]]) == nil)
+    }
+
+    @Test("What is public is stored so, and what is signed is not, unless the options say else")
+    func permissions() throws {
+        func acl(_ options: JSONObject) throws -> String? {
+            guard case .s3(let bucket) = try S3OptionTests.load(["filesAdapter": Self.s3(options)]).fileStore else {
+                throw ConfigurationError("another store")
+            }
+            return bucket.acl
+        }
+        #expect(try acl(["directAccess": true]) == "public-read")
+        #expect(try acl(["directAccess": true, "fileAcl": "none"]) == nil)
+        #expect(try acl(["directAccess": true, "presignedUrl": true]) == nil)
+        #expect(try acl(["directAccess": true, "presignedUrl": true, "fileAcl": "private"]) == "private")
+        #expect(try acl([:]) == nil)
+    }
+
+    @Test("What does not hold for direct files is a warning, and encrypted ones are refused")
+    func warnings() throws {
+        func told(_ options: JSONObject) throws -> [String] {
+            var file: JSONObject = ["appId": "a", "masterKey": "m"]
+            file.merge(options) { $1 }
+            return try Configuration.load(file: file.serialized(), environment: [:], flags: []).warnings
+        }
+        let direct: JSONObject = ["filesAdapter": Self.s3(["directAccess": true])]
+        #expect(try told(direct).contains { $0.contains("fileDownload") && $0.contains("for good") })
+        let signed: JSONObject = ["filesAdapter": Self.s3(["directAccess": true, "presignedUrl": true])]
+        #expect(try told(signed).contains { $0.contains("sandbox") && !$0.contains("for good") })
+        #expect(try told(direct.merging(["filesFallback": ["fs"]]) { $1 }).contains { $0.contains("filesFallback") })
+        #expect(try told(["filesAdapter": Self.s3([:])]).allSatisfy { !$0.contains("directAccess") })
+        #expect(throws: ConfigurationError.self) { try told(direct.merging(["encryptionKey": "k"]) { $1 }) }
+        #expect(throws: ConfigurationError.self) {
+            try told(["filesAdapter": Self.s3(["presignedUrl": true, "presignedUrlExpires": 700_000])])
+        }
+    }
+
+    @Test(
+        "A find gives signed addresses of now, also of files inside of lists, and they download from the store",
+        .enabled(if: BucketServer.isInstalled))
+    func presigned() async throws {
+        let options = try await BucketServer.adapter(["directAccess": true, "presignedUrl": true])
+        let port = try await BucketServer.port
+        try await TestServer.run(options) { server in
+            let stored = try await server.send("POST", "/files/song.txt", bytes: Array("0123456789".utf8), as: .master)
+            let (given, name) = (try stored.string("url"), try stored.string("name"))
+            #expect(given.hasPrefix("http://127.0.0.1:\(port)/files/"), "\(given)")
+            let file: JSONValue = ["__type": "File", "name": .string(name), "url": "http://old/x"]
+            let id = try await server.create("Song", ["file": file, "list": [["file": file], file]])
+            let found = try await server.send("GET", "/classes/Song/\(id)", as: .anonymous)
+            let list = try #require(found["list"]?.arrayValue)
+            for url in [found["file"]?["url"], list.first?["file"]?["url"], list.last?["url"]] {
+                let answer = try await server.send("GET", try #require(url?.stringValue), as: .nobody)
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(answer.text == "0123456789")
+            }
+        }
+    }
+
+    @Test(
+        "A signed address is good for one name, however odd, and not when it is changed; active content is to be saved",
+        .enabled(if: BucketServer.isInstalled),
+        arguments: ["song.txt", "dir/a é +%41'(1)*~.txt", "page.html", "unknown"])
+    func names(name: String) async throws {
+        try await BucketServer.withStorage(["directAccess": true, "presignedUrl": true]) { storage in
+            try await storage.write(name: name, bytes: Array("0123456789".utf8))
+            let server = TestServer(url: "", databaseURI: "")
+            let url = try #require(storage.location?(name))
+            let answer = try await server.send("GET", url, as: .nobody)
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.text == "0123456789")
+            let isSaved = answer.headers["content-disposition"]?.hasPrefix("attachment") ?? false
+            #expect(isSaved == !name.hasSuffix("txt"))
+            for changed in [
+                url.replacing("X-Amz-Expires=900", with: "X-Amz-Expires=901"), String(url.prefix { $0 != "?" }),
+                url.replacing("?X-Amz", with: "x?X-Amz"),
+            ] {
+                let refused = try await server.send("GET", changed, as: .nobody)
+                // Swift calls a request without a signature a bad one.
+                #expect([400, 403].contains(refused.status), "\(changed)")
+            }
+        }
+    }
+
+    @Test("A signed address ends", .enabled(if: BucketServer.isInstalled))
+    func expiry() async throws {
+        let options: JSONObject = ["directAccess": true, "presignedUrl": true, "presignedUrlExpires": 4]
+        try await BucketServer.withStorage(options) { storage in
+            try await storage.write(name: "a.txt", bytes: [1])
+            let server = TestServer(url: "", databaseURI: "")
+            let url = try #require(storage.location?("a.txt"))
+            let now = try await server.send("GET", url, as: .nobody)
+            #expect(now.status == 200)
+            let hasEnded = try await eventually(within: .seconds(60)) {
+                try await server.send("GET", url, as: .nobody).status == 403
+            }
+            #expect(hasEnded)
+            let next = try #require(storage.location?("a.txt"))
+            #expect(next != url)
+        }
+    }
+
+    @Test("An address in a text counts as a mention")
+    func mentions() {
+        let text = "see <https://cdn.example/p/a%20b.txt?X-Amz-Date=1>"
+        #expect(FileSweep.Mentioned.names(in: text).contains("a b.txt"))
+    }
+}
