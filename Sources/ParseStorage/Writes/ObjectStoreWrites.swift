@@ -55,7 +55,7 @@ extension ObjectStore {
         }
     }
 
-    /// Makes new objects of any classes, all or none, and tells of those that are wanted.
+    /// Makes new objects of any classes, all or none, and reports those that are wanted.
     ///
     /// - Parameter wants: What is wanted of objects of a class.
     public func insert(
@@ -194,7 +194,7 @@ extension ObjectStore {
             > 0
     }
 
-    /// Removes an object, and tells what it was.
+    /// Removes an object, and gives what it was.
     ///
     /// - Returns: nil when there is no such object or it may not be removed.
     public func delete(

@@ -49,12 +49,16 @@ import Testing
         for name in ["objectId", "title", "unnest", "relatedId", "jsonb_agg"] where name != "objectId" {
             #expect(names.contains(name), "\(name) is in no statement")
         }
-        try await TestServer.run { server in
-            let shadowed = try await Self.operate(on: "Song", names, server)
-            #expect(shadowed == plain)
-            // Classes may be called so as well.
-            for name in ["unnest", "jsonb_agg", "excluded", "value"] where names.contains(name) {
-                #expect(try await Self.operate(on: name, ["title"], server) == plain, "\(name)")
+        // A class has room for five hundred fields or so.
+        for start in stride(from: 0, to: names.count, by: 400) {
+            let some = Array(names[start..<min(start + 400, names.count)])
+            try await TestServer.run { server in
+                let shadowed = try await Self.operate(on: "Song", some, server)
+                #expect(shadowed == plain)
+                // Classes may be called so as well.
+                for name in ["unnest", "jsonb_agg", "excluded", "value"] where some.contains(name) {
+                    #expect(try await Self.operate(on: name, ["title"], server) == plain, "\(name)")
+                }
             }
         }
     }
@@ -75,10 +79,10 @@ import Testing
             "objectId", "createdAt", "updatedAt", "ACL", "id", "className", "ctid", "xmin", "xmax", "cmin", "cmax",
             "tableoid",
         ]
-        // Ids and tokens are in statements as well; a class has a place for five hundred fields or so.
+        // Ids and tokens are in statements as well.
         return names.subtracting(refused).map(\.text).filter {
             $0.count != 10 && $0.count != 32 && Names.isFieldName($0, in: "Song")
-        }.sorted().suffix(400)
+        }.sorted()
     }
 
     private static func isPartOfName(_ byte: UInt8) -> Bool {
