@@ -116,7 +116,11 @@ async function begin(page) {
     return;
   }
   if (!grid.isConnected) showGrid(page);
-  if (top > 0) grid.geometry.moveRowTo(top, rows.length);
+  if (top > 0) {
+    // A canvas that is not drawn yet has no height to scroll.
+    grid.geometry.setLength(rows.length);
+    grid.geometry.moveRowTo(top, rows.length);
+  }
   if (active) grid.active = { ...active };
   grid.redraw();
   page.moved();

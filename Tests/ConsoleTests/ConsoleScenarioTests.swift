@@ -3,8 +3,9 @@ import TestSupport
 import TestTools
 import Testing
 
-/// The page in a browser, against a real server and database: the scenarios are in the scripts beside this file.
-@Suite("The console in a browser", .timeLimit(.minutes(10))) struct ConsoleScenarioTests {
+/// The page in a browser, against a real server and database: the scenarios are in the scripts in `Browser`. One
+/// browser at a time.
+@Suite("The console in a browser", .serialized, .timeLimit(.minutes(10))) struct ConsoleScenarioTests {
     @Test("Every scenario passes", arguments: ["signing_in", "browsing", "editing", "hostile"])
     func scenarios(_ group: String) async throws {
         try await TestServer.run { server in
