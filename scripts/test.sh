@@ -105,7 +105,19 @@ if [[ "$(swift test --help-hidden 2>/dev/null)" == *--experimental-maximum-paral
     width=(--experimental-maximum-parallelization-width 32)
 fi
 status=0
-swift test --skip-build "${test_build[@]}" ${width[@]+"${width[@]}"} "$@" 2>&1 | tee "$folder/output" || status=$?
+run() {
+    swift test --skip-build "${test_build[@]}" ${width[@]+"${width[@]}"} "$@" 2>&1 | tee -a "$folder/output" || status=$?
+}
+if [ $# -gt 0 ]; then
+    run "$@"
+else
+    # Browsers, buckets and clusters of several servers take the processors from all that has a time limit: they come
+    # afterwards, a few at a time.
+    heavy='ConsoleScenarioTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
+    run --skip "$heavy"
+    if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 4); fi
+    run --filter "$heavy"
+fi
 if [ "$status" -ne 0 ]; then
     # Many tests run side by side, and each writes as it goes: what failed is told once more, together.
     echo "==> what failed:"

@@ -75,7 +75,11 @@ struct ReadOnlyServerTests {
                     }
                     try await group.waitForAll()
                 }
-                _ = try await database.client.query("ALTER DATABASE \(name) RESET default_transaction_read_only")
+                // Connections that were made meanwhile only read.
+                try await database.client.execute(
+                    script: """
+                        BEGIN READ WRITE; ALTER DATABASE \(name) RESET default_transaction_read_only; COMMIT;
+                        """)
                 let isWritten = try await eventually {
                     try await failure { try await client.query("INSERT INTO made VALUES (1)") } == nil
                 }

@@ -43,7 +43,7 @@ struct SharedPoolTests {
 
     @Test("A read does not wait for writes, however many are under way")
     func readsBesideWrites() async throws {
-        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedLockTimeout = .seconds(25) }
+        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedLockTimeout = .seconds(120) }
         try await TestDatabase.run(shared: 4, configure: settings) {
             (database) async throws in
             let client = database.client
@@ -57,7 +57,7 @@ struct SharedPoolTests {
                     Task { try await client.query("SELECT $1", [.int(number)], readOnly: true).int(0, 0) }
                 }
                 let watch = Task {
-                    try await Task.sleep(for: .seconds(20))
+                    try await Task.sleep(for: .seconds(100))
                     for read in reads { read.cancel() }
                 }
                 for (number, read) in reads.enumerated() { #expect(try await read.value == Int64(number)) }

@@ -68,7 +68,7 @@ struct DrainTests {
 
     @Test("While a balancer finds out, every request is answered, on old connections and new ones")
     func requests() async throws {
-        try await Self.run(drain: .seconds(3)) { client, group in
+        try await Self.run(drain: .seconds(15)) { client, group in
             let log = Log()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<8 {
