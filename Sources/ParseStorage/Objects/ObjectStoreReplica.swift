@@ -31,7 +31,8 @@ extension ObjectStore {
         }
         let ownLastWrite = replicas.ownLastWrite
         var tried: [Replica] = []
-        while let replica = replicas.choose(knowing: ownLastWrite, besides: tried) {
+        let evenSilent = place == .replica
+        while let replica = replicas.choose(knowing: ownLastWrite, besides: tried, evenSilent: evenSilent) {
             do {
                 return try await ask(replica, body)
             } catch let error as PostgresError
