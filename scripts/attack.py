@@ -27,7 +27,7 @@ from cluster import Cluster  # noqa: E402
 LONGER = 0.050
 MEGABYTES = 64
 # How much more memory a machine with another count of processors may take, where a factor is given.
-MEMORY_FACTOR = 1.25
+MEMORY_FACTOR = 1.5
 
 
 def arguments():
