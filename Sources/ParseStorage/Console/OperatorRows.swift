@@ -19,9 +19,8 @@ public struct OperatorRows: Sendable {
     /// Makes the tables of the console, if there are none.
     public func prepare() async throws {
         try await store.client.execute(
-            script: """
-                BEGIN;
-                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+            script: ProcessLock.schemaChange.held(
+                """
                 CREATE TABLE IF NOT EXISTS "_roost_operator" (
                     "id" text PRIMARY KEY, "name" text NOT NULL UNIQUE, "hash" text NOT NULL, "role" text NOT NULL,
                     "createdAt" timestamptz NOT NULL DEFAULT now());
@@ -37,8 +36,7 @@ public struct OperatorRows: Sendable {
                     "ids" text[] NOT NULL DEFAULT '{}', "fields" text[] NOT NULL DEFAULT '{}', "before" jsonb,
                     "after" jsonb, "status" integer);
                 CREATE INDEX IF NOT EXISTS "_roost_audit_at" ON "_roost_audit" ("at");
-                COMMIT;
-                """)
+                """))
     }
 
     /// Whether there is no operator yet.

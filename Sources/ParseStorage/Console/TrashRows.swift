@@ -24,17 +24,15 @@ public struct TrashRows: Sendable {
     /// Makes the table, if there is none.
     public func prepare() async throws {
         try await store.client.execute(
-            script: """
-                BEGIN;
-                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+            script: ProcessLock.schemaChange.held(
+                """
                 CREATE TABLE IF NOT EXISTS "_roost_trash" (
                     "_id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "_class" text NOT NULL,
                     "_object" text NOT NULL, "_operator" text NOT NULL, "_deleted" timestamptz NOT NULL DEFAULT now(),
                     "_row" jsonb NOT NULL, "_relations" jsonb, "_nulls" text[], "_bytes" bigint NOT NULL);
                 CREATE INDEX IF NOT EXISTS "_roost_trash_class" ON "_roost_trash" ("_class", "_object");
                 CREATE INDEX IF NOT EXISTS "_roost_trash_size" ON "_roost_trash" ("_id") INCLUDE ("_bytes");
-                COMMIT;
-                """)
+                """))
     }
 
     /// Removes an object and keeps it, in one statement.

@@ -37,14 +37,12 @@ public struct ViewRows: Sendable {
     /// Makes the table, if there is none.
     public func prepare() async throws {
         try await store.client.execute(
-            script: """
-                BEGIN;
-                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+            script: ProcessLock.schemaChange.held(
+                """
                 CREATE TABLE IF NOT EXISTS "_roost_view" (
                     "id" text PRIMARY KEY, "class" text NOT NULL, "name" text NOT NULL, "shared" boolean NOT NULL,
                     "owner" text NOT NULL, "content" text NOT NULL, "changed" timestamptz NOT NULL DEFAULT now());
-                COMMIT;
-                """)
+                """))
     }
 
     /// An operator's own views, and those that others share, by class and name.

@@ -69,4 +69,11 @@ public enum ProcessLock: Int64, Sendable {
     private func release(_ session: PostgresSession) async {
         await Task { _ = try? await session.query("SELECT pg_advisory_unlock($1)", [.int(rawValue)]) }.value
     }
+
+    /// A script that holds the lock while its statements run, all or none: those that make tables.
+    ///
+    /// - Parameter statements: Each ends with a semicolon.
+    func held(_ statements: String) -> String {
+        "BEGIN; SELECT pg_advisory_xact_lock(\(rawValue));\n\(statements)\nCOMMIT;"
+    }
 }

@@ -11,9 +11,8 @@ public struct PushRows: Sendable {
     /// runs and tokens that were removed for a month.
     public func prepare() async throws {
         try await store.client.execute(
-            script: """
-                BEGIN;
-                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+            script: ProcessLock.schemaChange.held(
+                """
                 CREATE TABLE IF NOT EXISTS "_roost_push" (
                     "id" text PRIMARY KEY, "content" text NOT NULL, "expiry" bigint, "pushTime" text NOT NULL,
                     "isLocal" boolean NOT NULL);
@@ -36,8 +35,7 @@ public struct PushRows: Sendable {
                 CREATE TABLE IF NOT EXISTS "_roost_dead_token" (
                     "objectId" text NOT NULL, "token" text NOT NULL, "reason" text NOT NULL,
                     "at" timestamptz NOT NULL DEFAULT now());
-                COMMIT;
-                """)
+                """))
     }
 
     /// Forgets what was kept for its time only.
