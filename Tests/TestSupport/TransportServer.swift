@@ -102,6 +102,7 @@ package enum TransportServer {
     /// Runs a server for the time of a closure.
     package static func run(
         mountPath: String = "/parse",
+        handler: EchoHandler = EchoHandler(),
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         directory: String? = nil,
@@ -121,7 +122,7 @@ package enum TransportServer {
             logger: logger)
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
-            handler: try Dispatcher(configuration, handler: EchoHandler(), files: files, logger: logger),
+            handler: try Dispatcher(configuration, handler: handler, files: files, logger: logger),
             crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
             maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
             additions: additions, logger: logger)

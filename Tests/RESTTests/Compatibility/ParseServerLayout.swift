@@ -255,8 +255,8 @@ struct ParseServerLayout {
             let name = table[1] ?? ""
             let isKnown =
                 table[0] == "public"
-                && (name == "_SCHEMA" || name.hasPrefix("_Join:") || name.hasPrefix("_roost_") || Self.volatile.contains(name)
-                    || classes[name] != nil)
+                && (name == "_SCHEMA" || name.hasPrefix("_Join:") || name.hasPrefix("_roost_")
+                    || Self.volatile.contains(name) || classes[name] != nil)
             #expect(isKnown, "\(table)", sourceLocation: location)
         }
     }
