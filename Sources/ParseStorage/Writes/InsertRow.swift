@@ -11,7 +11,12 @@ struct InsertRow {
     /// The statements that make the rows of its relations.
     var joins: [Statement] = []
 
-    init(className: String) { self.className = className }
+    /// - Parameter capacity: About how many columns will have a value.
+    init(className: String, capacity: Int) {
+        self.className = className
+        columns.reserveCapacity(capacity)
+        parameters.reserveCapacity(capacity)
+    }
 
     mutating func set(_ column: String, to parameter: PostgresParameter) {
         columns.append(column)

@@ -42,7 +42,9 @@ struct WriteCompiler {
 
     /// The row of a new object.
     func insertRow(objectId: String, _ write: ObjectWrite) throws(ParseError) -> InsertRow {
-        var row = InsertRow(className: schema.name)
+        // Beside the fields: its id, two dates and two lists of the ACL.
+        var row = InsertRow(
+            className: schema.name, capacity: write.operations.count + write.hidden.count + 5)
         row.set("objectId", to: try ValueEncoder.text(objectId))
         if let date = write.createdAt { row.set("createdAt", to: .timestamp(milliseconds: date.milliseconds)) }
         if let date = write.updatedAt { row.set("updatedAt", to: .timestamp(milliseconds: date.milliseconds)) }
