@@ -62,16 +62,7 @@ package struct DatabaseAccess: Sendable {
             settings.sharedConnections = 1
             settings.statementTimeout = .zero
             adjust(&settings)
-            let client = PostgresClient(configuration: settings, logger: logger)
-            do {
-                try await client.start()
-                let result = try await body(client)
-                await client.shutdown()
-                return result
-            } catch {
-                await client.shutdown()
-                throw error
-            }
+            return try await PostgresClient.opened(settings, logger: logger, body)
         }
     }
 }

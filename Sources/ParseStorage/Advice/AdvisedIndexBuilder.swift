@@ -1,6 +1,7 @@
 public import Logging
 public import Postgres
 import Synchronization
+import Tasks
 
 /// Builds the indexes that are advised, one after the other, while the tables are read and written.
 ///
@@ -67,16 +68,7 @@ public struct AdvisedIndexBuilder: Sendable {
         configuration.sharedConnections = 1
         configuration.exclusiveConnections = 1
         configuration.statementTimeout = .zero
-        let builder = PostgresClient(configuration: configuration, logger: logger)
-        do {
-            try await builder.start()
-            let result = try await body(builder)
-            await builder.shutdown()
-            return result
-        } catch {
-            await builder.shutdown()
-            throw error
-        }
+        return try await PostgresClient.opened(configuration, logger: logger, body)
     }
 
     /// Indexes that a build left behind that ended, and that nothing uses.
@@ -192,17 +184,11 @@ public struct AdvisedIndexBuilder: Sendable {
 /// Indexes that could not be built, which is not tried again for a day.
 private final class FailedBuilds: Sendable {
     private static let memory = Duration.seconds(86_400)
-    private static let capacity = 1000
-    private let failures = Mutex<[String: ContinuousClock.Instant]>([:])
+    private let failures = Mutex(BoundedTable<String, ContinuousClock.Instant>(capacity: 1000))
 
-    func note(_ name: String) {
-        failures.withLock { failures in
-            if failures.count >= Self.capacity { failures = [:] }
-            failures[name] = .now
-        }
-    }
+    func note(_ name: String) { failures.withLock { _ = $0.set(.now, for: name) } }
 
     func isRecent(_ name: String) -> Bool {
-        failures.withLock { $0[name].map { .now - $0 < Self.memory } ?? false }
+        failures.withLock { $0.peek(name).map { .now - $0 < Self.memory } ?? false }
     }
 }

@@ -76,9 +76,7 @@ public struct DateIndexer: Sendable {
         configuration.sharedConnections = 1
         configuration.exclusiveConnections = 1
         configuration.statementTimeout = .zero
-        let builder = PostgresClient(configuration: configuration, logger: logger)
-        do {
-            try await builder.start()
+        try await PostgresClient.opened(configuration, logger: logger) { builder in
             try await builder.exclusively { session in
                 // The lock ends with the connection. Who does not get it leaves the building to who has it.
                 let lock = try await session.query(
@@ -88,11 +86,7 @@ public struct DateIndexer: Sendable {
                     try await build(missing, session)
                 }
             }
-        } catch {
-            await builder.shutdown()
-            throw error
         }
-        await builder.shutdown()
     }
 
     private func build(_ missing: Missing, _ session: PostgresSession) async throws {

@@ -1,6 +1,25 @@
+public import Logging
 import Tasks
 
 extension PostgresClient {
+    /// Runs `body` with connections that are opened for it and closed after it.
+    ///
+    /// - Throws: What `body` throws; `PostgresError` of the kind `unavailable` when the server cannot be reached.
+    public static func opened<R: Sendable>(
+        _ configuration: PostgresConfiguration, logger: Logger, _ body: (PostgresClient) async throws -> R
+    ) async throws -> R {
+        let client = PostgresClient(configuration: configuration, logger: logger)
+        do {
+            try await client.start()
+            let result = try await body(client)
+            await client.shutdown()
+            return result
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+
     /// Lends a connection that no other caller uses meanwhile.
     ///
     /// It is given back in any case: a transaction left open is rolled back, a broken connection is closed. What was
