@@ -27,6 +27,21 @@ import Testing
         #expect(await !Self.ends(other, within: .milliseconds(50)))
     }
 
+    @Test("Large changes are too many sooner; a single one that is larger than all may be is taken")
+    func tooLarge() async throws {
+        for (size, count) in [(100 << 20, 1), (32 << 20, 2), (1 << 20, 64)] {
+            let feed = Self.feed()
+            let inbox = ChangeInbox()
+            feed.add(inbox, to: .objects("Note"))
+            let change = Change(
+                className: "Note", objectId: "a", before: nil, after: nil, size: size, origin: .server)
+            for _ in 0..<count { await feed.observe(change) }
+            #expect(await !Self.ends(inbox, within: .milliseconds(50)), "\(count) of \(size) bytes")
+            await feed.observe(change)
+            #expect(await Self.ends(inbox, within: .seconds(20)), "\(count + 1) of \(size) bytes")
+        }
+    }
+
     @Test("Of a change that cannot be told, those who follow the class are ended")
     func missed() async throws {
         let feed = Self.feed()

@@ -1,12 +1,18 @@
-import Postgres
+import Tasks
 import TestTools
 import Testing
+
+@testable import Postgres
 
 @Suite("Results that take too much memory")
 struct ResultLimitTests {
     /// A small part of the large result: what other tests let go of meanwhile hides as much of it from the client.
     private static func lowLimit(_ configuration: inout PostgresConfiguration) {
         configuration.resultLimit = 8 * 1024 * 1024
+    }
+
+    private static func patiently(_ configuration: inout PostgresConfiguration) {
+        configuration.connectionWait = .seconds(60)
     }
 
     private static func limit(_ configuration: inout PostgresConfiguration) {
@@ -84,6 +90,38 @@ struct ResultLimitTests {
         try await TestDatabase.run { (database) async throws in
             let statement = Statement("SELECT repeat('x', 1000000) FROM generate_series(1, 20)")
             #expect(try await database.client.query(statement).rowCount == 20)
+        }
+    }
+
+    @Test("A small row waits for no memory because another of its kind is large, unless there is none left")
+    func smallBesideLarge() async throws {
+        try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
+            let client = database.client
+            func row(_ bytes: Int64) -> Statement { Statement("SELECT repeat('x', $1::int8::int4)", [.int(bytes)]) }
+            func shape(_ bytes: Int64) throws -> ReadShape { ReadShape(row: try EncodedStatement(row(bytes))) }
+            func expected(_ bytes: Int64) throws -> Int {
+                client.history.expectation(of: try shape(bytes), mostRows: 1, leadsToMore: false).bytes
+            }
+            for _ in 0..<2 { #expect(try await client.row(row(8_000_000)).string(0, 0)?.utf8.count == 8_000_000) }
+            #expect(try expected(8_000_000) >= 8_000_000)
+            let isSmallBarred = client.history.isBarred(try shape(1), isSearch: false, memoryIsFull: false)
+            try #require(!isSmallBarred)
+            let reservation = try await client.rows.reserve(RowBudget.capacity)
+            let caller = CallerPresence()
+            let waits = Task {
+                try await CallerPresence.$current.withValue(caller) { try await client.row(row(8_000_000)) }
+            }
+            for bytes in 1...20 as ClosedRange<Int64> {
+                #expect(try await client.row(row(bytes)).string(0, 0)?.utf8.count == Int(bytes))
+            }
+            caller.leave()
+            #expect(try await failure { try await waits.value }?.kind == .cancelled)
+            // Where there is more than there is room for it waits, for as much as comes on a shared connection.
+            #expect(client.history.isBarred(try shape(21), isSearch: false, memoryIsFull: true))
+            #expect(try expected(21) <= PostgresClient.mostShared)
+            reservation.release()
+            #expect(try await client.row(row(8_000_000)).string(0, 0)?.utf8.count == 8_000_000)
+            #expect(try await eventually { client.rows.used == 0 })
         }
     }
 }

@@ -118,6 +118,11 @@ public struct MailCatcher: Sendable {
     /// Has the server take mails from now on, and end connections in place of an answer.
     public func fallSilent() { _ = FileManager.default.createFile(atPath: folder + "/mute", contents: nil) }
 
+    /// Has the server not answer in a phase from now on: `RCPT`, `DATA`, `END` of the mail, `QUIT`; nil to answer all.
+    public func stall(_ phase: String?) throws {
+        try (phase ?? "").write(toFile: folder + "/stall", atomically: true, encoding: .utf8)
+    }
+
     /// All mails that came, in order.
     public func mails() throws -> [Mail] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".mail") }.sorted().compactMap

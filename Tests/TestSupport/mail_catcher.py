@@ -2,7 +2,8 @@
 
 With FOLDER/server.pem it speaks TLS, from the beginning or by STARTTLS (third argument), and takes mails from the user
 `music` only, with the password `secret` (fourth argument `password`) or with the access token `secret` by the mechanism
-that the argument names. With FOLDER/mute it takes mails, and ends connections in place of an answer.
+that the argument names. With FOLDER/mute it takes mails, and ends connections in place of an answer. While FOLDER/stall
+names a phase (RCPT, DATA, END or QUIT), it does not answer there.
 """
 
 import asyncio
@@ -26,6 +27,18 @@ def write(name, text):
     os.rename(os.path.join(folder, name + ".new"), os.path.join(folder, name))
 
 
+async def stall(phase):
+    while os.path.exists(os.path.join(folder, "stall")) and open(os.path.join(folder, "stall")).read() == phase:
+        await asyncio.sleep(0.05)
+
+
+class StallingSMTP(SMTP):
+    async def smtp_DATA(self, arg):
+        """Is a command of its own for the client, which waits for leave to send the mail."""
+        await stall("DATA")
+        await super().smtp_DATA(arg)
+
+
 class Keeper:
     """Keeps mails. It refuses senders and recipients such as `550-ann@…`, and mails about `554 refused`."""
 
@@ -39,12 +52,18 @@ class Keeper:
         return "250 OK"
 
     async def handle_RCPT(self, server, session, envelope, address, options):
+        await stall("RCPT")
         if refusal := re.match(r"([45]\d\d)-", address):
             return f"{refusal[1]} no such recipient"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
+    async def handle_QUIT(self, server, session, envelope):
+        await stall("QUIT")
+        return "221 Bye"
+
     async def handle_DATA(self, server, session, envelope):
+        await stall("END")
         message = email.message_from_bytes(envelope.content, policy=email.policy.default)
         if refusal := re.search(r"([45]\d\d) refused", str(message["subject"])):
             return f"{refusal[1]} not this mail"
@@ -95,7 +114,7 @@ async def main():
     for attempt in range(100):
         try:
             server = await loop.create_server(
-                lambda: SMTP(Keeper(), hostname="catcher", **options), "127.0.0.1", port,
+                lambda: StallingSMTP(Keeper(), hostname="catcher", **options), "127.0.0.1", port,
                 ssl=context if security == "tls" else None)
             break
         except OSError:

@@ -24,6 +24,12 @@ struct SMTPTransport: MailTransport {
 
     /// How long a server may take for one mail, in seconds.
     static let timeLimit = 30
+    /// How much of it the connection may take, with TLS, the greeting and the log-in, in seconds.
+    private static let connectLimit = 10
+    /// How long it may say and take nothing before it has the whole mail.
+    private static let patience = Duration.seconds(10)
+    /// How long its answer to the farewell is waited for.
+    private static let farewellPatience = Duration.seconds(5)
 
     /// - Parameter caller: What asks for access tokens; used where the server is logged in to by these.
     init(
@@ -48,14 +54,13 @@ struct SMTPTransport: MailTransport {
             let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
         else { throw MailFailure.addressIsNone }
         let credentials = try await credentials()
-        let isGivenUp = GivenUp()
-        let answer = Answer()
+        let exchange = Exchange()
         let outcome = try await withTaskCancellationHandler {
             try await Self.threads.runIfActive {
-                transfer(bytes, from: sender.address, to: recipients, credentials, unless: isGivenUp, answer)
+                transfer(bytes, from: sender.address, to: recipients, credentials, exchange)
             }
         } onCancel: {
-            isGivenUp.flag.store(true, ordering: .relaxed)
+            exchange.isGivenUp.store(true, ordering: .relaxed)
         }
         guard outcome.code != CURLE_OK else { return MailReceipt(answer: outcome.answer) }
         guard outcome.code != CURLE_ABORTED_BY_CALLBACK else { throw CancellationError() }
@@ -79,7 +84,8 @@ struct SMTPTransport: MailTransport {
             return outcome.status < 300
                 ? "the server offers no log-in by \(kind)" : "the server refused the \(kind) (\(outcome.status))"
         }
-        return outcome.status > 0 ? "the server answered \(outcome.status)" : outcome.error
+        return outcome.status > 0 && outcome.code != CURLE_OPERATION_TIMEDOUT
+            ? "the server answered \(outcome.status)" : outcome.error
     }
 
     /// What transfers log in by.
@@ -127,7 +133,7 @@ struct SMTPTransport: MailTransport {
     // Unsafe: libcurl is C. What it is given lives until the transfer has ended, and no pointer leaves this function.
     private func transfer(
         _ message: [UInt8], from sender: String, to recipients: [String], _ credentials: Credentials?,
-        unless isGivenUp: GivenUp, _ answer: Answer
+        _ exchange: Exchange
     ) -> Outcome {
         guard let handle = curl_easy_init() else { return Outcome(code: CURLE_OUT_OF_MEMORY, error: "out of memory") }
         defer { curl_easy_cleanup(handle) }
@@ -141,7 +147,7 @@ struct SMTPTransport: MailTransport {
         if let trustedCertificates { _ = curl_easy_set_text(handle, CURLOPT_CAINFO, trustedCertificates) }
         _ = curl_easy_set_text(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps")
         _ = curl_easy_set_number(handle, CURLOPT_NOSIGNAL, 1)
-        _ = curl_easy_set_number(handle, CURLOPT_CONNECTTIMEOUT, 10)
+        _ = curl_easy_set_number(handle, CURLOPT_CONNECTTIMEOUT, Self.connectLimit)
         _ = curl_easy_set_number(handle, CURLOPT_TIMEOUT, Self.timeLimit)
         // Over a connection that anybody reads no secret goes.
         let security = credentials == nil ? CURLUSESSL_TRY : CURLUSESSL_ALL
@@ -160,51 +166,61 @@ struct SMTPTransport: MailTransport {
         _ = curl_easy_set_text(handle, CURLOPT_MAIL_FROM, "<\(sender)>")
         _ = curl_easy_set_list(handle, CURLOPT_MAIL_RCPT, list)
         _ = curl_easy_set_number(handle, CURLOPT_UPLOAD, 1)
-        // It is asked about once a second, and whenever something comes.
+        // It is asked about once a second, and whenever something comes; at the farewell of no connection that is kept.
+        _ = curl_easy_set_number(handle, CURLOPT_FORBID_REUSE, 1)
         _ = curl_easy_set_number(handle, CURLOPT_NOPROGRESS, 0)
-        _ = curl_easy_set_pointer(handle, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(isGivenUp).toOpaque())
-        _ = curl_easy_set_progress(handle) { isGivenUp, _, _, _, _ in
-            guard let isGivenUp else { return 0 }
-            return Unmanaged<GivenUp>.fromOpaque(isGivenUp).takeUnretainedValue().flag.load(ordering: .relaxed) ? 1 : 0
+        _ = curl_easy_set_pointer(handle, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(exchange).toOpaque())
+        _ = curl_easy_set_progress(handle) { exchange, _, _, _, _ in
+            guard let exchange else { return 0 }
+            let state = Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue()
+            return state.isGivenUp.load(ordering: .relaxed) || state.isSilent ? 1 : 0
         }
         _ = curl_easy_set_answer(
             handle,
-            { bytes, size, count, answer in
-                guard let bytes, let answer else { return 0 }
+            { bytes, size, count, exchange in
+                guard let bytes, let exchange else { return 0 }
                 let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-                Unmanaged<Answer>.fromOpaque(answer).takeUnretainedValue().line.withLock {
-                    $0 = String(decoding: line.prefix(1000), as: UTF8.self)
+                Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue().note {
+                    // The farewell after a refusal is not what was refused.
+                    if !$0.isLeaving { $0.line = String(decoding: line.prefix(1000), as: UTF8.self) }
                 }
                 return size * count
-            }, Unmanaged.passUnretained(answer).toOpaque())
+            }, Unmanaged.passUnretained(exchange).toOpaque())
         _ = curl_easy_set_observer(
             handle,
-            { _, kind, bytes, count, answer in
+            { handle, kind, bytes, count, exchange in
                 // Nothing but the word is looked at: what follows it may be a secret.
-                guard kind == CURLINFO_HEADER_OUT, let bytes, let answer else { return 0 }
+                guard kind == CURLINFO_HEADER_OUT, let bytes, let exchange else { return 0 }
                 let word = UnsafeRawBufferPointer(start: bytes, count: min(count, 4))
-                // The farewell after a refusal is not what was refused.
-                guard !word.elementsEqual("QUIT".utf8) else { return 0 }
                 let command: Command =
                     word.elementsEqual("RCPT".utf8) ? .recipient : word.elementsEqual("DATA".utf8) ? .content : .other
-                Unmanaged<Answer>.fromOpaque(answer).takeUnretainedValue().command.withLock { $0 = command }
+                let isLeaving = word.elementsEqual("QUIT".utf8)
+                var status = 0
+                if isLeaving { _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status) }
+                Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue().note {
+                    if isLeaving { ($0.isLeaving, $0.status) = (true, status) } else { $0.command = command }
+                }
                 return 0
-            }, Unmanaged.passUnretained(answer).toOpaque())
+            }, Unmanaged.passUnretained(exchange).toOpaque())
+        exchange.note { _ in }
         return message.withUnsafeBytes { bytes in
-            var source = Source(rest: bytes)
+            var source = Source(rest: bytes, exchange: exchange)
             return withUnsafeMutablePointer(to: &source) { source in
                 _ = curl_easy_set_pointer(handle, CURLOPT_READDATA, source)
                 _ = curl_easy_set_reader(handle) { target, size, count, source in
                     guard let target, let source = source?.assumingMemoryBound(to: Source.self) else { return 0 }
                     return source.pointee.read(into: target, most: size * count)
                 }
-                let code = curl_easy_perform(handle)
-                var status = 0
-                _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
-                let line = MIMEMessage.line(Self.readable(answer.line.withLock { $0 }))
+                var code = curl_easy_perform(handle)
+                if code == CURLE_ABORTED_BY_CALLBACK, !exchange.isGivenUp.load(ordering: .relaxed) {
+                    code = CURLE_OPERATION_TIMEDOUT
+                }
+                let said = exchange.said
+                var status = said.status
+                if !said.isLeaving { _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status) }
                 return Outcome(
-                    code: code, status: status, error: String(cString: curl_easy_strerror(code)), answer: line,
-                    command: answer.command.withLock { $0 }, isWhole: source.pointee.rest.isEmpty)
+                    code: code, status: status, error: String(cString: curl_easy_strerror(code)),
+                    answer: MIMEMessage.line(Self.readable(said.line)), command: said.command, isWhole: said.isWhole)
             }
         }
     }
@@ -218,25 +234,55 @@ struct SMTPTransport: MailTransport {
         return "334 " + String(decoding: challenge, as: UTF8.self)
     }
 
-    /// Whether no caller waits for a transfer any more.
-    private final class GivenUp: Sendable {
-        let flag = Atomic(false)
-    }
+    /// What client and server said last, and when.
+    private final class Exchange: Sendable {
+        struct Said {
+            /// The last line of the server.
+            var line = ""
+            /// The last command to it, but for the farewell.
+            var command = Command.other
+            /// Whether it has the whole mail.
+            var isWhole = false
+            var isLeaving = false
+            /// The status before the farewell.
+            var status = 0
+            fileprivate var latest = ContinuousClock.now
+        }
 
-    /// The last line that the server said, and the command that it answers.
-    private final class Answer: Sendable {
-        let line = Mutex("")
-        let command = Mutex(Command.other)
+        /// Whether no caller waits for the transfer any more.
+        let isGivenUp = Atomic(false)
+        private let state = Mutex(Said())
+
+        var said: Said { state.withLock { $0 } }
+
+        /// Notes what was said, or that some bytes were taken.
+        func note(_ change: (inout Said) -> Void) {
+            state.withLock { said in
+                change(&said)
+                said.latest = .now
+            }
+        }
+
+        /// Whether the server has been silent for too long. One that has the whole mail has all the time that is left:
+        /// it may look for viruses, and the mail must not be sent twice.
+        var isSilent: Bool {
+            let said = said
+            let silence = ContinuousClock.now - said.latest
+            if said.isLeaving { return silence > SMTPTransport.farewellPatience }
+            return !said.isWhole && silence > SMTPTransport.patience
+        }
     }
 
     /// The bytes that libcurl has not taken yet.
     private struct Source {
         var rest: UnsafeRawBufferPointer
+        let exchange: Exchange
 
         mutating func read(into target: UnsafeMutablePointer<CChar>, most: Int) -> Int {
             let count = min(most, rest.count)
             UnsafeMutableRawBufferPointer(start: target, count: count).copyBytes(from: rest.prefix(count))
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            exchange.note { $0.isWhole = rest.isEmpty }
             return count
         }
     }

@@ -273,7 +273,7 @@ final class SharedPool: ConnectionPool {
             connection.isOutgrown = false
             return
         }
-        if let shape = head.shape { context.history.note(bytes: RowBudget.capacity, of: shape) }
+        if let shape = head.shape { context.history.noteOutgrown(shape) }
         head.fail(head.sizeLimit < .max ? .detour : .tooLarge)
     }
 

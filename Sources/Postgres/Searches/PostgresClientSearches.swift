@@ -50,6 +50,12 @@ extension PostgresClient {
     public func search(_ statement: Statement, _ search: Search) async throws -> PostgresResult {
         let encoded = try EncodedStatement(statement)
         let shape = ReadShape(encoded.key, mostRows: search.mostRows, leadsToMore: search.leadsToMore)
+        return try await self.search(statement, encoded, search, shape)
+    }
+
+    private func search(_ statement: Statement, _ encoded: EncodedStatement, _ search: Search, _ shape: ReadShape)
+        async throws -> PostgresResult
+    {
         var detours = 0
         while true {
             var expected = history.expectation(of: shape, mostRows: search.mostRows, leadsToMore: search.leadsToMore)
@@ -73,14 +79,14 @@ extension PostgresClient {
     }
 
     /// Runs a statement that reads one row by its key. It finds its connection before reads that may take long, and waits for
-    /// nothing as long as rows like it are small; where they are not, it is a ``search(_:_:)``.
+    /// nothing as long as it is not known to be large, or others like it are while there is no memory; then it is a
+    /// ``search(_:_:)``.
     ///
     /// - Throws: `PostgresError`.
     public func row(_ statement: Statement) async throws -> PostgresResult {
         let encoded = try EncodedStatement(statement)
         // Most servers have no large rows: then nothing is looked up.
-        let shape =
-            history.knowsLargeRows ? ReadShape(encoded.key, mostRows: 1, leadsToMore: false) : nil
+        let shape = history.knowsLargeRows ? ReadShape(row: encoded) : nil
         let isBarred = shape.map { history.isBarred($0, isSearch: false, memoryIsFull: rows.isOverfull) } ?? false
         if !isBarred {
             do {
@@ -90,18 +96,17 @@ extension PostgresClient {
                         [statement]))
                 let size = result.size
                 if size > RowBudget.free || shape != nil {
-                    let shape = shape ?? ReadShape(encoded.key, mostRows: 1, leadsToMore: false)
+                    let shape = shape ?? ReadShape(row: encoded)
                     if size > Self.largeRow { history.noteLargeRow() }
                     keep(nil, for: result, of: shape, leadsToMore: false)
                 }
                 return result
             } catch let error as PostgresError where error.isDetour {
                 history.noteLargeRow()
-                history.note(
-                    bytes: RowBudget.capacity, of: ReadShape(encoded.key, mostRows: 1, leadsToMore: false))
+                if shape == nil { history.noteOutgrown(ReadShape(row: encoded)) }
             }
         }
-        return try await search(statement, Search(mostRows: 1))
+        return try await search(statement, encoded, Search(mostRows: 1), shape ?? ReadShape(row: encoded))
     }
 
     /// Runs statements that read more for rows that are there already, in one round trip. They find their connection as
@@ -156,7 +161,7 @@ extension PostgresClient {
             if !search.takesLong { history.note(isSlow: isSlow, shape) }
             return try Self.last(of: results)
         } catch let error as PostgresError where error.isDetour {
-            history.note(bytes: RowBudget.capacity, of: shape)
+            history.noteOutgrown(shape)
             throw error
         }
     }

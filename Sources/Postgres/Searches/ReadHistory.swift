@@ -29,14 +29,17 @@ final class ReadHistory: Sendable {
     private static let memory: Duration = .seconds(60)
     /// How many bytes a row takes whose shape is not known.
     private static let usualRow = 1024
+    /// How many bytes a row is expected to take that does not come on a shared connection.
+    private static let largeRow = 4 * PostgresClient.mostShared
     /// How many bytes are expected for rows of unknown shape for which more is read.
     private static let unknownIncludes = 8 * 1024 * 1024
 
     /// What is expected of a read.
     func expectation(of shape: ReadShape, mostRows: Int, leadsToMore: Bool) -> Expectation {
-        let entry = entries.withLock { $0.peek(shape) }
+        let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
+        let ofKind = kind?.bytes.map { min($0, PostgresClient.mostShared) }
         return Expectation(
-            bytes: entry?.bytes ?? Self.bytes(mostRows: mostRows, leadsToMore: leadsToMore),
+            bytes: entry?.bytes ?? ofKind ?? Self.bytes(mostRows: mostRows, leadsToMore: leadsToMore),
             isSlow: entry?.isSlow ?? false)
     }
 
@@ -51,26 +54,39 @@ final class ReadHistory: Sendable {
     ///   - isSearch: Whether it may give any number of rows; one row by its key is small unless it is known not to be.
     ///   - memoryIsFull: Whether there is room for small results alone.
     func isBarred(_ shape: ReadShape, isSearch: Bool, memoryIsFull: Bool) -> Bool {
-        let entry = entries.withLock { $0.peek(shape) }
+        let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         if entry?.isSlow == true { return true }
-        guard let bytes = entry?.bytes else { return isSearch && memoryIsFull }
+        guard let bytes = entry?.bytes else {
+            // One large row says nothing of the others of its kind, as long as there is room for another.
+            return memoryIsFull && (shape.isRow ? (kind?.bytes ?? 0) > RowBudget.free : isSearch)
+        }
         return bytes > (memoryIsFull ? RowBudget.free : PostgresClient.mostShared)
     }
 
     /// Notes how many bytes the rows of a read took. Fewer than before count little by little: one small result among large
-    /// ones says nothing of the next.
+    /// ones says nothing of the next. A row is remembered for itself only where it is large.
     func note(bytes: Int, of shape: ReadShape) {
         entries.withLock { entries in
-            var entry = entries.peek(shape) ?? Entry()
-            if let before = entry.bytes {
-                // Nothing depends on how small a small one is.
-                guard max(before, bytes) > RowBudget.free, before != bytes else { return }
-                entry.bytes = max(bytes, before - before / 8)
-            } else {
-                entry.bytes = bytes
+            for shape in shape.isRow ? [shape, shape.kind] : [shape] {
+                var entry = entries.peek(shape)
+                if let before = entry?.bytes {
+                    // Nothing depends on how small a small one is.
+                    guard max(before, bytes) > RowBudget.free, before != bytes else { continue }
+                    entry?.bytes = max(bytes, before - before / 8)
+                } else {
+                    guard entry != nil || !shape.isRow || bytes > PostgresClient.mostShared else { continue }
+                    entry = Entry(bytes: bytes, slowUntil: entry?.slowUntil)
+                }
+                if let entry { entries.set(entry, for: shape, weight: shape.size) }
             }
-            entries.set(entry, for: shape, weight: shape.size)
         }
+    }
+
+    /// Notes that the rows of a read were more than was expected. A single row counts as of a usual size before it counts as
+    /// larger than any.
+    func noteOutgrown(_ shape: ReadShape) {
+        let known = entries.withLock { $0.peek(shape)?.bytes } ?? 0
+        note(bytes: shape.isRow && known < Self.largeRow ? Self.largeRow : RowBudget.capacity, of: shape)
     }
 
     /// Whether a read of one row by its key ever gave many bytes.
@@ -91,17 +107,33 @@ final class ReadHistory: Sendable {
 }
 
 /// What reads have in common that cost about the same: the statement, how many rows are asked for, and whether more is read
-/// for these rows.
+/// for these rows. Of reads of one row by its key each row is a shape of its own, beside that of its kind.
 struct ReadShape: Hashable, Sendable {
     private let key: StatementKey
     /// How many bits the number of rows has.
     private let magnitude: Int
     private let leadsToMore: Bool
+    /// A hash of the key; nil for all others.
+    private var row: Int?
 
     init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool) {
         self.key = key
         magnitude = Int.bitWidth - max(0, mostRows).leadingZeroBitCount
         self.leadsToMore = leadsToMore
+    }
+
+    /// The shape of a read of one row by its key.
+    init(row statement: EncodedStatement) {
+        self.init(statement.key, mostRows: 1, leadsToMore: false)
+        row = statement.bytes.hashValue
+    }
+
+    var isRow: Bool { row != nil }
+    /// What it has in common with reads of other rows.
+    var kind: ReadShape {
+        var kind = self
+        kind.row = nil
+        return kind
     }
 
     /// About how many bytes of memory it takes to remember it.

@@ -42,6 +42,24 @@ import Testing
         }
     }
 
+    @Test("A projection may give the key of a group as objectId, though it leaves out _id", arguments: [7, 9])
+    func projectedKey(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            let sales = try await Sales.make(server)
+            for (key, expected) in [("$item", ["apple", "fig", "pear", "plum"]), ("$shop", sales.shops)] {
+                let answer = try await Sales.aggregate(
+                    server,
+                    [
+                        ["$group": ["_id": .string(key), "n": ["$sum": 1]]],
+                        ["$project": ["_id": 0, "objectId": "$_id", "n": 1]],
+                    ])
+                let keys = answer.results.compactMap { $0["objectId"]?.stringValue }
+                #expect(Set(keys) == Set(expected), "\(key): \(answer.text)")
+                #expect(answer.results.compactMap { $0["n"]?.numberValue }.reduce(0, +) == 4, "\(key): \(answer.text)")
+            }
+        }
+    }
+
     @Test("Fields may have the names that MongoDB stores them under", arguments: [7, 8, 9])
     func storedNames(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in

@@ -118,6 +118,22 @@ import Testing
         }
     }
 
+    @Test("A key of an included object limits it, though the object as a whole is named as well")
+    func keyOfIncluded() async throws {
+        try await TestServer.run { server in
+            let author = try await server.create("Author", ["firstName": "Ann", "lastName": "Ott"])
+            let id = try await server.create("Note", ["author": .pointer("Author", author), "text": "t"])
+            for keys in ["author,author.firstName", "author.firstName,author"] {
+                for path in ["/classes/Note", "/classes/Note/\(id)"] {
+                    let answer = try await server.send("GET", "\(path)?keys=\(keys)&include=author").succeeded()
+                    let found = answer.results.first ?? answer.json
+                    #expect(found["author"]?["firstName"] == "Ann", "\(keys): \(answer.text)")
+                    #expect(found["author"]?["lastName"] == nil && found["text"] == nil, "\(keys): \(answer.text)")
+                }
+            }
+        }
+    }
+
     @Test("A box is the same whichever of its opposite corners comes first")
     func boxes() async throws {
         try await TestServer.run { server in
