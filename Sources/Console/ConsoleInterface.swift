@@ -15,6 +15,7 @@ struct ConsoleInterface: Sendable {
     let dispatcher: ConsoleDispatcher
     let signIn: ConsoleSignIn
     let audit: ConsoleAudit
+    private let tables: ConsoleTables
     private let version: String
     private let logger: Logger
     var configuration: Configuration { backend.configuration }
@@ -27,6 +28,7 @@ struct ConsoleInterface: Sendable {
         self.dispatcher = dispatcher
         self.version = version
         self.logger = logger
+        tables = ConsoleTables(client: backend.store.client)
         signIn = ConsoleSignIn(backend: backend, dispatcher: dispatcher, attempts: SignInAttempts(backend))
         audit = ConsoleAudit(backend: backend, logger: logger)
     }
@@ -107,6 +109,7 @@ struct ConsoleInterface: Sendable {
 
     private func open(_ visit: ConsoleVisit) async throws -> Reply {
         let body = try await dispatcher.body(of: visit.request, upTo: Self.largestBody)
+        try await tables.prepare()
         switch try await signIn.signIn(body, from: visit.address, isLocal: visit.isLocal) {
         case .tooMany(let seconds):
             var reply = dispatcher.reply(

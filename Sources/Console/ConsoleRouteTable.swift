@@ -40,16 +40,28 @@ struct ConsoleRoute: Sendable {
     let path: [String]
     /// The least role that may use it.
     let least: ConsoleRole
+    let effect: Effect
     let handler: @Sendable (ConsoleCall) async throws -> Reply
 
-    /// - Parameter path: Components with slashes between them; those that begin with a colon are parameters.
+    /// What a route changes.
+    enum Effect {
+        case nothing
+        /// What is the caller's own: sessions, the second factor.
+        case account
+        case deployment
+    }
+
+    /// - Parameters:
+    ///   - path: Components with slashes between them; those that begin with a colon are parameters.
+    ///   - effect: What it changes; nil for what its method says.
     init(
-        _ method: Method, _ path: String, _ least: ConsoleRole,
+        _ method: Method, _ path: String, _ least: ConsoleRole, _ effect: Effect? = nil,
         _ handler: @escaping @Sendable (ConsoleCall) async throws -> Reply
     ) {
         self.method = method
         self.path = path.split(separator: "/").map { String($0) }
         self.least = least
+        self.effect = effect ?? (method == .get ? .nothing : .deployment)
         self.handler = handler
     }
 }

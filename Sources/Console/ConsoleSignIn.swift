@@ -6,12 +6,21 @@ internal import ParseModel
 package import ParseStorage
 internal import REST
 internal import ServerConfiguration
+import Synchronization
 
 /// The ways into the console.
 package struct ConsoleSignIn: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher
     let attempts: SignInAttempts
+    /// The ticket of the address that this process shows. It needs no table, and so makes none.
+    private let ownTicket = OwnTicket()
+
+    init(backend: Backend, dispatcher: ConsoleDispatcher, attempts: SignInAttempts) {
+        self.backend = backend
+        self.dispatcher = dispatcher
+        self.attempts = attempts
+    }
 
     /// How a session ends at the latest, in seconds.
     static let longest = 7 * 86_400
@@ -58,7 +67,9 @@ package struct ConsoleSignIn: Sendable {
             }
         }
         if let ticket = body["ticket"]?.stringValue {
-            return try await backend.store.operatorSessions.take(ticket: ConsoleSecrets.hash(ticket))
+            let hash = ConsoleSecrets.hash(ticket)
+            if ownTicket.take(hash) { return Self.ticketSession }
+            return try await backend.store.operatorSessions.take(ticket: hash)
         }
         guard let name, let password = body["password"]?.stringValue,
             let known = try await backend.operators.verify(name: name, password: password, from: address)
@@ -66,15 +77,36 @@ package struct ConsoleSignIn: Sendable {
         return StoredOperatorSession(operatorId: known.id, name: known.name, role: known.role)
     }
 
-    /// Makes a ticket, which opens a session of an owner once.
-    func ticket() async throws -> String { try await Self.ticket(in: backend.store) }
+    private static let ticketSession = StoredOperatorSession(name: "ticket", role: ConsoleRole.owner.rawValue)
 
-    /// The same, for the command beside the server.
+    /// Makes a ticket, which opens a session of an owner once; the one before is void.
+    func ticket() -> String {
+        let ticket = ConsoleSecrets.make()
+        ownTicket.put(ConsoleSecrets.hash(ticket), for: .seconds(Self.ticketLength))
+        return ticket
+    }
+
+    /// The same, for the command beside the server, by the database.
     package static func ticket(in store: ObjectStore) async throws -> String {
         let ticket = ConsoleSecrets.make()
         try await store.operatorSessions.open(
-            StoredOperatorSession(name: "ticket", role: ConsoleRole.owner.rawValue),
-            token: ConsoleSecrets.hash(ticket), cookie: nil, seconds: ticketLength, address: "", agent: "")
+            ticketSession, token: ConsoleSecrets.hash(ticket), cookie: nil, seconds: ticketLength, address: "", agent: "")
         return ticket
+    }
+}
+
+/// A ticket that this process keeps itself, by its hash.
+private final class OwnTicket: Sendable {
+    private let kept = Mutex<(hash: [UInt8], end: ContinuousClock.Instant)?>(nil)
+
+    func put(_ hash: [UInt8], for duration: Duration) { kept.withLock { $0 = (hash, .now + duration) } }
+
+    /// Whether a hash is that of the ticket, which is gone then.
+    func take(_ hash: [UInt8]) -> Bool {
+        kept.withLock { kept in
+            guard let ticket = kept, ticket.hash == hash else { return false }
+            kept = nil
+            return ticket.end > .now
+        }
     }
 }

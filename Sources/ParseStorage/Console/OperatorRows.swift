@@ -16,32 +16,10 @@ public struct StoredOperator: Sendable {
 public struct OperatorRows: Sendable {
     let store: ObjectStore
 
-    /// Makes the tables of the console, if there are none.
-    public func prepare() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE TABLE IF NOT EXISTS "_roost_operator" (
-                    "id" text PRIMARY KEY, "name" text NOT NULL UNIQUE, "hash" text NOT NULL, "role" text NOT NULL,
-                    "createdAt" timestamptz NOT NULL DEFAULT now());
-                CREATE TABLE IF NOT EXISTS "_roost_operator_session" (
-                    "token" bytea PRIMARY KEY, "cookie" bytea, "operator" text REFERENCES "_roost_operator" ON DELETE CASCADE,
-                    "name" text NOT NULL, "role" text NOT NULL, "createdAt" timestamptz NOT NULL DEFAULT now(),
-                    "usedAt" timestamptz NOT NULL DEFAULT now(), "until" timestamptz NOT NULL, "address" text NOT NULL,
-                    "agent" text NOT NULL);
-                CREATE TABLE IF NOT EXISTS "_roost_audit" (
-                    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "at" timestamptz NOT NULL DEFAULT now(),
-                    "operator" text NOT NULL, "role" text NOT NULL, "address" text NOT NULL, "requestId" text NOT NULL,
-                    "method" text NOT NULL, "path" text NOT NULL, "className" text, "count" integer NOT NULL DEFAULT 1,
-                    "ids" text[] NOT NULL DEFAULT '{}', "fields" text[] NOT NULL DEFAULT '{}', "before" jsonb,
-                    "after" jsonb, "status" integer);
-                CREATE INDEX IF NOT EXISTS "_roost_audit_at" ON "_roost_audit" ("at");
-                """))
-    }
-
     /// Whether there is no operator yet.
     public func isEmpty() async throws -> Bool {
-        try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
+        guard try await store.isThere("_roost_operator") else { return true }
+        return try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
     }
 
     /// The operator of a name; nil where there is none.

@@ -48,12 +48,13 @@ public struct OperatorSessionRows: Sendable {
     ///
     /// - Parameter idle: After how many seconds without a request it ends.
     public func find(token: [UInt8], cookie: [UInt8], idle: Int) async throws -> StoredOperatorSession? {
-        let rows = try await store.query(
-            Statement(
-                """
-                SELECT "operator", "name", "role", "usedAt" < now() - interval '30 seconds' FROM "_roost_operator_session"
-                WHERE "token" = $1 AND "cookie" = $2 AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)
-                """, [.bytes(token), .bytes(cookie), .double(Double(idle))]))
+        let rows: PostgresResult
+        do {
+            rows = try await find([.bytes(token), .bytes(cookie), .double(Double(idle))])
+        } catch let error as PostgresError where ["42P01", "42703"].contains(error.sqlState) {
+            // Nobody has signed in yet, or not to this version.
+            return nil
+        }
         guard rows.rowCount > 0, let name = rows.string(0, 1), let role = rows.string(0, 2) else { return nil }
         if rows.bool(0, 3) == true {
             _ = try await store.query(
@@ -61,6 +62,14 @@ public struct OperatorSessionRows: Sendable {
                     "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() WHERE \"token\" = $1", [.bytes(token)]))
         }
         return StoredOperatorSession(operatorId: rows.string(0, 0), name: name, role: role)
+    }
+
+    private func find(_ parameters: [PostgresParameter]) async throws -> PostgresResult {
+        try await store.query(
+            """
+            SELECT "operator", "name", "role", "usedAt" < now() - interval '30 seconds' FROM "_roost_operator_session"
+            WHERE "token" = $1 AND "cookie" = $2 AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)
+            """, parameters)
     }
 
     /// Takes a ticket, which is gone then.
