@@ -51,13 +51,17 @@ struct ConsoleRowsTests {
             let song = try #require(made["objectId"]?.stringValue)
             let place = "/classes/Song/\(song)"
             let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
-            func may(_ user: String?, _ object: String? = nil, _ className: String = "Song") async throws -> TestAnswer {
+            func may(_ user: String?, _ object: String? = nil, _ className: String = "Song") async throws -> TestAnswer
+            {
                 var body: JSONObject = ["className": .string(className), "user": user.map { .string($0) } ?? .null]
                 if let object { body["objectId"] = .string(object) }
                 return try await viewer.send("POST", "/console/api/may", .object(body))
             }
             var told: [String: JSONValue] = [:]
-            for (name, user, token) in [("anonymous", nil, nil), ("lou", lou, lous), ("kim", kim, kims)] {
+            let callers: [(String, String?, String?)] = [
+                ("anonymous", nil, nil), ("lou", lou, lous), ("kim", kim, kims),
+            ]
+            for (name, user, token) in callers {
                 let operations = try #require(try await may(user, song)["operations"])
                 told[name] = operations
                 func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> TestAnswer {

@@ -10,6 +10,8 @@ public struct StoredOperator: Sendable {
     public let role: String
     /// The hash of the password.
     public let hash: String
+    /// The secret of the second factor, sealed; nil where there is none.
+    public let secret: String?
 }
 
 /// Operators of the console, in a table beside the classes that no route of the interface reads.
@@ -32,11 +34,11 @@ public struct OperatorRows: Sendable {
 
     private func list(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [StoredOperator] {
         let rows = try await store.query(
-            "SELECT \"id\", \"name\", \"role\", \"hash\" FROM \"_roost_operator\" \(condition)", parameters)
+            "SELECT \"id\", \"name\", \"role\", \"hash\", \"secret\" FROM \"_roost_operator\" \(condition)", parameters)
         return (0..<rows.rowCount).map { row in
             StoredOperator(
                 id: rows.string(row, 0) ?? "", name: rows.string(row, 1) ?? "", role: rows.string(row, 2) ?? "",
-                hash: rows.string(row, 3) ?? "")
+                hash: rows.string(row, 3) ?? "", secret: rows.string(row, 4))
         }
     }
 
@@ -55,14 +57,45 @@ public struct OperatorRows: Sendable {
 
     /// Changes the role or the password of an operator, whose sessions end by that.
     ///
+    /// - Parameter dropsFactor: Whether the second factor is turned off.
     /// - Returns: Whether there is one with the id.
-    public func change(id: String, hash: String?, role: String?) async throws -> Bool {
+    public func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
         try await store.query(
             Statement(
                 """
                 WITH ended AS (DELETE FROM "_roost_operator_session" WHERE "operator" = $1)
-                UPDATE "_roost_operator" SET "hash" = coalesce($2, "hash"), "role" = coalesce($3, "role") WHERE "id" = $1
-                """, [.text(id), hash.map { .text($0) } ?? .null(.text), role.map { .text($0) } ?? .null(.text)])
+                UPDATE "_roost_operator" SET "hash" = coalesce($2, "hash"), "role" = coalesce($3, "role"),
+                    "secret" = CASE WHEN $4 THEN NULL ELSE "secret" END WHERE "id" = $1
+                """,
+                [
+                    .text(id), hash.map { .text($0) } ?? .null(.text), role.map { .text($0) } ?? .null(.text),
+                    .bool(dropsFactor),
+                ])
+        ).affectedRows > 0
+    }
+
+    /// Sets the sealed secret of the second factor of an operator.
+    ///
+    /// - Parameters:
+    ///   - secret: The secret; nil to turn the factor off.
+    ///   - step: That of a code which is spent.
+    /// - Returns: Whether there is one with the id.
+    public func set(secret: String?, step: Int, of id: String) async throws -> Bool {
+        try await store.query(
+            Statement(
+                "UPDATE \"_roost_operator\" SET \"secret\" = $2, \"step\" = greatest(\"step\", $3) WHERE \"id\" = $1",
+                [.text(id), secret.map { .text($0) } ?? .null(.text), .int(Int64(step))])
+        ).affectedRows > 0
+    }
+
+    /// Spends a code of the second factor, and all that were shown before it.
+    ///
+    /// - Returns: Whether it was not spent yet.
+    public func spend(step: Int, of id: String) async throws -> Bool {
+        try await store.query(
+            Statement(
+                "UPDATE \"_roost_operator\" SET \"step\" = $2 WHERE \"id\" = $1 AND \"step\" < $2",
+                [.text(id), .int(Int64(step))])
         ).affectedRows > 0
     }
 
