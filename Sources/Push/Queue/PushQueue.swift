@@ -171,8 +171,7 @@ public final class PushQueue: Pusher {
             if part.needsZones, let time = PushTime(json: .string(part.pushTime)), case .local(let date) = time {
                 let zones = try await store.pushes.timeZones(of: condition)
                 let moments = LocalTime.moments(date, in: zones)
-                let known = Set(moments.values.flatMap(\.zones))
-                try await store.pushes.failPart(part, condition, zones: zones.filter { !known.contains($0) })
+                try await store.pushes.failPart(part, condition, exceptZones: moments.values.flatMap(\.zones))
                 for (offset, moment) in moments {
                     try await store.pushes.insertPart(part.pushId, offset, zones: moment.zones, due: moment.due)
                 }

@@ -32,6 +32,7 @@ final class WebPushSender: PushSender {
         "fcm.googleapis.com", "android.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
         "*.push.apple.com", "*.notify.windows.com",
     ]
+    private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyz0123456789-.".utf8)
     private static let mostBytes = 3993
     private static let atOnce = 16
 
@@ -114,6 +115,8 @@ final class WebPushSender: PushSender {
     }
 
     private func isService(_ host: String, port: Int?) -> Bool {
+        // Resolvers read a name to its first NUL, which stands in an endpoint as %00.
+        guard host.utf8.allSatisfy(Self.hostBytes.contains) else { return false }
         func fits(_ pattern: String, _ name: String) -> Bool {
             pattern.hasPrefix("*.") ? name.hasSuffix(pattern.dropFirst()) : name == pattern
         }
@@ -155,9 +158,10 @@ final class WebPushSender: PushSender {
         switch reply.status {
         case 200...299: return .sent
         case 404, 410: return .dead(reason, since: nil)
-        case 401, 403: return .unusable(reason)
+        case 413: return .refused(reason)
         case 429, 500...: return .busy(reason, after: reply.header("Retry-After").flatMap { Double($0) })
-        default: return .refused(reason)
+        // A client chooses the endpoint, and for which key it subscribes: what is refused there says nothing of others.
+        default: return .failed(reason)
         }
     }
 }

@@ -86,6 +86,11 @@ import Testing
         Scenario(
             token: "g8", script: [.answer(.init(status: 502, body: "<html>Bad Gateway</html>")), .good], requests: 2),
         Scenario(token: "g9", script: [.reset, .reset, .good], requests: 3),
+        // A token of a browser or of an Apple device that calls itself one of Android's.
+        Scenario(
+            token: "ga", script: [.failure(401, "THIRD_PARTY_AUTH_ERROR")], requests: 1,
+            reason: "THIRD_PARTY_AUTH_ERROR"),
+        Scenario(token: "ü", script: [], requests: 0, reason: "InvalidRegistration"),
     ]
 
     @Test("Each answer of Google's has what it says done for its device, and for no other")
@@ -99,6 +104,10 @@ import Testing
                 notification.body["message"]?["android"]?["data"]?["push_id"]
             }
             #expect(Set(ids).count == 1)
+            // None of the answers keeps others from the next push.
+            let row = try await PushFixture.push(
+                server, ["where": ["deviceToken": ["$in": ["g0", "g9"]]], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 2, "\(row.text)")
         }
     }
 
