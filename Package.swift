@@ -294,7 +294,8 @@ let package = Package(
         .testTarget(
             name: "PushTests",
             dependencies: [
-                "JSON", "ParseModel", "Push", .product(name: "Crypto", package: "swift-crypto"),
+                "JSON", "ParseModel", "Push", "ServerConfiguration", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "ConsoleTests",

@@ -2,6 +2,9 @@ import Crypto
 import Foundation
 import JSON
 import ParseModel
+import ServerConfiguration
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import Push
@@ -84,8 +87,54 @@ import Testing
             key: P256.Signing.PrivateKey().pemRepresentation, keyId: "K", teamId: "T")
         let first = try await token.text(at: 1_000_000)
         #expect(try await token.text(at: 1_000_000 + 54 * 60) == first)
+        #expect(try await token.text(at: 1_000_000 + 56 * 60) != first)
+    }
+
+    @Test("Of a token that Apple does not take any more another is made only when it is 20 minutes old")
+    func refusedProviderTokens() async throws {
+        let token = try ProviderToken(
+            key: P256.Signing.PrivateKey().pemRepresentation, keyId: "K", teamId: "T")
+        let first = try await token.text(at: 1_000_000)
         #expect(try await token.text(at: 1_000_000 + 19 * 60, refused: first) == first)
         #expect(try await token.text(at: 1_000_000 + 21 * 60, refused: first) != first)
+    }
+
+    /// A time that the test moves.
+    private final class Clock: Sendable {
+        private let time = Mutex(Date.now.timeIntervalSince1970 - 1800)
+        var now: Double { time.withLock { $0 } }
+        func move() { time.withLock { $0 = Date.now.timeIntervalSince1970 } }
+    }
+
+    @Test("When Apple calls a token expired it is made anew once, and all that was refused is sent")
+    func expiredToken() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["ab": [.failure(403, "ExpiredProviderToken"), .good]]
+        try await PushSink.run(manners) { sink in
+            let file: JSONObject = ["appId": "a", "masterKey": "m", "push": ["ios": sink.apple("app.one")]]
+            let push = try Configuration.load(file: file.serialized(), environment: [:], flags: []).0.push
+            guard case .apple(let settings)? = push?.services["ios"]?.first else {
+                Issue.record("there is no entry")
+                return
+            }
+            let clock = Clock()
+            let sender = try APNsSender(settings, "push.ios", in: "/", now: { clock.now }, report: { _ in })
+            let content = PushContent(body: ["data": ["alert": "x"]])
+            let message = PushMessage(content: content, data: content.data, id: "p", time: "")
+            func send(_ tokens: [String]) async -> [PushOutcome] {
+                var outcomes: [PushOutcome] = []
+                let devices = tokens.map { PushDevice(objectId: $0, token: $0, type: "ios", app: "app.one") }
+                await sender.send(message, to: devices) { outcomes += $0.map(\.outcome) }
+                return outcomes
+            }
+            let first = await send(["ff"])
+            #expect(first == [.sent])
+            clock.move()
+            let outcomes = await send((10..<30).map { "ab\($0)" })
+            #expect(outcomes == Array(repeating: .sent, count: 20))
+            #expect(sink.authorizations.count == 2 && sink.notifications.count == 41)
+            await sender.shutdown()
+        }
     }
 
     @Test("A time to wait that is none is none", arguments: [Double.infinity, .nan, -1, 1e300])

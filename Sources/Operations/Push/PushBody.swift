@@ -18,6 +18,7 @@ public struct PushBody: Sendable {
     private static let mostLocales = 100
     private static let mostBytesOfCondition = 65_536
     private static let mostBytesOfCollapseId = 64
+    private static let mostBadge = 1e15
 
     /// Checks the parameters, in parse-server's order.
     ///
@@ -75,11 +76,13 @@ public struct PushBody: Sendable {
 
     private static func checkBadge(_ value: JSONValue?) throws(ParseError) {
         switch value {
-        case nil, .null?, .number?: return
+        case nil, .null?: return
+        // Clients write the number that is added to.
+        case .number(let number)? where number.magnitude <= mostBadge: return
         case .string(let text)? where text.lowercased() == "increment": return
         case .object(let operation)?
         where operation["__op"]?.stringValue?.lowercased() == "increment"
-            && (operation["amount"]?.numberValue ?? 0) != 0:
+            && (operation["amount"]?.numberValue).map { $0 != 0 && $0.magnitude <= mostBadge } == true:
             return
         default:
             throw error(
@@ -123,12 +126,23 @@ public struct PushBody: Sendable {
                 throw error("\(key) must be a text of at most \(mostBytesOfCollapseId) bytes")
             }
         }
-        for key in ["collapseId", "pushType"] as [Name] {
-            guard let value = data?[key] else { continue }
+        for (key, value) in [
+            ("collapseId", parameters["collapseId"]), ("collapseId", data?["collapseId"]),
+            ("pushType", data?["pushType"]),
+        ] {
+            guard let value, !value.isNull else { continue }
             guard let text = value.stringValue, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
                 text.utf8.count <= mostBytesOfCollapseId
             else { throw error("\(key) must be a text of at most \(mostBytesOfCollapseId) bytes") }
         }
+    }
+
+    /// Whether devices of other locales than it names get no text.
+    var hasTextsOfLocalesOnly: Bool {
+        guard let data = parameters["data"]?.objectValue, data["alert"] == nil, data["aps"]?["alert"] == nil else {
+            return false
+        }
+        return data.keys.contains { $0.hasPrefix("alert-") }
     }
 
     /// What the hash of the row is made of: the alert, as text.

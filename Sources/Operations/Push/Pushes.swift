@@ -64,6 +64,9 @@ public struct Pushes: Sendable {
         }
         try await waitForRoom()
         try await store.pushes.insert(push)
+        if body.hasTextsOfLocalesOnly {
+            logger.warning("devices of other locales than a push names get no text", metadata: ["push": "\(push.id)"])
+        }
         // The trigger sees the row as it waits; then it is begun.
         await noteChange(of: push.id)
         if push.due == nil { pusher?.wake() }

@@ -43,37 +43,48 @@ extension PushRows {
             pushTime: rows.string(0, 5) ?? "", needsZones: rows.bool(0, 6) ?? false, status: rows.string(0, 7))
     }
 
-    /// The time zones of an audience.
+    /// The time zones of an audience that the database knows, or that count from Greenwich: clients write what they like, and
+    /// as much of it.
     public func timeZones(of filter: Filter) async throws -> [String] {
         guard let (condition, builder) = try audience(filter) else { return [] }
         let rows = try await store.query(
             Statement(
                 """
-                SELECT DISTINCT "timeZone" FROM "_Installation"
-                WHERE \(condition) AND "deviceToken" IS NOT NULL AND "timeZone" IS NOT NULL LIMIT 1000
+                SELECT DISTINCT "timeZone" FROM "_Installation" WHERE \(condition) AND "deviceToken" IS NOT NULL
+                    AND ("timeZone" IN (SELECT "name" FROM pg_timezone_names)
+                        OR "timeZone" ~ '^GMT[+-](0?[0-9]|1[0-4])(:?(00|15|30|45))?$')
                 """, builder.parameters))
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
     }
 
-    /// Counts the devices whose time zones there are not as failed.
-    public func failPart(_ part: PushPart, _ filter: Filter, zones: [String]) async throws {
-        guard !zones.isEmpty, var (condition, builder) = try audience(filter) else { return }
-        condition += " AND \"timeZone\" = ANY(\(builder.bind(.textArray(zones))))"
+    /// Counts the devices whose time zones are none of those that there are as failed.
+    public func failPart(_ part: PushPart, _ filter: Filter, exceptZones zones: [String]) async throws {
+        guard var (condition, builder) = try audience(filter) else { return }
+        condition += " AND \"timeZone\" <> ALL(\(builder.bind(.textArray(zones)))) AND \"deviceToken\" IS NOT NULL"
         let rows = try await store.query(
             Statement(
                 """
-                SELECT "objectId", COALESCE("deviceType", '') FROM "_Installation"
-                WHERE \(condition) AND "deviceToken" IS NOT NULL LIMIT 10000
+                SELECT left(COALESCE("deviceType", ''), 10000), count(*), (sum(count(*)) OVER ())::bigint
+                FROM "_Installation" WHERE \(condition) GROUP BY 1 ORDER BY 2 DESC LIMIT \(PushProgress.mostKinds)
                 """, builder.parameters))
+        guard rows.rowCount > 0 else { return }
         var progress = PushProgress()
+        var rest = rows.int(0, 2) ?? 0
         for row in 0..<rows.rowCount {
-            let type = rows.string(row, 1) ?? ""
-            progress.failed[Name(type), default: 0] += 1
-            progress.failures.append((rows.string(row, 0) ?? "", type, "UnknownTimeZone"))
+            let number = rows.int(row, 1) ?? 0
+            progress.failed[Name(rows.string(row, 0) ?? ""), default: 0] += Int(number)
+            rest -= number
         }
-        guard !progress.failures.isEmpty else { return }
+        if rest > 0 { progress.failed[PushProgress.others, default: 0] += Int(rest) }
         try await count(progress, part.pushId, offset: "", doneRanges: 0)
-        try await note(progress, part.pushId)
+        let id = builder.bind(.text(part.pushId))
+        _ = try await store.query(
+            Statement(
+                """
+                INSERT INTO "_roost_push_failure" ("pushId", "objectId", "deviceType", "reason")
+                SELECT \(id), "objectId", left(COALESCE("deviceType", ''), 10000),
+                    'UnknownTimeZone' FROM "_Installation" WHERE \(condition) LIMIT 10000
+                """, builder.parameters))
     }
 
     /// Makes a part of a push for those of some time zones.

@@ -48,8 +48,22 @@ public struct PushProgress: Sendable {
     /// Why nothing of a part can be sent; nil for nothing.
     public var error: JSONObject?
 
+    /// Under how many types devices are counted; what clients call more is counted as others.
+    static let mostKinds = 100
+    private static let longestKind = 10_000
+
     /// Nothing so far.
     public init() {}
+
+    /// The name under which devices of a type are counted, among those of a range.
+    public func kind(of type: String) -> Name {
+        let kind = Name(String(decoding: type.utf8.prefix(Self.longestKind), as: UTF8.self))
+        let isOther = sent[kind] == nil && failed[kind] == nil && sent.count + failed.count >= Self.mostKinds
+        return isOther ? Self.others : kind
+    }
+
+    /// The name of all types after the first ones.
+    static let others: Name = "others"
 }
 
 /// The ranges of pushes, as processes take them and settle them.
@@ -165,7 +179,10 @@ extension PushRows {
                 SELECT jsonb_object_agg("key", "sum") FROM (
                     SELECT "key", sum("value"::numeric) AS "sum" FROM (
                         SELECT * FROM jsonb_each_text(COALESCE("\(column)", '{}'))
-                        UNION ALL SELECT * FROM jsonb_each_text(\(added))) "both" GROUP BY "key") "sums") END
+                        UNION ALL SELECT CASE WHEN "\(column)" ? "key" OR (
+                                SELECT count(*) FROM jsonb_object_keys("\(column)")) < \(PushProgress.mostKinds)
+                            THEN "key" ELSE '\(PushProgress.others.text)' END, "value"
+                        FROM jsonb_each_text(\(added))) "both" GROUP BY "key") "sums") END
             """
         }
         let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))

@@ -25,7 +25,7 @@ public struct PushReport: Sendable {
 
     /// Counts a device.
     public mutating func add(_ key: Name, _ kind: String, _ count: Int = 1) {
-        var kind = Name(String(kind.prefix(Self.longestKind)))
+        var kind = Name(String(decoding: kind.utf8.prefix(Self.longestKind), as: UTF8.self))
         if let kinds = counts[key], kinds[kind] == nil, kinds.count >= Self.mostKinds { kind = "others" }
         counts[key, default: [:]][kind, default: 0] += count
     }

@@ -105,6 +105,16 @@ enum APNsForm {
         }
     }
 
+    /// Whether an installation's app may become a header field; an empty one becomes none.
+    static func isTopic(_ app: String) -> Bool {
+        app.utf8.count <= 255
+            && app.utf8.allSatisfy { byte in
+                byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+            }
+    }
+
     /// The path for a device; nil for a token that is none.
     static func path(_ token: String) -> String? {
         let isToken =

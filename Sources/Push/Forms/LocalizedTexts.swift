@@ -5,6 +5,9 @@ struct LocalizedTexts: Sendable {
     private let data: JSONObject
     private let locales: [String]
 
+    /// The longest identifier of a locale that is looked at: clients write them.
+    private static let longest = 100
+
     init(_ data: JSONObject) {
         self.data = data
         var locales: [String] = []
@@ -23,7 +26,7 @@ struct LocalizedTexts: Sendable {
 
     /// The locale whose texts a device gets: its own, else that of its language; nil for none of them.
     func locale(for identifier: String?) -> String? {
-        guard let identifier, !locales.isEmpty else { return nil }
+        guard let identifier, !locales.isEmpty, identifier.utf8.count <= Self.longest else { return nil }
         var tag = Self.normal(identifier)
         while true {
             if locales.contains(tag) { return tag }

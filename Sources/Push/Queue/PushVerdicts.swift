@@ -84,5 +84,7 @@ final class PushVerdicts: Sendable {
         if state.good.count >= mostParts { state.good = [] }
         state.good.insert(part)
         state.refusals[part] = nil
+        // Those that were asked first were wrong about the others.
+        state.stopped[part] = nil
     }
 }

@@ -6,7 +6,8 @@ import Synchronization
 final class RangeTally: Sendable {
     private struct State {
         var progress = PushProgress()
-        var left: [String: Int]
+        /// Compared by bytes, as the database does.
+        var left: Set<Name>
         var isChanged = false
     }
 
@@ -16,13 +17,14 @@ final class RangeTally: Sendable {
 
     /// - Parameter isTrial: Whether nothing is sent: what would have been is counted apart.
     init(_ devices: [PushRange.Device], cleansTokens: Bool, isTrial: Bool = false) {
-        var left: [String: Int] = [:]
-        for (index, device) in devices.enumerated() { left[device.objectId] = index }
-        state = Mutex(State(left: left))
+        state = Mutex(State(left: Set(devices.map { Name($0.objectId) })))
         self.cleansTokens = cleansTokens
         self.isTrial = isTrial
         if isTrial { state.withLock { $0.progress.report = PushReport() } }
     }
+
+    /// How many devices are not settled.
+    var left: Int { state.withLock { $0.left.count } }
 
     /// Notes what a device would get in a trial run.
     func render(_ device: PushDevice, by entry: String, locale: String?, bytes: Int) {
@@ -41,20 +43,20 @@ final class RangeTally: Sendable {
     ///   - entry: What sent to it; nil where nothing could.
     func note(_ device: PushDevice, _ outcome: PushOutcome, isDead: Bool, by entry: String? = nil) {
         state.withLock { state in
-            guard state.left.removeValue(forKey: device.objectId) != nil else { return }
+            guard state.left.remove(Name(device.objectId)) != nil else { return }
             state.isChanged = true
             if isTrial {
                 state.progress.report?.add("deviceTypes", device.type)
                 if let reason = outcome.reason { state.progress.report?.add("problems", reason) }
                 return
             }
-            let type = Name(device.type)
+            let type = state.progress.kind(of: device.type)
             guard let reason = outcome.reason else {
                 state.progress.sent[type, default: 0] += 1
                 return
             }
             state.progress.failed[type, default: 0] += 1
-            state.progress.failures.append((device.objectId, device.type, reason))
+            state.progress.failures.append((device.objectId, type.text, reason))
             if isDead, cleansTokens {
                 var since: Int64?
                 if case .dead(_, let time) = outcome { since = time }
@@ -76,7 +78,7 @@ final class RangeTally: Sendable {
         state.withLock { state in
             guard state.isChanged || isEnd else { return nil }
             var progress = state.progress
-            progress.left = state.left.isEmpty ? nil : Array(state.left.keys)
+            progress.left = state.left.isEmpty ? nil : state.left.map(\.text)
             // What is done is settled once, at its end.
             if !isEnd, state.left.isEmpty { return nil }
             state.progress = PushProgress()

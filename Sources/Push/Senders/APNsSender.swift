@@ -14,15 +14,21 @@ final class APNsSender: PushSender {
     private let client: HTTP2Client
     private let token: ProviderToken?
     private let host: String
+    private let now: @Sendable () -> Double
     /// What to tell the operator of the certificate; nil for nothing.
     let warning: String?
 
     /// Makes a sender; nothing is connected yet.
     ///
     /// - Throws: `ConfigurationError` for keys that cannot be used.
-    init(_ settings: ApplePush, _ option: String, in folder: String, report: @escaping @Sendable (String) -> Void)
-        throws
-    {
+    ///
+    /// - Parameter now: The time, in seconds since 1970.
+    init(
+        _ settings: ApplePush, _ option: String, in folder: String,
+        now: @escaping @Sendable () -> Double = { Date.now.timeIntervalSince1970 },
+        report: @escaping @Sendable (String) -> Void
+    ) throws {
+        self.now = now
         topic = settings.topic
         host = "\(settings.host):\(settings.port)"
         comesFirst = settings.isProduction
@@ -73,7 +79,7 @@ final class APNsSender: PushSender {
     func check() async -> [(step: String, problem: String?)] {
         var steps: [(step: String, problem: String?)] = []
         if let token {
-            let isSigned = (try? await token.text(at: Date.now.timeIntervalSince1970)) != nil
+            let isSigned = (try? await token.text(at: now())) != nil
             steps.append(("the key signs", isSigned ? nil : "it does not"))
         } else {
             steps.append(("the certificate and its key were read", nil))
@@ -91,6 +97,10 @@ final class APNsSender: PushSender {
         let body = ByteBuffer(bytes: JSONValue.object(APNsForm.body(data)).serialized())
         // One app for each call: devices of several apps only come where the entry has none of its own.
         for (app, indices) in Dictionary(grouping: devices.indices, by: { topic ?? devices[$0].app ?? "" }) {
+            guard topic != nil || APNsForm.isTopic(app) else {
+                await report(indices.map { ($0, .failed("BadTopic")) })
+                continue
+            }
             await send(message, body, app.isEmpty ? nil : app, devices, indices, isRetry: false, report)
         }
     }
@@ -103,7 +113,7 @@ final class APNsSender: PushSender {
         var authorization: String?
         if let token {
             do {
-                let text = try await token.text(at: Date.now.timeIntervalSince1970)
+                let text = try await token.text(at: now())
                 authorization = text
                 headers.add(name: "authorization", value: "bearer \(text)")
             } catch {
@@ -137,6 +147,9 @@ final class APNsSender: PushSender {
                     let answer = APNsAnswer(status: status, retryAfter: retryAfter, body: body)
                     if answer.reason == "ExpiredProviderToken", !isRetry {
                         expired.append(index)
+                    } else if topic == nil, APNsAnswer.reasonsOfTopics.contains(answer.reason) {
+                        // The installation says its app, so that this one alone is wrong.
+                        known.append((index, .failed(answer.reason)))
                     } else {
                         known.append((index, answer.outcome))
                     }
@@ -145,7 +158,7 @@ final class APNsSender: PushSender {
             if !known.isEmpty { await report(known) }
         }
         guard !expired.isEmpty, let token else { return }
-        _ = try? await token.text(at: Date.now.timeIntervalSince1970, refused: authorization)
+        _ = try? await token.text(at: now(), refused: authorization)
         await send(message, body, app, devices, expired, isRetry: true, report)
     }
 }
@@ -157,12 +170,19 @@ struct APNsAnswer {
     private let retryAfter: Double?
     private let since: Int64?
 
+    /// Refusals of the app that a notification is for.
+    static let reasonsOfTopics: Set = ["BadTopic", "MissingTopic", "TopicDisallowed"]
+    /// The last time that the database takes, in milliseconds since 1970.
+    private static let latest = 253_370_764_800_000.0
+
     init(status: Int, retryAfter: Double?, body: [UInt8]) {
         self.status = status
         self.retryAfter = retryAfter
         let json = status == 200 ? nil : try? JSONValue(parsing: body)
         reason = json?["reason"]?.stringValue.map { String($0.prefix(60)) } ?? "status \(status)"
-        since = json?["timestamp"]?.numberValue.flatMap { Int64(exactly: $0.rounded()) }
+        since = json?["timestamp"]?.numberValue.flatMap {
+            (0...Self.latest).contains($0) ? Int64($0.rounded()) : nil
+        }
     }
 
     /// What it means.

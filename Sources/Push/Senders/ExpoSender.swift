@@ -36,22 +36,46 @@ final class ExpoSender: PushSender {
         guard let data = message.data else {
             return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
         }
-        for start in stride(from: 0, to: devices.count, by: Self.atOnce) {
-            let indices = Array(start..<min(start + Self.atOnce, devices.count))
+        // Expo refuses all of a request for one token in it, as of another project. It is cut in two until that one is
+        // found, unless it turns out that nothing is taken.
+        var open = stride(from: 0, to: devices.count, by: Self.atOnce).reversed().map {
+            $0..<min($0 + Self.atOnce, devices.count)
+        }
+        var (refusals, isTaken) = (0, false)
+        while let indices = open.popLast() {
             let messages = indices.map { index in
                 var body: JSONObject = ["to": .string(devices[index].token)]
                 body["body"] = data["body"] ?? data["alert"]
                 for (key, value) in data where key != "to" { body[key] = value }
                 return JSONValue.object(body)
             }
-            await report(await send(messages, indices))
+            let (outcomes, refusal) = await send(messages, indices)
+            guard let refusal else {
+                isTaken = true
+                await report(outcomes)
+                continue
+            }
+            if !isTaken, refusals >= PushVerdicts.mostRefusals {
+                await report(indices.map { ($0, .refused(refusal)) })
+            } else if indices.count > 1 {
+                let middle = indices.lowerBound + indices.count / 2
+                open += [middle..<indices.upperBound, indices.lowerBound..<middle]
+            } else {
+                refusals += 1
+                await report([(indices.lowerBound, .failed(refusal))])
+            }
         }
     }
 
-    private func send(_ messages: [JSONValue], _ indices: [Int]) async -> [(index: Int, outcome: PushOutcome)] {
+    /// - Returns: What became of devices, or why all of the request was refused.
+    private func send(_ messages: [JSONValue], _ indices: Range<Int>) async
+        -> (outcomes: [(index: Int, outcome: PushOutcome)], refusal: String?)
+    {
         var headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
         if let token = settings.accessToken { headers.append(("Authorization", "Bearer \(token)")) }
-        func all(_ outcome: PushOutcome) -> [(index: Int, outcome: PushOutcome)] { indices.map { ($0, outcome) } }
+        func all(_ outcome: PushOutcome) -> (outcomes: [(index: Int, outcome: PushOutcome)], refusal: String?) {
+            (indices.map { ($0, outcome) }, nil)
+        }
         do {
             let reply = try await caller.send(
                 HTTPCall(
@@ -63,12 +87,13 @@ final class ExpoSender: PushSender {
             case 429, 500...:
                 return all(.busy(reason, after: reply.header("Retry-After").flatMap { Double($0) }))
             case 401, 403: return all(.unusable(reason))
-            default: return all(.refused(reason))
+            default: return ([], reason)
             }
             let tickets = reply.json?["data"]?.arrayValue ?? []
-            return indices.enumerated().map { place, index in
+            let outcomes = indices.enumerated().map { place, index in
                 (index, place < tickets.count ? Self.outcome(tickets[place]) : .unclear("no ticket"))
             }
+            return (outcomes, nil)
         } catch let failure as HTTPCallFailure {
             return all(
                 failure.kind == .unreachable ? .unreached(failure.description) : .unclear(failure.description))
@@ -84,7 +109,7 @@ final class ExpoSender: PushSender {
         case "DeviceNotRegistered": return .dead(reason, since: nil)
         case "MessageRateExceeded": return .busy(reason, after: nil)
         case "MessageTooBig": return .refused(reason)
-        case "InvalidCredentials", "MismatchSenderId": return .unusable(reason)
+        // InvalidCredentials and MismatchSenderId are those of the project whose token it is, which a client chooses.
         default: return .failed(reason)
         }
     }

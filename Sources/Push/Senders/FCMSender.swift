@@ -17,6 +17,7 @@ final class FCMSender: PushSender {
 
     /// How long until an access token is asked for again where there is no answer, in seconds.
     private static let longestPause = 60.0
+    private static let longestToken = 4096
 
     /// Makes a sender; nothing is connected yet.
     ///
@@ -62,6 +63,10 @@ final class FCMSender: PushSender {
 
     func size(of message: PushMessage) -> Int? { JSONValue.object(form(message)).serialized().count }
 
+    func takes(_ token: String) -> Bool {
+        (1...Self.longestToken).contains(token.utf8.count) && token.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
     func check() async -> [(step: String, problem: String?)] {
         do {
             _ = try await token.text()
@@ -81,9 +86,12 @@ final class FCMSender: PushSender {
         start += members
         start += Array((members.isEmpty ? "\"token\":" : ",\"token\":").utf8)
         let end = Array((message.isTrial ? "},\"validate_only\":true}" : "}}").utf8)
+        // What is no token is not Firebase's to refuse: it would look as if the message were at fault.
+        let bad = devices.indices.filter { !takes(devices[$0].token) }
+        if !bad.isEmpty { await report(bad.map { ($0, .failed("InvalidRegistration")) }) }
         await send(
             Envelope(start: start, end: end, expiry: message.expiry.map { Double($0) / 1000 }), devices,
-            Array(devices.indices), refused: nil, report)
+            devices.indices.filter { takes(devices[$0].token) }, refused: nil, report)
     }
 
     /// What stands around the token of a device, and when it is too late, in seconds since 1970.
@@ -146,6 +154,9 @@ final class FCMSender: PushSender {
                     let answer = FCMAnswer(status: status, retryAfter: retryAfter, body: body)
                     if answer.isUnauthenticated, refused == nil {
                         unauthenticated.append(index)
+                    } else if answer.blamesOtherService, !settings.isForApple {
+                        // The token of an Apple device or a browser, which a client calls one of Android's.
+                        known.append((index, .failed(answer.code)))
                     } else {
                         known.append((index, answer.outcome))
                     }
@@ -161,7 +172,7 @@ final class FCMSender: PushSender {
 struct FCMAnswer {
     private let status: Int
     private let retryAfter: Double?
-    private let code: String
+    let code: String
     private let blamesToken: Bool
 
     init(status: Int, retryAfter: Double?, body: [UInt8]) {
@@ -179,7 +190,10 @@ struct FCMAnswer {
     }
 
     /// Whether the access token was not taken.
-    var isUnauthenticated: Bool { status == 401 && code != "THIRD_PARTY_AUTH_ERROR" }
+    var isUnauthenticated: Bool { status == 401 && !blamesOtherService }
+
+    /// Whether the service on which Firebase relies refuses Firebase.
+    var blamesOtherService: Bool { code == "THIRD_PARTY_AUTH_ERROR" }
 
     /// What it means.
     var outcome: PushOutcome {

@@ -24,6 +24,8 @@ final class WebPushSender: PushSender {
     private struct Subscription {
         let endpoint: String
         let origin: String
+        /// Whether the service is one by its whole name, so that it is not a client's word that it is there.
+        let isNamed: Bool
         let encryption: WebPushEncryption
     }
 
@@ -32,6 +34,7 @@ final class WebPushSender: PushSender {
         "fcm.googleapis.com", "android.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
         "*.push.apple.com", "*.notify.windows.com",
     ]
+    private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyz0123456789-.".utf8)
     private static let mostBytes = 3993
     private static let atOnce = 16
 
@@ -110,10 +113,14 @@ final class WebPushSender: PushSender {
             let encryption = WebPushEncryption(p256dh: p256dh, auth: auth)
         else { return nil }
         let origin = "https://\(host)\(parts.port.map { ":\($0)" } ?? "")"
-        return Subscription(endpoint: endpoint, origin: origin, encryption: encryption)
+        let names = Self.services + settings.allowedHosts.map { $0.lowercased() }
+        let isNamed = names.contains(host) || names.contains(String(origin.dropFirst(8)))
+        return Subscription(endpoint: endpoint, origin: origin, isNamed: isNamed, encryption: encryption)
     }
 
     private func isService(_ host: String, port: Int?) -> Bool {
+        // Resolvers read a name to its first NUL, which stands in an endpoint as %00.
+        guard host.utf8.allSatisfy(Self.hostBytes.contains) else { return false }
         func fits(_ pattern: String, _ name: String) -> Bool {
             pattern.hasPrefix("*.") ? name.hasSuffix(pattern.dropFirst()) : name == pattern
         }
@@ -143,8 +150,9 @@ final class WebPushSender: PushSender {
                 timeLimit: .seconds(10))
             return Self.outcome(reply)
         } catch let failure as HTTPCallFailure {
-            return failure.kind == .unreachable
-                ? .unreached(failure.description) : .unclear(failure.description)
+            guard failure.kind == .unreachable else { return .unclear(failure.description) }
+            return subscription.isNamed
+                ? .unreached(failure.description) : .busy("the service is not reached", after: nil)
         } catch {
             return .failed("it cannot be encrypted")
         }
@@ -155,9 +163,10 @@ final class WebPushSender: PushSender {
         switch reply.status {
         case 200...299: return .sent
         case 404, 410: return .dead(reason, since: nil)
-        case 401, 403: return .unusable(reason)
+        case 413: return .refused(reason)
         case 429, 500...: return .busy(reason, after: reply.header("Retry-After").flatMap { Double($0) })
-        default: return .refused(reason)
+        // A client chooses the endpoint, and for which key it subscribes: what is refused there says nothing of others.
+        default: return .failed(reason)
         }
     }
 }

@@ -79,7 +79,9 @@ import Testing
     @Test("Web push is encrypted for each browser and signed; what is gone is cleared, and no other host is called")
     func web() async throws {
         let key = P256.Signing.PrivateKey()
-        let answer: IdentityStandIn.Answer = { request in .init("", status: request.path == "/gone" ? 410 : 201) }
+        let answer: IdentityStandIn.Answer = { request in
+            .init("", status: request.path == "/gone" ? 410 : request.path == "/foreign" ? 403 : 201)
+        }
         try await IdentityStandIn.run(answer) { standIn in
             var options = standIn.options
             options["push"] = [
@@ -96,6 +98,8 @@ import Testing
                 let browsers = ["/one", "/two", "/gone"].map { Browser(path: $0) }
                 for browser in browsers { try await PushFixture.device(server, browser.token, "web") }
                 for token in [
+                    browsers[0].token.replacing(
+                        "updates.push.services.mozilla.com", with: "10.0.0.1%00.push.apple.com"),
                     "x", #"{"endpoint":"https://127.0.0.1/a","keys":{"p256dh":"a","auth":"b"}}"#,
                     browsers[0].token.replacing("updates.push.services.mozilla.com", with: "10.0.0.1"),
                     browsers[0].token.replacing("https://", with: "http://"),
@@ -103,7 +107,7 @@ import Testing
                     try await PushFixture.device(server, token, "web")
                 }
                 let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "héllo", "own": 1]])
-                #expect(row["numSent"] == 2 && row["numFailed"] == 5, "\(row.text)")
+                #expect(row["numSent"] == 2 && row["numFailed"] == 6, "\(row.text)")
                 #expect(row["sentPerType"] == ["web": 2])
                 #expect(Set(standIn.requests.map(\.host)) == ["updates.push.services.mozilla.com"])
                 #expect(standIn.requests.count == 3)
@@ -119,8 +123,32 @@ import Testing
                     #expect((3600...86_400).contains(left))
                 }
                 let left = try await PushFixture.tokens(server)
-                #expect(left.count == 6 && !left.contains(browsers[2].token))
+                #expect(left.count == 7 && !left.contains(browsers[2].token))
+                // One that has subscribed for another key is refused, and no other for it.
+                try await PushFixture.device(server, Browser(path: "/foreign").token, "web")
+                for _ in 0..<2 {
+                    let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+                    #expect(row["numSent"] == 2, "\(row.text)")
+                    #expect(try await PushFixture.failures(server, row).values.contains("status 403"))
+                }
             }
+        }
+    }
+
+    @Test("A browser's service that there is not is given up after a few tries: a client has named it")
+    func noService() async throws {
+        let key = P256.Signing.PrivateKey()
+        let details: JSONValue = [
+            "subject": "mailto:push@songs.example",
+            "publicKey": .string(Self.text(Array(key.publicKey.x963Representation))),
+            "privateKey": .string(Self.text(Array(key.rawRepresentation))),
+        ]
+        try await TestServer.run(["push": ["web": ["vapidDetails": details]]]) { server in
+            let token = Browser(path: "/x").token.replacing(
+                "updates.push.services.mozilla.com", with: "no-such-host.push.apple.com")
+            try await PushFixture.device(server, token, "web")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
         }
     }
 
@@ -153,6 +181,39 @@ import Testing
                 #expect(calls.allSatisfy { ($0.body.arrayValue ?? []).count <= 100 })
                 let message = try #require(calls[1].body.arrayValue?.first)
                 #expect(message["body"] == "hello" && message["title"] == "t" && message["to"] != nil)
+            }
+        }
+    }
+
+    @Test(
+        "A token of another project has Expo refuse what stands beside it: it fails alone, and so does one without keys"
+    )
+    func foreignTokens() async throws {
+        try await WebhookServer.run { expo in
+            expo.on("--/api/v2/push/send") { call in
+                let tokens = (call.body.arrayValue ?? []).compactMap { $0["to"]?.stringValue }
+                if tokens.contains(where: { $0.hasPrefix("other") }) {
+                    return .text(#"{"errors":[{"code":"PUSH_TOO_MANY_EXPERIENCE_IDS"}]}"#, status: 400)
+                }
+                let tickets = tokens.map { token -> JSONValue in
+                    token == "keyless"
+                        ? ["status": "error", "details": ["error": "InvalidCredentials"]] : ["status": "ok", "id": "1"]
+                }
+                return .text(JSONValue.object(["data": .array(tickets)]).text)
+            }
+            let entry: JSONValue = ["endpoint": .string(String(expo.url("").dropLast()))]
+            try await TestServer.run(["push": ["expo": entry]]) { server in
+                for number in 0..<60 { try await PushFixture.device(server, "t\(number)", "expo") }
+                for token in ["other1", "other2", "keyless"] { try await PushFixture.device(server, token, "expo") }
+                for _ in 0..<2 {
+                    let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+                    #expect(row["numSent"] == 60 && row["numFailed"] == 3, "\(row.text)")
+                    let reasons = try await PushFixture.failures(server, row)
+                    #expect(
+                        reasons == [
+                            "i-other1": "status 400", "i-other2": "status 400", "i-keyless": "InvalidCredentials",
+                        ])
+                }
             }
         }
     }

@@ -86,6 +86,11 @@ import Testing
         Scenario(
             token: "g8", script: [.answer(.init(status: 502, body: "<html>Bad Gateway</html>")), .good], requests: 2),
         Scenario(token: "g9", script: [.reset, .reset, .good], requests: 3),
+        // A token of a browser or of an Apple device that calls itself one of Android's.
+        Scenario(
+            token: "ga", script: [.failure(401, "THIRD_PARTY_AUTH_ERROR")], requests: 1,
+            reason: "THIRD_PARTY_AUTH_ERROR"),
+        Scenario(token: "ü", script: [], requests: 0, reason: "InvalidRegistration"),
     ]
 
     @Test("Each answer of Google's has what it says done for its device, and for no other")
@@ -99,6 +104,10 @@ import Testing
                 notification.body["message"]?["android"]?["data"]?["push_id"]
             }
             #expect(Set(ids).count == 1)
+            // None of the answers keeps others from the next push.
+            let row = try await PushFixture.push(
+                server, ["where": ["deviceToken": ["$in": ["g0", "g9"]]], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 2, "\(row.text)")
         }
     }
 
@@ -180,6 +189,30 @@ import Testing
                 #expect(row["numSent"] == 1 && row["numFailed"] == 1, "\(row.text)")
                 #expect(sink.tokens == ["ab01", "ab01", "dd01"])
             }
+        }
+    }
+
+    @Test("Devices that are busy keep no others waiting, also when there are as many as ranges are sent at once")
+    func busyDevices() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["ab": [.failure(429, "TooManyRequests", retryAfter: 5)]]
+        try await PushFixture.run(manners, ["queueOptions": ["batchSize": 40]]) { server, sink in
+            // One in each of the ranges of ten that are taken first.
+            try await server.execute(
+                """
+                INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "deviceType", "deviceToken",
+                    "appIdentifier", "installationId")
+                SELECT 'd' || n + 1000, now(), now(), 'ios',
+                    CASE WHEN n % 10 = 1 AND n < 60 THEN 'ab' ELSE 'aa' END || n + 1000, 'app.one', 'i' || n
+                FROM generate_series(1, 150) n
+                """)
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 144 && row["numFailed"] == 6, "\(row.text)")
+            let times = sink.notifications
+            let first = try #require(times.map(\.at).min())
+            let others = try #require(times.filter { $0.token.hasPrefix("aa") }.map(\.at).max())
+            #expect(others - first < .seconds(2.5))
+            #expect(times.count == 156 && sink.tokens.filter { $0.hasPrefix("ab") }.count == 12)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Logging
 import TestSupport
 import Testing
 
@@ -8,6 +9,7 @@ enum PushFixture {
     /// Runs a server with a sink for Apple's and Google's devices.
     static func run(
         _ manners: PushSink.Manners = PushSink.Manners(), _ changes: JSONObject = [:], options: JSONObject = [:],
+        logger: Logger = TestServer.quietLogger,
         _ body: @escaping @Sendable (TestServer, PushSink) async throws -> Void
     ) async throws {
         try await WebhookServer.run { tokens in
@@ -18,7 +20,9 @@ enum PushFixture {
                     "android": sink.android(tokens: tokens.url("token")),
                 ]
                 for (key, value) in changes { push[key] = value }
-                try await TestServer.run(options.merging(["push": .object(push)]) { $1 }) { try await body($0, sink) }
+                try await TestServer.run(options.merging(["push": .object(push)]) { $1 }, logger: logger) {
+                    try await body($0, sink)
+                }
             }
         }
     }

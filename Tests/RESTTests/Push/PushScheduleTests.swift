@@ -5,30 +5,41 @@ import Testing
 
 /// Pushes that wait for their time, and those that another process takes over.
 @Suite struct PushScheduleTests {
-    @Test("A scheduled push is sent at its time, not before, and not at all when its row is removed")
+    @Test("A scheduled push is sent at its time, not before, once, and not at all when its row is removed")
     func scheduled() async throws {
         try await PushFixture.run { server, sink in
-            try await PushFixture.device(server, "ab01", "ios", ["badge": 1])
-            let soon = Date.now.addingTimeInterval(3).ISO8601Format()
-            let far = "2126-01-01T10:00:00Z"
-            let answers = try await [soon, far, far].asyncMap { time in
-                try await server.send(
-                    "POST", "/push", ["where": [:], "push_time": .string(time), "data": ["badge": "Increment"]],
-                    as: .master
-                ).headers["x-parse-push-status-id"] ?? ""
+            // Of two servers one sends it.
+            try await server.alongside(["push": ["ios": sink.apple("app.one")]]) { _ in
+                try await Self.expectScheduled(server, sink)
             }
-            let waiting = try await server.send("GET", "/classes/_PushStatus/\(answers[1])", as: .master)
-            #expect(waiting["status"] == "scheduled" && waiting["pushTime"] == "2126-01-01T10:00:00.000Z")
-            _ = try await server.send("DELETE", "/classes/_PushStatus/\(answers[1])", as: .master).succeeded()
-            #expect(try await PushFixture.row(server, answers[0])["numSent"] == 1)
-            #expect(sink.notifications.map { $0.body["aps"]?["badge"] } == [.number(2)])
-            // Moved to now, the other one is sent as well.
-            _ = try await server.send(
-                "PUT", "/classes/_PushStatus/\(answers[2])", ["pushTime": "2020-01-01T10:00:00.000Z"], as: .master
-            ).succeeded()
-            #expect(try await PushFixture.row(server, answers[2])["numSent"] == 1)
-            #expect(sink.notifications.count == 2)
         }
+    }
+
+    private static func expectScheduled(_ server: TestServer, _ sink: PushSink) async throws {
+        try await PushFixture.device(server, "ab01", "ios", ["badge": 1])
+        let asked = ContinuousClock.now
+        // Whole seconds: it is 2 to 3 of them.
+        let soon = Date.now.addingTimeInterval(3).ISO8601Format()
+        let far = "2126-01-01T10:00:00Z"
+        let answers = try await [soon, far, far].asyncMap { time in
+            try await server.send(
+                "POST", "/push", ["where": [:], "push_time": .string(time), "data": ["badge": "Increment"]],
+                as: .master
+            ).headers["x-parse-push-status-id"] ?? ""
+        }
+        let waiting = try await server.send("GET", "/classes/_PushStatus/\(answers[1])", as: .master)
+        #expect(waiting["status"] == "scheduled" && waiting["pushTime"] == "2126-01-01T10:00:00.000Z")
+        _ = try await server.send("DELETE", "/classes/_PushStatus/\(answers[1])", as: .master).succeeded()
+        #expect(try await PushFixture.row(server, answers[0])["numSent"] == 1)
+        #expect(sink.notifications.map { $0.body["aps"]?["badge"] } == [.number(2)])
+        let at = try #require(sink.notifications.first).at
+        #expect(at - asked >= .seconds(2) && at - asked < .seconds(5.5))
+        // Moved to now, the other one is sent as well.
+        _ = try await server.send(
+            "PUT", "/classes/_PushStatus/\(answers[2])", ["pushTime": "2020-01-01T10:00:00.000Z"], as: .master
+        ).succeeded()
+        #expect(try await PushFixture.row(server, answers[2])["numSent"] == 1)
+        #expect(sink.notifications.count == 2)
     }
 
     @Test("A server that only stores pushes leaves them to another one")

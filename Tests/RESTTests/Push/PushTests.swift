@@ -29,16 +29,22 @@ import Testing
 
     @Test("Who may not send is refused as parse-server refuses, and so is what cannot be sent")
     func refusals() async throws {
-        try await PushFixture.run { server, sink in
+        try await PushFixture.run(options: ["readOnlyMasterKey": "readOnly"]) { server, sink in
             let body: JSONValue = ["where": [:], "data": ["alert": "x"]]
-            for identity in [TestServer.Identity.anonymous, .maintenance] {
+            for identity in [TestServer.Identity.nobody, .anonymous, .maintenance] {
                 let answer = try await server.send("POST", "/push", body, as: identity)
                 #expect(answer.status == 403)
             }
+            let reader = try await server.send(
+                "POST", "/push", body, as: .anonymous, headers: ["X-Parse-Master-Key": "readOnly"])
+            #expect(reader.status == 403 && reader["code"] == 119, "\(reader.text)")
             let cases: [(JSONObject, String)] = [
                 (["channels": ["a"]], "Channels and query can not be set at the same time."),
                 (["expiration_time": "tomorrow"], "tomorrow is not valid time."),
                 (["expiration_time": .null], "null is not valid time."),
+                (["expiration_time": ["a", 1]], "a,1 is not valid time."),
+                (["expiration_interval": -1], "expiration_interval must be a number greater than 0"),
+                (["expiration_interval": "5"], "expiration_interval must be a number greater than 0"),
                 (["expiration_interval": 0], "expiration_interval must be a number greater than 0"),
                 (
                     ["expiration_interval": 5, "expiration_time": 1_900_000_000],
@@ -55,6 +61,11 @@ import Testing
                     "collapse_id must be a text of at most 64 bytes"
                 ),
                 (["push_type": "a\r\nb: c"], "push_type must be a text of at most 64 bytes"),
+                (["collapseId": "a\r\nb: c"], "collapseId must be a text of at most 64 bytes"),
+                (
+                    ["data": ["badge": ["__op": "Increment", "amount": 1e300]]],
+                    "Invalid value for badge, expected number or 'Increment' or {increment: number}"
+                ),
             ]
             for (changes, message) in cases {
                 var object = body.objectValue ?? [:]
@@ -80,6 +91,8 @@ import Testing
             #expect(answer["code"] == 115 && answer["error"] == "Missing push configuration")
             let info = try await server.send("GET", "/serverInfo", as: .master)
             #expect(info["features"]?["push"]?["immediatePush"] == false)
+            #expect(info["features"]?["push"]?["storedPushData"] == false)
+            #expect(info["features"]?["push"]?["scheduledPush"] == false)
             #expect(info["features"]?["push"]?["pushAudiences"] == true)
         }
     }
@@ -104,7 +117,7 @@ import Testing
             // Those that had a badge when they were chosen are sent to, whatever becomes of it.
             sink.forget()
             _ = try await PushFixture.push(
-                server, ["where": ["badge": 5], "data": ["badge": ["__op": "Increment", "amount": -2]]])
+                server, ["where": ["badge": 5], "data": ["badge": ["__op": "increment", "amount": -2]]])
             #expect(sink.notifications.map { $0.body["aps"]?["badge"] } == [.number(3)])
         }
     }
@@ -152,7 +165,8 @@ import Testing
 
     @Test("An entry that refuses most tokens is wrong itself: no token is removed for it")
     func wrongEnvironment() async throws {
-        try await PushFixture.run { server, sink in
+        let lines = LogLines()
+        try await PushFixture.run(logger: lines.logger) { server, sink in
             for number in 0..<8 { try await PushFixture.device(server, "bad00\(number)") }
             for number in 0..<2 { try await PushFixture.device(server, "ab\(number)") }
             let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
@@ -162,6 +176,7 @@ import Testing
             let kept = try await server.find(
                 "_Installation", ["where": ["deviceToken": ["$exists": true]], "count": 1, "limit": 0], as: .master)
             #expect(kept["count"] == 10)
+            #expect(lines.all.count { $0.contains("a push service refuses most tokens") } == 1)
         }
     }
 
@@ -173,6 +188,8 @@ import Testing
             let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
             #expect(row["numSent"] == 2 && row["numFailed"] == nil)
             #expect(sink.tokens == ["ab01", "b05e01", "b05e01", "b05e01"])
+            let times = sink.notifications.filter { $0.token == "b05e01" }.map(\.at)
+            for (first, second) in zip(times, times.dropFirst()) { #expect(second - first >= .milliseconds(990)) }
         }
     }
 
@@ -202,6 +219,43 @@ import Testing
             }
             let row = try await server.send("GET", "/push_audiences/\(audience)", as: .master)
             #expect(row["timesUsed"] == 1 && row["lastUsed"]?["__type"] == "Date")
+        }
+    }
+
+    @Test("The log has a line for each batch, and neither a token nor a key, however much it is to say")
+    func log() async throws {
+        let lines = LogLines()
+        try await PushFixture.run(logger: lines.logger) { server, sink in
+            let tokens = (0..<20).map { "a1b2c3d4e5f60718293a4b5c\($0 + 10)" } + ["dead1234567890abcdef0123"]
+            for token in tokens { try await PushFixture.device(server, token) }
+            try await PushFixture.device(server, "g1-a-token-of-google", "android")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "a secret text"]])
+            #expect(row["numSent"] == 21, "\(row.text)")
+            let batches = lines.all.filter { $0.contains("devices were sent to") }
+            #expect((2...5).contains(batches.count), "\(batches)")
+            let key = sink.identity.appleKey.pemRepresentation.split(separator: "\n")[1]
+            for secret in tokens + ["g1-a-token-of-google", String(key), "access-1", "bearer ey", "a secret text"] {
+                #expect(!lines.all.contains { $0.contains(secret) }, "\(secret)")
+            }
+        }
+    }
+
+    @Test("While some devices are waited for, the row counts the others every second")
+    func progress() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["ab": [.late(.seconds(4), .init())]]
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.fill(server, 10)
+            try await PushFixture.device(server, "ab01")
+            let answer = try await server.send("POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"])
+            var row = JSONValue.null
+            let isCounted = try await eventually(within: .seconds(4)) {
+                row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
+                return row["numSent"] == 10
+            }
+            #expect(isCounted && row["status"] == "running", "\(row.text)")
+            #expect(try await PushFixture.row(server, id)["numSent"] == 11)
         }
     }
 }

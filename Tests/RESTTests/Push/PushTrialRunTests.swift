@@ -8,7 +8,7 @@ import Testing
     @Test("A trial run counts and renders, contacts nobody, and changes no badge")
     func dryRun() async throws {
         try await PushFixture.run { server, sink in
-            try await PushFixture.fill(server, 100)
+            try await PushFixture.fill(server, 1000)
             let badged = try await PushFixture.device(server, "b1", "ios", ["badge": 4, "localeIdentifier": "fr-FR"])
             try await PushFixture.device(server, "not a token", "ios", ["badge": 4])
             try await PushFixture.device(server, "g1", "android")
@@ -24,10 +24,10 @@ import Testing
             let report = try await server.send(
                 "GET", "/push/\(PushFixture.id(row))/report", as: .master
             ).succeeded()
-            #expect(report["deviceTypes"] == ["android": 1, "ios": 102, "winrt": 1], "\(report.text)")
-            #expect(report["locales"] == ["default": 102, "fr": 1])
-            #expect(report["badges"] == ["1": 101, "5": 2])
-            #expect(report["entries"] == ["APNs app.one sandbox": 102, "FCM songs": 1])
+            #expect(report["deviceTypes"] == ["android": 1, "ios": 1002, "winrt": 1], "\(report.text)")
+            #expect(report["locales"] == ["default": 1002, "fr": 1])
+            #expect(report["badges"] == ["1": 1001, "5": 2])
+            #expect(report["entries"] == ["APNs app.one sandbox": 1002, "FCM songs": 1])
             #expect(report["problems"] == ["BadDeviceToken": 1, "UnsupportedDevice": 1])
             #expect((report["payloadBytes"]?.numberValue ?? 0) > 20)
             let device = try await server.send("GET", "/installations/\(badged)", as: .master)
@@ -68,6 +68,45 @@ import Testing
             // Scheduled ones do not count.
             try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now() + interval '1 day'")
             _ = try await server.send("POST", "/push", body, as: .master).succeeded()
+        }
+    }
+
+    @Test("Failures are kept for a day, and tokens that were removed for a month, in which they are put back")
+    func keeping() async throws {
+        try await PushFixture.run { server, _ in
+            let device = try await PushFixture.device(server, "dead01")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(try await PushFixture.tokens(server) == [])
+            // As docs/push.md says.
+            try await server.execute(
+                """
+                UPDATE "_Installation" AS device SET "deviceToken" = dead."token", "updatedAt" = now()
+                FROM "_roost_dead_token" AS dead
+                WHERE dead."objectId" = device."objectId" AND device."deviceToken" IS NULL
+                    AND dead."at" > now() - interval '1 day'
+                """)
+            #expect(try await PushFixture.tokens(server) == ["dead01"])
+            let kept = "SELECT \"objectId\" || ' ' || \"token\" || ' ' || \"reason\" FROM \"_roost_dead_token\""
+            #expect(try await server.texts(kept) == ["\(device) dead01 Unregistered"])
+            try await server.execute(
+                """
+                UPDATE "_roost_push_failure" SET "at" = now() - interval '23 hours';
+                UPDATE "_roost_dead_token" SET "at" = now() - interval '27 days'
+                """)
+            try await server.alongside(["push": ["expo": [:]]]) { _ in
+                let (failures, tokens) = (try await PushFixture.failures(server, row), try await server.texts(kept))
+                #expect(failures.count == 1 && tokens.count == 1)
+            }
+            try await server.execute(
+                """
+                UPDATE "_roost_push_failure" SET "at" = now() - interval '25 hours';
+                UPDATE "_roost_dead_token" SET "at" = now() - interval '32 days'
+                """)
+            try await server.alongside(["push": ["expo": [:]]]) { _ in
+                let isSwept = try await eventually { try await server.texts(kept).isEmpty }
+                let failures = try await PushFixture.failures(server, row)
+                #expect(isSwept && failures.isEmpty)
+            }
         }
     }
 
