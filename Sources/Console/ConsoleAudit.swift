@@ -16,6 +16,8 @@ struct ConsoleAudit: Sendable {
     private static let mostIds = 100
     /// How many bytes of values it has at most, before and after each.
     private static let mostBytes = 16 * 1024
+    /// How many bytes a name, an id or a path has at most.
+    private static let mostText = 500
 
     /// An entry that has been begun.
     struct Open: Sendable {
@@ -66,9 +68,9 @@ struct ConsoleAudit: Sendable {
             }
             objects[className] = known
         }
-        entry.className = classes.count == 1 ? classes.first : nil
-        entry.ids = Array(entry.ids.prefix(Self.mostIds))
-        entry.fields = fields.map(\.text).sorted()
+        entry.className = classes.count == 1 ? classes.first.map(Self.cut) : nil
+        entry.ids = entry.ids.prefix(Self.mostIds).map(Self.cut)
+        entry.fields = fields.map(\.text).sorted().prefix(Self.mostIds).map(Self.cut)
         let isAboutObjects = !classes.isEmpty
         if isAboutObjects { entry.before = await values(of: objects) }
         var sent: JSONValue?
@@ -93,7 +95,7 @@ struct ConsoleAudit: Sendable {
             let made =
                 answer["objectId"]?.stringValue.map { [$0] }
                 ?? answer.arrayValue?.compactMap { $0["success"]?["objectId"]?.stringValue } ?? []
-            ids = Array((ids + made).prefix(Self.mostIds))
+            ids = (ids + made).prefix(Self.mostIds).map(Self.cut)
             if let className = open.entry.className { objects[className]?.ids += made }
         }
         var after = open.sent
@@ -116,13 +118,20 @@ struct ConsoleAudit: Sendable {
         _ session: StoredOperatorSession, address: String, requestId: String, method: String, path: String
     ) -> AuditEntry {
         var entry = AuditEntry()
-        entry.operatorName = session.name
+        entry.operatorName = Self.cut(session.name)
         entry.role = session.role
         entry.address = address
         entry.requestId = requestId
         entry.method = method
-        entry.path = String(path.prefix(1_000))
+        entry.path = Self.cut(path)
         return entry
+    }
+
+    /// The beginning of a text: by bytes, since one character can have thousands of marks; without NUL characters, which
+    /// the database does not take.
+    private static func cut(_ text: String) -> String {
+        guard text.utf8.count > mostText || text.utf8.contains(0) else { return text }
+        return String(decoding: text.utf8.lazy.filter { $0 != 0 }.prefix(mostText), as: UTF8.self)
     }
 
     /// The class and the id that a path names; nil for what is about no objects.

@@ -73,10 +73,16 @@ package struct ConsoleGate: Sendable {
     }
 }
 
-/// Whether a viewer asks for sessions by their tokens: answers with and without an object would spell one out, letter by
-/// letter, and with it the viewer could write as a user.
+/// Whether a viewer asks for sessions or users by their secrets: answers with and without an object would spell one out,
+/// letter by letter, and with it the viewer could write as a user.
 enum TokenSearch {
-    static let refusal = "A viewer does not search by the tokens of sessions."
+    static let refusal = "A viewer does not search by the tokens of sessions and users."
+
+    /// The tokens of sessions, those of mails, hashes of passwords, and what accounts are logged in to by others.
+    private static let secrets = [
+        "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",
+        "_password_history", "authData",
+    ]
 
     /// What names the fields of an answer, which has no tokens.
     private static let harmless: Set<Name> = ["keys", "excludeKeys", "include"]
@@ -84,10 +90,10 @@ enum TokenSearch {
     static func finds(in call: ConsoleGate.Call) -> Bool {
         if call.path.first?.asciiLowercased == "aggregate" {
             if call.path.last == "_Session" { return true }
-            return call.parameters.contains { names($0.value, ["sessionToken", "_session_token", "_Session"]) }
+            return call.parameters.contains { names($0.value, secrets + ["_auth_data", "_Session"]) }
         }
         return call.parameters.contains { key, value in
-            !harmless.contains(key) && names(value, ["sessionToken", "_session_token"])
+            !harmless.contains(key) && names(value, secrets)
         }
     }
 

@@ -90,7 +90,7 @@ struct ConsoleInterface: Sendable {
         if match.route.isConfirmed, !session.isConfirmed { throw ConfirmationNeeded() }
         let call = ConsoleCall(
             interface: self, visit: visit, session: session, role: role, arguments: match.arguments)
-        return try SecretValues.withoutTokens(try await match.route.handler(call))
+        return try SecretValues.withoutTokens(try await match.route.handler(call), for: role)
     }
 
     /// The session of a visit; nil where one of its halves is missing, wrong or over.
@@ -98,7 +98,7 @@ struct ConsoleInterface: Sendable {
         guard let token = visit.fields.token, token.utf8.count == 64 else { return nil }
         for cookie in visit.fields.cookies(named: visit.cookieName).prefix(4) where cookie.utf8.count == 64 {
             if let session = try await backend.store.operatorSessions.find(
-                token: ConsoleSecrets.hash(token), cookie: ConsoleSecrets.hash(cookie),
+                token: ConsoleSecrets.hash(token), cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 idle: configuration.console.sessionLength)
             {
                 return session
@@ -142,7 +142,8 @@ struct ConsoleInterface: Sendable {
         case .session(let session):
             let (token, cookie) = (ConsoleSecrets.make(), ConsoleSecrets.make())
             try await backend.store.operatorSessions.open(
-                session, token: ConsoleSecrets.hash(token), cookie: ConsoleSecrets.hash(cookie),
+                session, token: ConsoleSecrets.hash(token),
+                cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 seconds: ConsoleSignIn.longest, address: visit.address, agent: visit.fields.userAgent)
             try await audit.note(entry(visit, session, "session"), status: 200)
             var answer = description(of: session)

@@ -24,7 +24,9 @@ enum ConsoleRouteTable {
             var arguments: [String] = []
             let fits = zip(route.path, components).allSatisfy { wanted, given in
                 guard wanted.hasPrefix(":") else { return wanted == given }
-                guard let text = PercentEncoding.decode(given), !text.isEmpty else { return false }
+                guard let text = PercentEncoding.decode(given), !text.isEmpty, !text.utf8.contains(0) else {
+                    return false
+                }
                 arguments.append(text)
                 return true
             }
@@ -129,6 +131,7 @@ struct ConsoleCall {
         wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
         wanted.operatorName = query["operator"]?.stringValue
         wanted.className = query["className"]?.stringValue
+        guard !JSONBody.containsNull(query) else { throw JSONBody.nullCharacter }
         let rows = try await interface.backend.store.audit.list(wanted)
         var answer: JSONObject = ["rows": rows]
         if let list = rows.arrayValue, list.count == wanted.limit, let last = list.last?["id"] { answer["next"] = last }

@@ -3,6 +3,7 @@ import Encoding
 import HTTP
 import JSON
 internal import Operations
+internal import ServerConfiguration
 
 /// The two halves of a session: a cookie, which all ports of a host share, and a token, which the page keeps under its own
 /// origin. Neither is of use alone.
@@ -12,6 +13,14 @@ enum ConsoleSecrets {
 
     /// What the database keeps of a secret.
     static func hash(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
+
+    /// What the database keeps of the cookie: it fits no longer when a key of the server was changed, which ends all
+    /// sessions.
+    static func hash(cookie: String, _ configuration: Configuration) -> [UInt8] {
+        let keys = [configuration.masterKey, configuration.readOnlyMasterKey ?? ""].map(hash)
+        return Array(
+            HMAC<SHA256>.authenticationCode(for: Array(cookie.utf8), using: SymmetricKey(data: Array(keys.joined()))))
+    }
 
     /// The name of the cookie. Servers on several ports of a host do not overwrite each other's.
     static func cookieName(port: Int, isSecure: Bool) -> String {
@@ -51,52 +60,68 @@ enum SecretValues {
         }
     }
 
-    /// An answer without the tokens of sessions in it.
+    /// An answer without the tokens of sessions in it; for a viewer, without what a user is logged in to by others as well:
+    /// with either the caller could write as a user.
     ///
     /// - Throws: ``HTTPError`` for one that cannot be read, and so may have some.
-    static func withoutTokens(_ reply: Reply) throws(HTTPError) -> Reply {
+    static func withoutTokens(_ reply: Reply, for role: ConsoleRole) throws(HTTPError) -> Reply {
         guard case .json(let bytes) = reply.body else { return reply }
         var reply = reply
-        reply.body = .json(try withoutTokens(bytes))
+        reply.body = .json(try withoutTokens(bytes, for: role))
         return reply
     }
 
     /// The same, of its bytes.
-    static func withoutTokens(_ bytes: [UInt8]) throws(HTTPError) -> [UInt8] {
-        guard mayHaveTokens(bytes) else { return bytes }
+    static func withoutTokens(_ bytes: [UInt8], for role: ConsoleRole) throws(HTTPError) -> [UInt8] {
+        let isViewer = role == .viewer
+        guard token.stands(in: bytes) || (isViewer && logins.stands(in: bytes)) else { return bytes }
         guard let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else {
             throw HTTPError(status: 500, message: "The answer cannot be read.")
         }
-        return withoutTokens(value).serialized()
+        return withoutTokens(value, isViewer).serialized()
     }
 
-    private static let name = Array("\"sessionToken\"".utf8)
+    /// A name in an answer, looked for by its rarest letter, since answers may be large.
+    private struct Field {
+        let name: [UInt8]
+        let letter: UInt8
+        let before: Int
 
-    /// Whether the name of tokens stands in an answer: looked for by its rarest letter, since answers may be large.
-    private static func mayHaveTokens(_ bytes: [UInt8]) -> Bool {
-        let before = 8
-        var rest = bytes.dropFirst(before)
-        while let letter = rest.firstIndex(of: UInt8(ascii: "T")) {
-            if bytes[(letter - before)...].starts(with: name) { return true }
-            rest = bytes[(letter + 1)...]
+        init(_ name: StaticString, by letter: Character) {
+            self.name = Array("\"\(name)\"".utf8)
+            self.letter = letter.asciiValue ?? 0
+            before = self.name.firstIndex(of: self.letter) ?? 0
         }
-        return false
+
+        func stands(in bytes: [UInt8]) -> Bool {
+            var rest = bytes.dropFirst(before)
+            while let place = rest.firstIndex(of: letter) {
+                if bytes[(place - before)...].starts(with: name) { return true }
+                rest = bytes[(place + 1)...]
+            }
+            return false
+        }
     }
 
-    private static func withoutTokens(_ value: JSONValue) -> JSONValue {
+    private static let token = Field("sessionToken", by: "T")
+    private static let logins = Field("authData", by: "D")
+
+    private static func withoutTokens(_ value: JSONValue, _ isViewer: Bool) -> JSONValue {
         switch value {
         case .object(let object):
             var result = object
             for (key, value) in object {
-                // One that is shortened would show its beginning. A schema has a field of this name, and no token.
-                if key == "sessionToken", value.stringValue != nil || value["__type"] == "Shortened" {
+                // A schema has fields of these names, each with its type, and no secret.
+                let isToken = key == "sessionToken" && value.objectValue?["type"] == nil
+                let isLogin = isViewer && key == "authData" && value["type"]?.stringValue == nil
+                if (isToken || isLogin) && !value.isNull {
                     result[key] = "hidden"
                 } else {
-                    result[key] = withoutTokens(value)
+                    result[key] = withoutTokens(value, isViewer)
                 }
             }
             return .object(result)
-        case .array(let list): return .array(list.map(withoutTokens))
+        case .array(let list): return .array(list.map { withoutTokens($0, isViewer) })
         default: return value
         }
     }

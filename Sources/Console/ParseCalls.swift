@@ -79,15 +79,15 @@ struct ParseCalls {
         }
         try await askForConfirmation(calls)
         if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
-            guard Self.isFind(envelope) else { return try SecretValues.withoutTokens(try await answer()) }
-            return try await interface.finds.run { try SecretValues.withoutTokens(try await answer()) }
+            guard Self.isFind(envelope) else { return try SecretValues.withoutTokens(try await answer(), for: role) }
+            return try await interface.finds.run { try SecretValues.withoutTokens(try await answer(), for: role) }
         }
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply
         do {
-            reply = try SecretValues.withoutTokens(try await answer())
+            reply = try SecretValues.withoutTokens(try await answer(), for: role)
         } catch {
-            reply = try SecretValues.withoutTokens(interface.dispatcher.reply(to: error, visit.request))
+            reply = try SecretValues.withoutTokens(interface.dispatcher.reply(to: error, visit.request), for: role)
         }
         let value: JSONValue? =
             if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }

@@ -20,6 +20,8 @@ public struct ParseRoutes: RequestHandler {
     let declaredLimits: DeclaredLimits?
     /// Functions and jobs; nil for none.
     let cloud: CloudEngine?
+    /// What bounds the calls of batches.
+    let batchCalls = BatchCalls()
 
     /// Makes the routes over a backend.
     ///

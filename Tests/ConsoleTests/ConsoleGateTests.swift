@@ -79,9 +79,31 @@ struct ConsoleGateTests {
         let answer = Array(
             "{\"results\":[{\"sessionToken\":\"r:1\",\"user\":{\"sessionToken\":\"r:2\"},\"a\":1},{\"sessionToken\":{\"__type\":\"Shortened\",\"start\":\"r:3\"}}]}"
                 .utf8)
-        let shown = String(decoding: try SecretValues.withoutTokens(answer), as: UTF8.self)
+        let shown = String(decoding: try SecretValues.withoutTokens(answer, for: .owner), as: UTF8.self)
         #expect(!shown.contains("r:"))
         #expect(shown.contains("\"a\":1"))
+    }
+
+    @Test(
+        "A viewer cannot spell a secret of a user out by searching",
+        arguments: [
+            "_perishable_token", "_email_verify_token", "_hashed_password", "_password_history", "authData.a.id",
+        ])
+    func secretsOfUsers(field: String) {
+        let find: JSONObject = ["where": .object([Name(field): ["$regex": "^k"]])]
+        let match: JSONObject = ["pipeline": [["$match": .object([Name(field): "k"])]]]
+        #expect(Self.refusal(.viewer, "GET", "classes/_User", reads: true, find) != nil)
+        #expect(Self.refusal(.viewer, "GET", "aggregate/_User", reads: true, match) != nil)
+        #expect(Self.refusal(.developer, "GET", "classes/_User", reads: true, find) == nil)
+    }
+
+    @Test("What a user is logged in to by others is shown to no viewer")
+    func logins() throws {
+        let answer = Array(
+            #"{"results":[{"authData":{"anonymous":{"id":"7"}},"a":1}],"fields":{"authData":{"type":"Object"}}}"#.utf8)
+        let shown = String(decoding: try SecretValues.withoutTokens(answer, for: .viewer), as: UTF8.self)
+        #expect(shown == #"{"results":[{"authData":"hidden","a":1}],"fields":{"authData":{"type":"Object"}}}"#)
+        #expect(try SecretValues.withoutTokens(answer, for: .editor) == answer)
     }
 
     @Test("What is kept of values has no secrets in it")

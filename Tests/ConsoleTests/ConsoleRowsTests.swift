@@ -142,6 +142,22 @@ struct ConsoleRowsTests {
         }
     }
 
+    @Test("The trash lists what was deleted last first, and no more than it can")
+    func trashOrder() async throws {
+        try await TestServer.run { server in
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            var titles: [JSONValue] = []
+            for number in 0..<12 {
+                let title = JSONValue.string("\(number)")
+                let song = try await server.create("Song", ["title": title])
+                #expect(try await editor.parse("DELETE", "/classes/Song/\(song)").status == 200)
+                titles.insert(title, at: 0)
+            }
+            let listed = try await editor.send("GET", "/console/api/trash")["objects"]?.arrayValue ?? []
+            #expect(listed.map { $0["object"]?["title"] } == titles)
+        }
+    }
+
     @Test("An object that changed meanwhile is not overwritten, and shown as it is now")
     func conditional() async throws {
         try await TestServer.run { server in
@@ -201,6 +217,15 @@ struct ConsoleRowsTests {
             #expect(try await viewer.send("DELETE", "/console/api/views/abcdefghij").status == 403)
             #expect(try await editor.send("DELETE", "/console/api/views/abcdefghij").status == 200)
             #expect(try await saved(viewer).isEmpty)
+            var large = view
+            large["where"] = ["title": .string(String(repeating: "x", count: 60_000))]
+            var statuses: Set<Int> = []
+            for number in 1_000..<1_020 {
+                let answer = try await editor.send("PUT", "/console/api/views/abcdef\(number)", .object(large))
+                statuses.insert(answer.status)
+            }
+            #expect(statuses.count == 2, "all of an operator have a megabyte at most")
+            #expect(try await editor.send("PUT", "/console/api/views/a%00b", .object(view)).status == 404)
         }
     }
 }

@@ -112,6 +112,30 @@ struct ConsoleSessionTests {
         }
     }
 
+    @Test("A changed master key ends all sessions")
+    func changedKey() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            try await server.alongside(["masterKey": "another one"]) { later in
+                var there = ConsoleBrowser(later)
+                there.token = browser.token
+                #expect(try await browser.send("GET", "/console/api/session").status == 200)
+                let secret = try #require(browser.cookie?.split(separator: "=").last)
+                let port = try #require(there.root.split(separator: ":").last)
+                there.cookie = "roost_console_\(port)=\(secret)"
+                #expect(try await there.send("GET", "/console/api/session").status == 401)
+            }
+            try await server.alongside { later in
+                var there = ConsoleBrowser(later)
+                there.token = browser.token
+                let secret = try #require(browser.cookie?.split(separator: "=").last)
+                let port = try #require(there.root.split(separator: ":").last)
+                there.cookie = "roost_console_\(port)=\(secret)"
+                #expect(try await there.send("GET", "/console/api/session").status == 200)
+            }
+        }
+    }
+
     @Test("A session that was not used for its length is over")
     func idle() async throws {
         try await TestServer.run(["console": ["sessionLength": 60]]) { server in

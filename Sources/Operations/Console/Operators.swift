@@ -10,6 +10,12 @@ public struct Operators: Sendable {
     /// How many characters the password of an operator has at least.
     public static let shortestPassword = 8
 
+    /// How many bytes the name of an operator has at most.
+    static let longestName = 100
+
+    /// What those are called who sign in without an account.
+    private static let otherWays: Set<Name> = ["master key", "read-only master key", "ticket", "this machine"]
+
     /// The operator whose name and password these are; nil where one of them is wrong, which takes as long for a name that
     /// there is as for any other.
     ///
@@ -26,8 +32,12 @@ public struct Operators: Sendable {
     /// - Returns: The id.
     /// - Throws: `ParseError` for a name or password that cannot be, and for a name that is taken.
     public func add(name: String, password: String, role: String, from address: String) async throws -> String {
-        guard (1...100).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+        guard (1...Self.longestName).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+        else {
             throw ParseError(ParseError.usernameMissing, "The name of an operator has 1 to 100 characters.")
+        }
+        guard !Self.otherWays.contains(Name(name)) else {
+            throw ParseError(ParseError.usernameTaken, "\(name) is what the audit calls another way into the console.")
         }
         let hash = try await hash(password, from: address)
         let id = Identifiers.alphanumeric(10)

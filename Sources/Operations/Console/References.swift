@@ -12,7 +12,7 @@ public struct References: Sendable {
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
 
     /// How many objects point to one, by each pointer and relation of all classes that leads to its class. Fields by which
-    /// none does are left out.
+    /// none does are left out, and those for which no time was left: the planner expects a row in each table.
     ///
     /// - Parameter isWanted: Whether a class is looked at.
     public func pointing(
@@ -23,9 +23,10 @@ public struct References: Sendable {
         for (className, schema) in backend.catalog.snapshot.classes.sorted(by: { $0.key < $1.key })
         where isWanted(className.text) {
             for (field, definition) in schema.fields where definition.type.targetClass == Name(target.className) {
+                guard ContinuousClock.now < end else { return references }
                 let reference = try await backend.store.references.references(
                     to: target, by: field.text, of: className.text, most: Self.most,
-                    within: ContinuousClock.now < end ? Self.longest.one : nil)
+                    within: Self.longest.one)
                 if let reference, reference.count > 0 { references.append(reference) }
             }
         }

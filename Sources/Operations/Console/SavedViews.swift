@@ -8,8 +8,8 @@ public struct SavedViews: Sendable {
 
     /// How many views an operator may have.
     private static let most = 1_000
-    /// How many bytes a view may have.
-    private static let mostBytes = 64 * 1024
+    /// How many bytes a view may have, and all of an operator: a list answers all of them.
+    private static let mostBytes = (one: 64 * 1024, all: 1024 * 1024)
 
     /// An operator's own views, and those that others share.
     public func list(for operatorName: String) async throws -> [SavedView] {
@@ -33,13 +33,14 @@ public struct SavedViews: Sendable {
         guard (1...200).contains(view.name.utf8.count) else {
             throw ParseError(ParseError.invalidKeyName, "The name of a view has 1 to 200 bytes.")
         }
-        guard JSONValue.object(view.content).text.utf8.count <= Self.mostBytes else {
-            throw ParseError(ParseError.objectTooLarge, "A view has at most \(Self.mostBytes) bytes.")
+        guard JSONValue.object(view.content).text.utf8.count <= Self.mostBytes.one else {
+            throw ParseError(ParseError.objectTooLarge, "A view has at most \(Self.mostBytes.one) bytes.")
         }
-        guard try await backend.store.views.put(view, most: Self.most) else {
+        guard try await backend.store.views.put(view, most: Self.most, mostBytes: Self.mostBytes.all) else {
             throw ParseError(
                 ParseError.operationForbidden,
-                "The view is another operator's, or there are \(Self.most) views already.")
+                "The view is another operator's, or there are \(Self.most) views or \(Self.mostBytes.all) bytes of them already."
+            )
         }
     }
 

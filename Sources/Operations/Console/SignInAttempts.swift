@@ -49,7 +49,9 @@ public final class SignInAttempts: Sendable {
 
     private func keys(_ name: String?, _ address: String) -> [[UInt8]] {
         let address = Array("console address ".utf8) + ClientNetwork.network(of: address)
-        return [address] + (name.map { [Array("console name \($0)".utf8)] } ?? [])
+        // No operator has a longer name, and what is no name would fill the memory.
+        guard let name, name.utf8.count <= Operators.longestName else { return [address] }
+        return [address, Array("console name \(name)".utf8)]
     }
 
     private func count(_ keys: [[UInt8]], by amount: Int) async throws -> [(attempts: Int, remaining: Int)] {

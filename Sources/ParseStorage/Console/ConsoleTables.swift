@@ -39,6 +39,8 @@ public final class ConsoleTables: Sendable {
             "ids" text[] NOT NULL DEFAULT '{}', "fields" text[] NOT NULL DEFAULT '{}', "before" jsonb,
             "after" jsonb, "status" integer);
         CREATE INDEX IF NOT EXISTS "_roost_audit_at" ON "_roost_audit" ("at");
+        CREATE INDEX IF NOT EXISTS "_roost_audit_operator" ON "_roost_audit" ("operator", "id");
+        CREATE INDEX IF NOT EXISTS "_roost_audit_class" ON "_roost_audit" ("className", "id");
         CREATE TABLE IF NOT EXISTS "_roost_trash" (
             "_id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "_class" text NOT NULL,
             "_object" text NOT NULL, "_operator" text NOT NULL, "_deleted" timestamptz NOT NULL DEFAULT now(),

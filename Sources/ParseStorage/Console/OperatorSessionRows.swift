@@ -49,7 +49,8 @@ public struct OperatorSessionRows: Sendable {
                 [
                     .bytes(token), cookie.map { .bytes($0) } ?? .null(.bytea),
                     session.operatorId.map { .text($0) } ?? .null(.text), .text(session.name), .text(session.role),
-                    .double(Double(seconds)), .text(address), .text(String(agent.prefix(300))),
+                    .double(Double(seconds)), .text(address),
+                    .text(String(decoding: agent.utf8.prefix(300), as: UTF8.self)),
                 ]))
     }
 

@@ -82,9 +82,9 @@ public struct TrashRows: Sendable {
             guard !value.utf8.contains(0) else { return [] }
             conditions.append("\"\(column)\" = \(builder.bind(.text(value)))")
         }
-        return try await entries(
-            "\(conditions.joined(separator: " AND ")) ORDER BY \"_id\" DESC LIMIT \(builder.bind(.int(Int64(most))))",
-            builder.parameters)
+        // Not "_id" alone: that is the text that is answered, of which 9 is the last and not 10.
+        let order = "ORDER BY \"_roost_trash\".\"_id\" DESC LIMIT \(builder.bind(.int(Int64(most))))"
+        return try await entries("\(conditions.joined(separator: " AND ")) \(order)", builder.parameters)
     }
 
     /// One object of the trash; in a transaction it stays there until that ends.

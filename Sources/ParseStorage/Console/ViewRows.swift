@@ -51,15 +51,18 @@ public struct ViewRows: Sendable {
     /// Saves a view, in the place of that of the same id where its owner has one; in the place of another one's, nothing
     /// is done.
     ///
-    /// - Parameter most: How many views an owner may have.
+    /// - Parameters:
+    ///   - most: How many views an owner may have.
+    ///   - mostBytes: How many bytes they may have in all.
     /// - Returns: Whether it is saved.
-    public func put(_ view: SavedView, most: Int) async throws -> Bool {
+    public func put(_ view: SavedView, most: Int, mostBytes: Int) async throws -> Bool {
         let content = JSONValue.object(view.content).text
         return try await asking(
             """
             INSERT INTO "_roost_view" AS _view ("id", "class", "name", "shared", "owner", "content")
             SELECT $1, $2, $3, \(view.isShared), $4, $5 WHERE (
-                SELECT count(*) FROM "_roost_view" WHERE "owner" = $4 AND "id" <> $1) < \(most)
+                SELECT count(*) < \(most) AND coalesce(sum(octet_length("content")), 0) + octet_length($5) <= \(mostBytes)
+                FROM "_roost_view" WHERE "owner" = $4 AND "id" <> $1)
             ON CONFLICT ("id") DO UPDATE SET "class" = $2, "name" = $3, "shared" = \(view.isShared), "content" = $5,
                 "changed" = now() WHERE _view."owner" = $4
             RETURNING 1

@@ -12,7 +12,7 @@ struct InsertRow {
     var joins: [Statement] = []
 
     /// - Parameter capacity: About how many columns will have a value.
-    init(className: String, capacity: Int) {
+    init(className: String, capacity: Int = 0) {
         self.className = className
         columns.reserveCapacity(capacity)
         parameters.reserveCapacity(capacity)

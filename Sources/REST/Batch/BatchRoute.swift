@@ -144,8 +144,8 @@ extension ParseRoutes {
     /// How many calls of a batch with reads are made at a time, each of which can give a large answer.
     private static let readsAtOnce = 8
 
-    /// How many calls are made at a time where there is cloud code, which has slots for some hundreds of all clients.
-    /// It is what SDKs send at most.
+    /// How many calls are made at a time: what SDKs send at most. Each that waits for the database takes some 40 KB, and
+    /// cloud code has slots for some hundreds of all clients.
     private static let callsAtOnce = 50
 
     /// All calls at once, each for itself.
@@ -166,7 +166,9 @@ extension ParseRoutes {
             }
         }
         let reads = elements.contains { $0.method == .get }
-        let most = reads ? Self.readsAtOnce : backend.triggers.callsTriggers ? Self.callsAtOnce : elements.count
+        let most = reads ? Self.readsAtOnce : Self.callsAtOnce
+        let more = batchCalls.take(min(most, elements.count) - 1)
+        defer { batchCalls.give(back: more) }
         return try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
             var waiting = elements.enumerated().makeIterator()
             var open = 0
@@ -177,7 +179,7 @@ extension ParseRoutes {
                 }
             }
             // Nobody knows before how large the answers to reads are: as long as they are small, more are asked for at a time.
-            var limit = reads ? 1 : most
+            var limit = reads ? 1 : 1 + more
             begin(upTo: limit)
             var results = [[UInt8]](repeating: [], count: elements.count)
             var size = 0
@@ -187,7 +189,7 @@ extension ParseRoutes {
                 size += bytes.count
                 try AnswerSize.check(size, configuration.maxResponseSize)
                 if size >= HeldMemory.smallest { memory.count(size) }
-                if reads { limit = size > HeavyWork.answerSize ? 1 : min(most, 2 * limit) }
+                if reads { limit = size > HeavyWork.answerSize ? 1 : min(1 + more, 2 * limit) }
                 begin(upTo: limit)
             }
             return results

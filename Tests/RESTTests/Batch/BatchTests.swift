@@ -2,12 +2,25 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import REST
+
 /// Several requests in one.
 @Suite struct BatchTests {
     private static func request(_ method: String, _ path: String, _ body: JSONValue? = nil) -> JSONValue {
         var request: JSONObject = ["method": .string(method), "path": .string("/parse" + path)]
         request["body"] = body
         return .object(request)
+    }
+
+    @Test("Batches share what calls are made side by side, and each makes one")
+    func width() {
+        let calls = BatchCalls(most: 60)
+        #expect(calls.take(49) == 49)
+        #expect(calls.take(49) == 11)
+        #expect(calls.take(49) == 0)
+        #expect(calls.take(-1) == 0)
+        calls.give(back: 49)
+        #expect(calls.take(10) == 10)
     }
 
     @Test("The answers come in the order of the requests, an error in its place")
