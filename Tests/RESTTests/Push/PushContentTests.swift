@@ -10,7 +10,7 @@ import Testing
     )
     func payloads() async throws {
         let cases: [(data: JSONValue, payload: JSONValue)] = [
-            (["title": "t", "alert": "x"], ["aps": ["alert": ["title": "t", "body": "x"]]]),
+            (["title": "t", "alert": "x"], ["aps": ["alert": ["body": "x", "title": "t"]]]),
             (
                 ["alert": ["body": "x", "loc-key": "k"], "title": "t"],
                 ["aps": ["alert": ["body": "x", "loc-key": "k", "title": "t"]]]
@@ -71,11 +71,10 @@ import Testing
                 message["android"] = .object(android)
                 #expect(
                     JSONValue.object(message) == [
-                        "token": "g1",
                         "android": [
                             "priority": "high",
                             "notification": ["click_action": "c", "channel_id": "n", "image": "i"],
-                        ],
+                        ], "token": "g1",
                     ])
             }
             #expect(ids[0] != nil && ids[1] != nil && ids[0] != ids[1])
