@@ -187,16 +187,11 @@ public final class PushQueue: Pusher {
 
     /// Sends the ranges of one type of devices, some at a time.
     private func followRanges(_ index: Int, _ route: Name, _ store: ObjectStore) async {
-        let open = OpenCount()
-        let atOnce = services.wholeTypes.contains(route) ? 1 : Self.atOnce
+        let places = RangePlaces(atOnce: services.wholeTypes.contains(route) ? 1 : Self.atOnce)
         for await _ in wakes[index] {
             await attempt("ranges of pushes") {
-                while !Task.isCancelled, open.value < atOnce, let range = try await take(route, store) {
-                    open.add(1)
-                    start(range, store) { [waker = wakers[index]] in
-                        open.add(-1)
-                        waker.yield()
-                    }
+                while !Task.isCancelled, places.hasRoom, let range = try await take(route, store) {
+                    start(range, store, places, wakers[index])
                 }
             }
         }
@@ -214,21 +209,30 @@ public final class PushQueue: Pusher {
     }
 
     /// Works on a range, which goes on for a while when the server stops.
-    private func start(_ range: PushRange, _ store: ObjectStore, ending: @escaping @Sendable () -> Void) {
+    private func start(
+        _ range: PushRange, _ store: ObjectStore, _ places: RangePlaces, _ waker: AsyncStream<Void>.Continuation
+    ) {
+        places.note(isOpen: true)
         let number = lastRun.wrappingAdd(1, ordering: .relaxed).newValue
         // Under the lock, so that the end of a task is not noted before its beginning.
         running.withLock { running in
             running[number] = Task.detached {
-                await self.work(on: range, store)
+                await self.work(on: range, store) { isWaiting in
+                    places.note(isWaiting: isWaiting)
+                    waker.yield()
+                }
                 self.end(number)
-                ending()
+                places.note(isOpen: false)
+                waker.yield()
             }
         }
     }
 
     private func end(_ number: Int) { running.withLock { $0[number] = nil } }
 
-    private func work(on range: PushRange, _ store: ObjectStore) async {
+    private func work(
+        on range: PushRange, _ store: ObjectStore, noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
+    ) async {
         let isTrial = PushContent(body: range.body, expiry: nil).isTrial
         let tally = RangeTally(range.devices, cleansTokens: settings.cleansTokens, isTrial: isTrial)
         if settings.isAtMostOnce, range.attempts > 1 {
@@ -244,7 +248,7 @@ public final class PushQueue: Pusher {
             }
             let sender = RangeSender(
                 services: services, guardian: guardian, verdicts: verdicts, logger: logger)
-            await sender.send(range, tally)
+            await sender.send(range, tally, noteWaiting: noteWaiting)
             reports.cancel()
             await reports.value
         }
@@ -296,13 +300,4 @@ public final class PushQueue: Pusher {
             }
         }.value
     }
-}
-
-/// How many ranges are under way.
-private final class OpenCount: Sendable {
-    private let count = Atomic(0)
-
-    var value: Int { count.load(ordering: .acquiring) }
-
-    func add(_ number: Int) { count.wrappingAdd(number, ordering: .acquiringAndReleasing) }
 }

@@ -31,7 +31,11 @@ struct RangeSender {
     }
 
     /// Sends to all devices of a range.
-    func send(_ range: PushRange, _ tally: RangeTally) async {
+    ///
+    /// - Parameter noteWaiting: Takes whether a few devices are all that is left, and wait for a later try.
+    func send(
+        _ range: PushRange, _ tally: RangeTally, noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
+    ) async {
         let content = PushContent(body: range.body, expiry: range.expiry)
         let texts = content.data.map(LocalizedTexts.init)
         var variants: [Variant: [PushAttempt]] = [:]
@@ -50,6 +54,7 @@ struct RangeSender {
         }
         let counts = Dictionary(grouping: variants.keys, by: \.locale).mapValues(\.count)
         let end = ContinuousClock.now + Self.time(until: content.expiry)
+        let activity = RangeActivity(parts: variants.count, left: { tally.left }, report: noteWaiting)
         await withDiscardingTaskGroup { group in
             for (variant, attempts) in variants {
                 var data = texts?.data(for: variant.locale)
@@ -65,7 +70,8 @@ struct RangeSender {
                 let pushId = range.pushId
                 group.addTask {
                     let rest = content.isTrial ? render(message, attempts, variant.locale, tally) : attempts
-                    await send(part, pushId, rest, tally)
+                    await send(part, pushId, rest, tally, activity)
+                    activity.pause()
                 }
             }
         }
@@ -101,13 +107,17 @@ struct RangeSender {
         }
     }
 
-    private func send(_ part: Part, _ pushId: String, _ attempts: [PushAttempt], _ tally: RangeTally) async {
+    private func send(
+        _ part: Part, _ pushId: String, _ attempts: [PushAttempt], _ tally: RangeTally, _ activity: RangeActivity
+    ) async {
         var open = attempts
         while !open.isEmpty, !Task.isCancelled {
             let now = ContinuousClock.now
             let due = open.filter { $0.due <= now }
             guard !due.isEmpty else {
+                activity.pause()
                 if let next = open.map(\.due).min() { try? await Task.sleep(until: next) }
+                activity.resume()
                 continue
             }
             open.removeAll { $0.due <= now }

@@ -23,6 +23,9 @@ final class RangeTally: Sendable {
         if isTrial { state.withLock { $0.progress.report = PushReport() } }
     }
 
+    /// How many devices are not settled.
+    var left: Int { state.withLock { $0.left.count } }
+
     /// Notes what a device would get in a trial run.
     func render(_ device: PushDevice, by entry: String, locale: String?, bytes: Int) {
         state.withLock { state in

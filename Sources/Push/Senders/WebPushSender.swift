@@ -24,6 +24,8 @@ final class WebPushSender: PushSender {
     private struct Subscription {
         let endpoint: String
         let origin: String
+        /// Whether the service is one by its whole name, so that it is not a client's word that it is there.
+        let isNamed: Bool
         let encryption: WebPushEncryption
     }
 
@@ -111,7 +113,9 @@ final class WebPushSender: PushSender {
             let encryption = WebPushEncryption(p256dh: p256dh, auth: auth)
         else { return nil }
         let origin = "https://\(host)\(parts.port.map { ":\($0)" } ?? "")"
-        return Subscription(endpoint: endpoint, origin: origin, encryption: encryption)
+        let names = Self.services + settings.allowedHosts.map { $0.lowercased() }
+        let isNamed = names.contains(host) || names.contains(String(origin.dropFirst(8)))
+        return Subscription(endpoint: endpoint, origin: origin, isNamed: isNamed, encryption: encryption)
     }
 
     private func isService(_ host: String, port: Int?) -> Bool {
@@ -146,8 +150,9 @@ final class WebPushSender: PushSender {
                 timeLimit: .seconds(10))
             return Self.outcome(reply)
         } catch let failure as HTTPCallFailure {
-            return failure.kind == .unreachable
-                ? .unreached(failure.description) : .unclear(failure.description)
+            guard failure.kind == .unreachable else { return .unclear(failure.description) }
+            return subscription.isNamed
+                ? .unreached(failure.description) : .busy("the service is not reached", after: nil)
         } catch {
             return .failed("it cannot be encrypted")
         }

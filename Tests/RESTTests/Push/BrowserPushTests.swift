@@ -135,6 +135,23 @@ import Testing
         }
     }
 
+    @Test("A browser's service that there is not is given up after a few tries: a client has named it")
+    func noService() async throws {
+        let key = P256.Signing.PrivateKey()
+        let details: JSONValue = [
+            "subject": "mailto:push@songs.example",
+            "publicKey": .string(Self.text(Array(key.publicKey.x963Representation))),
+            "privateKey": .string(Self.text(Array(key.rawRepresentation))),
+        ]
+        try await TestServer.run(["push": ["web": ["vapidDetails": details]]]) { server in
+            let token = Browser(path: "/x").token.replacing(
+                "updates.push.services.mozilla.com", with: "no-such-host.push.apple.com")
+            try await PushFixture.device(server, token, "web")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
+        }
+    }
+
     @Test("Expo gets a hundred at a time; a device that it does not know is cleared, and a busy Expo is asked again")
     func expo() async throws {
         try await WebhookServer.run { expo in

@@ -192,6 +192,30 @@ import Testing
         }
     }
 
+    @Test("Devices that are busy keep no others waiting, also when there are as many as ranges are sent at once")
+    func busyDevices() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["ab": [.failure(429, "TooManyRequests", retryAfter: 5)]]
+        try await PushFixture.run(manners, ["queueOptions": ["batchSize": 40]]) { server, sink in
+            // One in each of the ranges of ten that are taken first.
+            try await server.execute(
+                """
+                INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "deviceType", "deviceToken",
+                    "appIdentifier", "installationId")
+                SELECT 'd' || n + 1000, now(), now(), 'ios',
+                    CASE WHEN n % 10 = 1 AND n < 60 THEN 'ab' ELSE 'aa' END || n + 1000, 'app.one', 'i' || n
+                FROM generate_series(1, 150) n
+                """)
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 144 && row["numFailed"] == 6, "\(row.text)")
+            let times = sink.notifications
+            let first = try #require(times.map(\.at).min())
+            let others = try #require(times.filter { $0.token.hasPrefix("aa") }.map(\.at).max())
+            #expect(others - first < .seconds(2.5))
+            #expect(times.count == 156 && sink.tokens.filter { $0.hasPrefix("ab") }.count == 12)
+        }
+    }
+
     @Test("One device that is always busy keeps no other waiting")
     func busyDevice() async throws {
         var manners = PushSink.Manners()

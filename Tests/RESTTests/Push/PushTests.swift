@@ -29,12 +29,15 @@ import Testing
 
     @Test("Who may not send is refused as parse-server refuses, and so is what cannot be sent")
     func refusals() async throws {
-        try await PushFixture.run { server, sink in
+        try await PushFixture.run(options: ["readOnlyMasterKey": "readOnly"]) { server, sink in
             let body: JSONValue = ["where": [:], "data": ["alert": "x"]]
-            for identity in [TestServer.Identity.anonymous, .maintenance] {
+            for identity in [TestServer.Identity.nobody, .anonymous, .maintenance] {
                 let answer = try await server.send("POST", "/push", body, as: identity)
                 #expect(answer.status == 403)
             }
+            let reader = try await server.send(
+                "POST", "/push", body, as: .anonymous, headers: ["X-Parse-Master-Key": "readOnly"])
+            #expect(reader.status == 403 && reader["code"] == 119, "\(reader.text)")
             let cases: [(JSONObject, String)] = [
                 (["channels": ["a"]], "Channels and query can not be set at the same time."),
                 (["expiration_time": "tomorrow"], "tomorrow is not valid time."),
