@@ -255,7 +255,7 @@ def scenario_35_an_empty_class_says_how_to_begin(console, rest):
     console.open_class("Nothing")
     assert "No object yet" in console.text(".state")
     console.click_text("New object", ".state")
-    console.wait("document.querySelector('dialog form input')")
+    console.wait("document.querySelector('dialog .form input')")
     console.type("the first")
     console.press("Control+Enter")
     console.wait("document.querySelector('dialog') === null && document.querySelector('r-grid .g-cell')")
@@ -279,7 +279,7 @@ def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
     console.wait("document.querySelector('dialog') === null")
     assert rest.call("GET", "/schemas/Made")["fields"]["title"] == {"type": "String"}
     console.click_text("New object", ".state")
-    console.wait("document.querySelector('dialog form input')")
+    console.wait("document.querySelector('dialog .form input')")
     console.type("the first")
     console.press("Control+Enter")
     console.wait_text("the first", "r-grid")

@@ -323,7 +323,7 @@ def scenario_49_a_required_field_is_told_at_the_field(console, rest):
     rest.define("Required", name={"type": "String", "required": True}, other={"type": "String"})
     console.open_class("Required")
     console.click_text("New object", ".state")
-    console.wait("document.querySelector('dialog form input')")
+    console.wait("document.querySelector('dialog .form input')")
     console.press("Control+Enter")
     console.wait_text("name is required.", "dialog .field-row")
     assert rest.count("Required") == 0

@@ -1,7 +1,7 @@
 /** All HTTP of the page leaves here: with the token, with errors in words, again after a new sign-in or a lost connection. */
 
 import { signal } from "./signal.js";
-import { t } from "./words.js";
+import { plain, t } from "./words.js";
 
 /** The path of the console, with a slash at the end. */
 export const base = new URL("../../../", import.meta.url).pathname;
@@ -20,7 +20,7 @@ export const token = {
 /** A refusal of the server, or a lost connection (status 0). */
 export class Refusal extends Error {
   constructor(status, body, request) {
-    super(typeof body?.error === "string" ? body.error : t("error.status", { status }));
+    super(typeof body?.error === "string" ? plain(body.error, 1000) : t("error.status", { status }));
     this.status = status;
     this.code = body?.code;
     this.requestId = body?.requestId;
@@ -49,7 +49,7 @@ export async function send(method, path, options = {}) {
     try {
       answer = await once(method, path + (query ? "?" + query : ""), options);
     } catch (problem) {
-      if (options.signal?.aborted) throw problem;
+      if (options.signal?.aborted || problem instanceof Refusal) throw problem;
       isReachable.set(false);
       // A creation may have arrived although its answer did not.
       if (method === "POST" && path !== "session" && !options.isRepeatable) throw new Refusal(0, { error: t("error.lost") });
@@ -72,6 +72,8 @@ export async function send(method, path, options = {}) {
 }
 
 function once(method, path, { body, file, headers = {}, signal }) {
+  // Browsers take such parts, encoded ones too, for steps to another route.
+  if (/(^|\/)\.\.?($|[/?])/.test(path)) throw new Refusal(404, {});
   const fields = { "X-Roost-Console": token.get() ?? "", ...headers };
   if (body !== undefined) fields["Content-Type"] = "application/json";
   return fetch(base + "api/" + path, {

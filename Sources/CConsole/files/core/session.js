@@ -54,3 +54,20 @@ export const mayWrite = () => session()?.operator.role !== "viewer";
 
 /** Whether the operator may change classes. */
 export const mayChangeClasses = () => ["owner", "developer"].includes(session()?.operator.role);
+
+const KEY = "roost.theme";
+
+/** "auto", "light" or "dark". */
+export const theme = signal(localStorage.getItem(KEY) ?? "auto");
+
+/** Shows the page in the chosen colours. */
+export function applyTheme(value = theme.peek()) {
+  theme.set(value);
+  if (value === "auto") {
+    localStorage.removeItem(KEY);
+    delete document.documentElement.dataset.theme;
+  } else {
+    localStorage.setItem(KEY, value);
+    document.documentElement.dataset.theme = value;
+  }
+}

@@ -1,10 +1,14 @@
 /** Work on many objects: batches of 200, with a bar, a rate, a stop, and a list of what failed. */
 
-import { parse } from "../core/api.js";
+import { objectPath, parse, send } from "../core/api.js";
 import { button, h, put } from "../core/dom.js";
-import { bytes } from "../core/format.js";
-import { addWords, t } from "../core/words.js";
-import { openDialog } from "../parts/dialog.js";
+import { session } from "../core/session.js";
+import { addWords, bytes, plain, t } from "../core/words.js";
+import { confirm, openDialog } from "../parts/dialog.js";
+import { record, toast } from "../parts/toast.js";
+import { forget } from "./names.js";
+import { nameOfRow } from "./save.js";
+import "./words.js";
 
 addWords({
   "batch.of": "{done} of {total}",
@@ -20,8 +24,8 @@ addWords({
 /** Objects in a request. */
 export const BATCH = 200;
 
-/** A dialog with a bar: `{ signal, advance(done, failures), finish(), end() }`. */
-export function openProgress(title, total) {
+/** A dialog with a bar. */
+function openProgress(title, total) {
   const control = new AbortController();
   const bar = h("progress", { max: String(total), value: 0, "aria-label": title });
   const words = h("p", { role: "status" });
@@ -51,7 +55,7 @@ export function openProgress(title, total) {
       }
       put(words, isLost ? t("batch.lost", { done, total }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
       const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n");
-      put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", failures[0].error, " ", download(text)]);
+      put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", plain(failures[0].error, 300), " ", download(text)]);
       stop.hidden = true;
       stop.after(button(".button.primary", () => close(), t("close")));
     },
@@ -75,8 +79,9 @@ export function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Sends a request for each of a list, by `BATCH`; gives `{ done }`, what succeeded. Stops between two batches. */
-export async function runBatches(list, requestOf, progress) {
+/** Sends a request for each of a list, by `BATCH`; gives those of which it succeeded. Stops between two batches. */
+export async function run(title, list, requestOf) {
+  const progress = openProgress(title, list.length);
   const done = [];
   let handled = 0;
   for (let from = 0; from < list.length && !progress.signal.aborted; from += BATCH) {
@@ -87,7 +92,7 @@ export async function runBatches(list, requestOf, progress) {
     } catch (problem) {
       if (problem.status === 0) {
         progress.end(true);
-        return { done };
+        return done;
       }
       answers = some.map(() => ({ error: { error: problem.message, code: problem.code } }));
     }
@@ -99,5 +104,91 @@ export async function runBatches(list, requestOf, progress) {
     handled += some.length;
     progress.advance(handled);
   }
-  return { done };
+  progress.end();
+  return done;
+}
+
+/** Above this number it must be typed. */
+export const TYPED = 1000;
+
+/** Asks for, and deletes rows of a page. */
+export async function deleteRows(page, rows) {
+  const { className } = page;
+  if (rows.length === 0 || !(await askToDelete(className, rows.length, rows.slice(0, 6).map((row) => nameOfRow(className, row))))) {
+    page.grid?.focus({ preventScroll: true });
+    return false;
+  }
+  const ids = rows.map((row) => row.id);
+  const deleted = ids.length === 1 ? await deleteOne(className, ids[0]) : await deleteMany(page, ids);
+  if (!deleted) return false;
+  for (const id of deleted.ids) {
+    page.grid?.selected.delete(id);
+    page.rows?.remove(id);
+  }
+  page.grid?.redraw();
+  page.moved?.();
+  page.grid?.focus({ preventScroll: true });
+  if (deleted.ids.length === 0) return false;
+  forget(className);
+  record(t("delete.done", { n: deleted.ids.length, class: className }), async () => {
+    const n = await restore(className, deleted);
+    forget(className);
+    page.reload?.();
+    return t("delete.restored", { n });
+  });
+  return true;
+}
+
+/** Asks whether objects are to be deleted. */
+export function askToDelete(className, n, names) {
+  return confirm({
+    title: t("delete.title", { n, class: className }), button: t("delete.button"), isDanger: true,
+    text: h("div", names.length > 0 && h("ul.names", names.map((name) => h("li", h("bdi", plain(name, 60)))), n > names.length && h("li.quiet", t("delete.more", { n: n - names.length }))), h("p.quiet", t("delete.text"))),
+    typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
+  });
+}
+
+async function deleteOne(className, id) {
+  try {
+    const { headers } = await parse.delete(objectPath(className, id));
+    return { ids: [id], trash: headers.get("X-Roost-Trash") ? [headers.get("X-Roost-Trash")] : null };
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+    return null;
+  }
+}
+
+async function deleteMany({ className }, ids) {
+  return {
+    ids: await run(t("delete.title", { n: ids.length, class: className }), ids, (id) => ({ method: "DELETE", path: batchPath(className, id) })), trash: null,
+  };
+}
+
+/** The path of an object inside a batch. */
+export function batchPath(className, id) {
+  return `${mount()}/${objectPath(className, id)}`;
+}
+
+const mount = () => (session.peek().server.mount ?? "/parse").replace(/\/$/, "");
+
+/** Takes objects out of the trash again. */
+async function restore(className, { ids, trash }) {
+  let wanted = trash;
+  if (!wanted) {
+    const { body } = await send("GET", "trash", { query: { className } });
+    const newest = new Map(body.objects.toReversed().map((entry) => [entry.objectId, entry.id]));
+    // The list has the last ones only.
+    for (const objectId of ids.filter((id) => !newest.has(id))) {
+      const { body: one } = await send("GET", "trash", { query: { className, objectId } });
+      const found = one.objects.find((entry) => entry.objectId === objectId);
+      if (found) newest.set(objectId, found.id);
+    }
+    wanted = ids.map((id) => newest.get(id)).filter(Boolean);
+  }
+  let n = 0;
+  for (const id of wanted) {
+    await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: {}, isRepeatable: false });
+    n += 1;
+  }
+  return n;
 }

@@ -1,16 +1,13 @@
 /** One field of many objects: those that are selected, or all that fit the filter. */
 
 import { objectPath, parse } from "../core/api.js";
-import { button, h, put } from "../core/dom.js";
-import { plain } from "../core/text.js";
-import { addWords, t } from "../core/words.js";
-import { confirm, openDialog } from "../parts/dialog.js";
-import { toast } from "../parts/toast.js";
-import { BATCH, openProgress, runBatches } from "./batches.js";
+import { h, labelled, option, put } from "../core/dom.js";
+import { addWords, plain, t } from "../core/words.js";
+import { confirm, openForm } from "../parts/dialog.js";
+import { record, toast } from "../parts/toast.js";
+import { askToDelete, BATCH, batchPath, run, TYPED } from "./batches.js";
 import { ranked } from "./columns.js";
-import { askToDelete, batchPath, TYPED } from "./delete.js";
-import { valueInput } from "./editors/value-input.js";
-import { record } from "./history.js";
+import { valueInput } from "./editors/inline.js";
 import { isReadOnly } from "./schema.js";
 import { setOwn } from "./values.js";
 import "./words.js";
@@ -33,28 +30,19 @@ export async function openBulk(page, which) {
   const { className, description, grid } = page;
   const n = which === "all" ? page.rows.total : grid.selected.size;
   const fields = ranked(description).filter((field) => !isReadOnly(className, field) && !["Relation", "File", "Password"].includes(field.type));
-  const chosen = await openDialog({ title: t("bulk.title", { n }) }, (close) => {
+  const chosen = await openForm({ title: t("bulk.title", { n }), button: t("bulk.go", { n }) }, () => {
     let input;
-    const choice = h("select", { autofocus: true }, fields.map((field) => h("option", { value: field.name }, plain(field.name, 60))));
+    const choice = h("select", { autofocus: true, onchange: () => draw() }, fields.map((field) => option(field.name, plain(field.name, 60))));
     const place = h("div");
-    const problem = h("p.problem", { role: "alert" });
     const draw = () => {
       input = valueInput(fields[choice.selectedIndex]);
       put(place, input.element);
     };
-    choice.addEventListener("change", draw);
     draw();
-    const go = () => {
-      try {
-        close({ field: fields[choice.selectedIndex], value: input.read(), text: input.element.querySelector?.("input")?.value ?? input.element.value });
-      } catch (refusal) {
-        put(problem, refusal.message);
-        input.focus();
-      }
-    };
     return {
-      body: [h("label.stack", h("span.label", t("bulk.field")), choice), h("label.stack", h("span.label", t("bulk.value")), place), h("p.quiet", t("bulk.empty")), problem],
-      foot: [button(".button", () => close(), t("cancel")), button(".button.primary", go, t("bulk.go", { n }))],
+      body: [labelled(t("bulk.field"), choice), labelled(t("bulk.value"), place), h("p.quiet", t("bulk.empty"))],
+      save: () => ({ field: fields[choice.selectedIndex], value: input.read(), text: place.querySelector("input, select, textarea").value }),
+      focus: () => input.focus(),
     };
   });
   if (!chosen) return;
@@ -66,10 +54,11 @@ export async function openBulk(page, which) {
   }))) return;
   const before = await readAll(page, which, field.name);
   if (!before) return;
-  const body = setOwn({}, field.name, value === undefined ? { __op: "Delete" } : value);
-  const progress = openProgress(t("bulk.title", { n: before.length }), before.length);
-  const { done } = await runBatches(before, ({ id }) => ({ method: "PUT", path: batchPath(className, id), body }), progress);
-  progress.end();
+  const store = (title, objects, valueOf) => run(title, objects, (object) => {
+    const next = valueOf(object);
+    return { method: "PUT", path: batchPath(className, object.id), body: setOwn({}, field.name, next === undefined ? { __op: "Delete" } : next) };
+  });
+  const done = await store(t("bulk.title", { n: before.length }), before, () => value);
   for (const { id } of done) {
     const index = page.rows.indexOf(id);
     if (index >= 0) page.rows.at(index).set(field.name, value);
@@ -77,13 +66,9 @@ export async function openBulk(page, which) {
   page.reload();
   if (done.length === 0) return;
   record(t("bulk.done", { field: field.name, n: done.length }), async () => {
-    const back = openProgress(t("bulk.undone", { field: field.name, n: done.length }), done.length);
-    const undone = await runBatches(done, ({ id, old }) => ({
-      method: "PUT", path: batchPath(className, id), body: setOwn({}, field.name, old === undefined ? { __op: "Delete" } : old),
-    }), back);
-    back.end();
+    const undone = await store(t("bulk.undone", { field: field.name, n: done.length }), done, ({ old }) => old);
     page.reload();
-    return t("bulk.undone", { field: field.name, n: undone.done.length });
+    return t("bulk.undone", { field: field.name, n: undone.length });
   });
 }
 
@@ -94,9 +79,7 @@ export async function deleteAll(page) {
   if (!(await askToDelete(className, n, []))) return;
   const all = await readAll(page, "all");
   if (!all) return;
-  const progress = openProgress(t("delete.title", { n: all.length, class: className }), all.length);
-  const { done } = await runBatches(all, ({ id }) => ({ method: "DELETE", path: batchPath(className, id) }), progress);
-  progress.end();
+  const done = await run(t("delete.title", { n: all.length, class: className }), all, ({ id }) => ({ method: "DELETE", path: batchPath(className, id) }));
   page.reload();
   toast(t("delete.done", { n: done.length, class: className }));
 }

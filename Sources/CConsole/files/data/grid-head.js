@@ -1,10 +1,7 @@
 /** The row of column titles: sorting, widths, a menu for each column. */
 
-import { h, put } from "../core/dom.js";
-import { icon } from "../core/icons.js";
-import { zone } from "../core/format.js";
-import { plain } from "../core/text.js";
-import { t } from "../core/words.js";
+import { h, icon, put } from "../core/dom.js";
+import { plain, t, zone } from "../core/words.js";
 
 /** Draws the titles of the columns in view. */
 export function drawHead(grid) {

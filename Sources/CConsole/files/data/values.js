@@ -1,8 +1,8 @@
 /** Values of Parse: what type one is, how it reads in one line, whether two are equal. */
 
-import { date, number } from "../core/format.js";
-import { plain } from "../core/text.js";
-import { typeOf } from "./types.js";
+import { date, number, plain, t } from "../core/words.js";
+import { typeOf } from "./schema.js";
+import "./words.js";
 
 /** A pointer to an object. */
 export const pointer = (className, objectId) => ({ __type: "Pointer", className, objectId });
@@ -55,27 +55,29 @@ export function inWords(value) {
   }
 }
 
+/** Why a text is no value of a field, in words. */
+export const notOne = (text, field) => new Error(t("edit.notOne", { field: field.name, type: t("type." + field.type), text: plain(text, 40) }));
+
 /**
  * The value of a type that a text stands for; undefined for an empty text, except of Strings.
- * Throws an Error with the type as its cause where it stands for none.
+ * Throws an Error in words where it stands for none.
  */
 export function fromText(text, field) {
   const trimmed = text.trim();
-  const refuse = () => { throw new Error("notOne", { cause: { type: field.type, text } }); };
+  const refuse = () => { throw notOne(text, field); };
   if (field.type === "String") return text;
   if (trimmed === "") return undefined;
   switch (field.type) {
     case "Number": return parseNumber(trimmed) ?? refuse();
-    case "Boolean": return { true: true, false: false, yes: true, no: false, 1: true, 0: false }[trimmed.toLowerCase()] ?? refuse();
+    case "Boolean": return /^(true|yes|1)$/i.test(trimmed) || (/^(false|no|0)$/i.test(trimmed) ? false : refuse());
     case "Date": {
       const at = parseDate(trimmed);
       return at ? { __type: "Date", iso: at } : refuse();
     }
     case "Pointer": return /^[\x21-\x7e]+$/.test(trimmed) ? pointer(field.targetClass, trimmed) : refuse();
     case "GeoPoint": {
-      const match = /^\(?\s*(-?\d+(?:\.\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?)\s*\)?$/.exec(trimmed);
-      if (!match || Math.abs(match[1]) > 90 || Math.abs(match[2]) > 180) return refuse();
-      return { __type: "GeoPoint", latitude: Number(match[1]), longitude: Number(match[2]) };
+      const point = parsePoint(trimmed);
+      return point ? { __type: "GeoPoint", latitude: point[0], longitude: point[1] } : refuse();
     }
     default: {
       let value;
@@ -89,6 +91,12 @@ export function fromText(text, field) {
       return value;
     }
   }
+}
+
+/** The `[latitude, longitude]` of "59.33, 18.06"; undefined for other texts. */
+export function parsePoint(text) {
+  const match = /^\(?\s*(-?\d+(?:\.\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?)\s*\)?$/.exec(text);
+  return match && Math.abs(match[1]) <= 90 && Math.abs(match[2]) <= 180 ? [Number(match[1]), Number(match[2])] : undefined;
 }
 
 /** A number in decimal or exponential form; undefined for other texts, and for numbers with more digits than a Number keeps. */

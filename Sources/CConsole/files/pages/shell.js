@@ -1,14 +1,12 @@
 /** The frame: rail, banners, the page that the address names, and the keys that work everywhere. */
 
 import { isReachable, onSignedOut, token } from "../core/api.js";
-import { h, put } from "../core/dom.js";
-import { icon } from "../core/icons.js";
+import { h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
-import { session, signInWithoutForm, signOut } from "../core/session.js";
+import { applyTheme, session, signInWithoutForm, signOut, theme } from "../core/session.js";
 import { effect } from "../core/signal.js";
-import { applyTheme, theme } from "../core/theme.js";
-import { t } from "../core/words.js";
+import { plain, t } from "../core/words.js";
 import { failed, loading } from "../parts/states.js";
 
 const PAGES = {
@@ -27,7 +25,7 @@ export function openShell() {
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
     "?": { words: t("keys.list"), do: openKeys },
-    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../data/history.js")).undoLast() },
+    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../parts/toast.js")).undoLast() },
     "g d": { words: t("keys.goData"), do: () => go(address("data")) },
     "g t": { words: t("keys.goTrash"), do: () => go(address("trash")) },
   });
@@ -61,6 +59,7 @@ async function openPage(name, main, scope) {
 
 function rail() {
   const { server, operator } = session.peek();
+  const appName = plain(server.appName || server.appId);
   const item = (name, words, keys, action) => h("button.item", { type: "button", onclick: action, "aria-label": words, title: words },
     icon(name), h("span", words), keys && h("kbd", keys));
   const links = Object.entries(PAGES).map(([name, page]) => h("a.item", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) },
@@ -72,7 +71,7 @@ function rail() {
       else links[index].removeAttribute("aria-current");
     });
   });
-  const more = item("more", operator.name ?? t("rail.more"), "", (event) => openMenu(event.currentTarget, () => [
+  const more = item("more", operator.name ? plain(operator.name, 40) : t("rail.more"), "", (event) => openMenu(event.currentTarget, () => [
     ...["auto", "light", "dark"].map((value) => ({
       words: t("theme." + value), isChecked: theme.peek() === value, do: () => applyTheme(value),
     })),
@@ -80,9 +79,9 @@ function rail() {
     { words: t("keys.title"), icon: "keyboard", keys: "?", do: openKeys },
     { words: t("rail.signOut"), icon: "out", do: leave },
   ]));
-  more.title = `${operator.name} \u00b7 ${t("role." + operator.role)}`;
+  more.title = `${plain(operator.name, 40)} \u00b7 ${t("role." + operator.role)}`;
   return h("nav.rail", { "aria-label": t("rail.label") },
-    h(".app", { title: server.appName || server.appId }, h("span.logo", icon("data")), h("span", server.appName || server.appId)),
+    h(".app", { title: appName }, h("span.logo", icon("data")), h("span", appName)),
     links, h(".space"), item("search", t("rail.find"), readable("Mod+k"), openPalette), more);
 }
 
@@ -115,5 +114,5 @@ async function openPalette() {
 }
 
 async function openKeys() {
-  (await import("./keys-list.js")).open();
+  (await import("./palette.js")).openKeys();
 }

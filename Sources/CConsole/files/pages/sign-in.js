@@ -1,7 +1,6 @@
 /** The form to sign in. Beneath it, a page whose session has ended keeps what was typed. */
 
-import { h, put } from "../core/dom.js";
-import { icon } from "../core/icons.js";
+import { h, icon, put } from "../core/dom.js";
 import { session, signIn, ways } from "../core/session.js";
 import { addWords, t } from "../core/words.js";
 

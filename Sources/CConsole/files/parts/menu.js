@@ -1,7 +1,6 @@
 /** Menus and small panels beside what opened them. */
 
-import { firstFocusable, h } from "../core/dom.js";
-import { icon } from "../core/icons.js";
+import { firstFocusable, h, icon } from "../core/dom.js";
 
 /** Opens a panel beside an element (or a place `{ x, y }`); gives a function that closes it. */
 export function openPanel(anchor, content, { label, onclose, role } = {}) {

@@ -1,10 +1,8 @@
 /** The states of lists beside "here they are": loading, empty, failed, not allowed. */
 
-import { button, h } from "../core/dom.js";
-import { icon } from "../core/icons.js";
-import { plain } from "../core/text.js";
-import { t } from "../core/words.js";
+import { button, h, icon } from "../core/dom.js";
 import { session } from "../core/session.js";
+import { plain, t } from "../core/words.js";
 
 /** Grey bars, which appear when loading takes longer than a moment. */
 export function loading(rows = 8) {

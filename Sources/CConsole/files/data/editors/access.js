@@ -1,12 +1,10 @@
 /** Who may do what with one object: in words, and as a matrix. */
 
-import { button, h, put } from "../../core/dom.js";
-import { iconButton } from "../../core/icons.js";
-import { plain } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
-import { sentence, summary, who } from "../acl/summary.js";
+import { button, h, iconButton, put } from "../../core/dom.js";
+import { addWords, plain, t } from "../../core/words.js";
+import { sentence, summary, who } from "../cells.js";
 import { copy, isEqual, setOwn } from "../values.js";
-import { PointerPicker } from "./pointer.js";
+import { pointerField } from "./pointer.js";
 
 addWords({
   "access.open": "No ACL: everybody may read and change this.",
@@ -50,26 +48,12 @@ export function edit({ value }) {
         h("td", iconButton("close", t("access.remove", { who: who(key) }), () => { delete acl[key]; draw(); }))))));
   };
   const find = (className, keyOf, label) => {
-    const input = h("input", { type: "text", autocomplete: "off", spellcheck: "false", "aria-label": t(label), placeholder: t(label) });
-    const list = h("div");
-    let picker;
-    const pick = ({ objectId }) => {
-      const object = picker.rows.find((row) => row.objectId === objectId);
-      setOwn(acl, keyOf(object ?? { objectId }), { read: true });
-      input.value = "";
-      put(list);
+    const choice = pointerField(className, { label: t(label), isOpen: true, picked: (_, object) => {
+      setOwn(acl, keyOf(object), { read: true });
+      choice.clear();
       draw();
-    };
-    input.addEventListener("focus", () => {
-      picker ??= new PointerPicker(className, input, pick);
-      put(list, picker.list);
-    });
-    input.addEventListener("keydown", (event) => {
-      if (picker?.handleKey(event) || event.key !== "Enter" || !picker?.chosen) return;
-      event.preventDefault();
-      pick(picker.chosen);
-    });
-    return h(".picker", input, list);
+    } });
+    return choice.element;
   };
   const adding = h(".adding", find("_User", (user) => user.objectId, "access.addUser"), find("_Role", (role) => `role:${role.name ?? role.objectId}`, "access.addRole"),
     button(".button", () => { setOwn(acl, "*", { read: true }); draw(); }, t("access.everybody")));

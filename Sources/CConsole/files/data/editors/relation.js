@@ -1,17 +1,15 @@
 /** The members of a relation: a list with names, adding by a picker, removing. */
 
 import { objectPath, parse } from "../../core/api.js";
-import { button, h, put } from "../../core/dom.js";
-import { iconButton } from "../../core/icons.js";
+import { button, h, iconButton, labelled, problemLine, put } from "../../core/dom.js";
 import { address } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
-import { plain, shown } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
+import { addWords, plain, shown, t } from "../../core/words.js";
 import { loading } from "../../parts/states.js";
-import { record } from "../history.js";
+import { record } from "../../parts/toast.js";
 import { learn, nameOf } from "../names.js";
 import { pointer, setOwn } from "../values.js";
-import { PointerPicker } from "./pointer.js";
+import { pointerField } from "./pointer.js";
 
 addWords({
   "relation.count": "{n} {n|member|members}",
@@ -31,7 +29,7 @@ export function edit({ className, row, field, close }) {
   const target = field.targetClass;
   const list = h(".members", loading(3));
   const number = h("p.quiet", { role: "status" });
-  const problem = h("p.problem", { role: "alert" });
+  const problem = problemLine();
   const where = { $relatedTo: { object: pointer(className, row.id), key: field.name } };
   let members = [];
   let total = 0;
@@ -73,18 +71,11 @@ export function edit({ className, row, field, close }) {
       mayWrite() && iconButton("close", t("relation.remove", { name: nameOf(target, object.objectId) || object.objectId }), () => change("RemoveRelation", object.objectId)))),
     members.length < total && button(".link", () => read(members.length), t("relation.more")));
   };
-  const input = h("input", { type: "text", autofocus: true, autocomplete: "off", spellcheck: "false", placeholder: t("pointer.find", { class: target }), "aria-label": t("relation.add", { class: target }) });
-  const picker = new PointerPicker(target, input, (chosen) => add(chosen));
-  const add = async (chosen) => {
-    input.value = "";
-    await change("AddRelation", chosen.objectId);
-    input.focus();
-  };
-  input.addEventListener("keydown", (event) => {
-    if (picker.handleKey(event) || event.key !== "Enter" || !picker.chosen) return;
-    event.preventDefault();
-    add(picker.chosen);
-  });
+  const choice = pointerField(target, { label: t("relation.add", { class: target }), isOpen: true, picked: async ({ objectId }) => {
+    choice.clear();
+    await change("AddRelation", objectId);
+    choice.input.focus();
+  } });
   read();
-  return { body: [mayWrite() && h("label.stack", h("span.label", t("relation.add", { class: target })), input, h(".card.flush", picker.list)), number, list, problem] };
+  return { body: [mayWrite() && labelled(t("relation.add", { class: target }), choice.element), number, list, problem] };
 }

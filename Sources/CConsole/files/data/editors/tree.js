@@ -1,11 +1,9 @@
 /** A JSON value as a tree whose members open on demand, and whose simple values can be edited. */
 
-import { button, h, put } from "../../core/dom.js";
-import { icon, iconButton } from "../../core/icons.js";
-import { plain, shown } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
+import { button, h, icon, iconButton, put } from "../../core/dom.js";
+import { addWords, plain, shown, t } from "../../core/words.js";
 import { drawValue } from "../cells.js";
-import { typeOf } from "../types.js";
+import { typeOf } from "../schema.js";
 import { copy, setOwn } from "../values.js";
 
 addWords({

@@ -4,9 +4,7 @@ import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { t } from "../../core/words.js";
-import { choices, choose } from "../../data/columns.js";
-import { typeOf } from "../../data/types.js";
-import { openMenu } from "../../parts/menu.js";
+import { typeOf } from "../../data/schema.js";
 import "../../data/words.js";
 
 /** Adds the keys of the page, and what the grid asks for beyond single cells. */
@@ -21,7 +19,7 @@ export function gridKeys(page) {
   page.openRow = (row) => go(address("data", [className, row.id]));
   page.deleteSelected = async () => {
     const rows = grid.selected.size > 0 ? [...grid.selected.values()] : [grid.activeRow].filter(Boolean);
-    const { deleteRows } = await import("../../data/delete.js");
+    const { deleteRows } = await import("../../data/batches.js");
     await deleteRows(page, rows);
   };
   page.selectLoaded = () => {
@@ -41,7 +39,7 @@ export function gridKeys(page) {
     return module;
   });
   page.toggleInspector = async () => (await import("./inspector.js")).toggle(page);
-  const filterCell = async () => (await import("../../data/filter/quick.js")).filterByCell(page);
+  const filterCell = async () => (await import("../../data/filter/chips.js")).filterByCell(page);
   addKeys(t("grid.label", { class: className }), {
     "Enter / F2": { words: t("keys.edit") },
     "Mod+Enter": { words: t("keys.openObject"), do: () => page.openActive() },
@@ -58,24 +56,3 @@ export function gridKeys(page) {
     "Alt+i": { words: t("keys.inspector"), do: () => page.toggleInspector() },
   }, scope);
 }
-
-/** The menu of a column: order, filter, hiding. */
-export function openColumnMenu(page, field, anchor) {
-  const isSortable = !["Relation", "Object", "Array", "ACL", "Polygon", "Bytes", "File", "GeoPoint", "Password"].includes(field.type);
-  openMenu(anchor, [
-    isSortable && { words: t("grid.ascending"), icon: "up", isChecked: page.order === field.name || undefined, do: () => page.change({ order: field.name }) },
-    isSortable && { words: t("grid.descending"), icon: "down", isChecked: page.order === "-" + field.name || undefined, do: () => page.change({ order: "-" + field.name }) },
-    page.order !== "-createdAt" && { words: t("grid.unsort"), icon: "refresh", do: () => page.change({ order: "-createdAt" }) },
-    null,
-    field.type !== "Password" && { words: t("filter.byField", { field: field.name }), icon: "filter", do: () => page.addCondition?.(field.name) },
-    field.name !== "objectId" && { words: t("grid.hide"), icon: "close", do: () => hide(page, field) },
-  ].filter((row) => row !== false), { label: field.name });
-}
-
-function hide(page, field) {
-  choose(page.className, { hidden: [...(choices(page.className).hidden ?? []), field.name] });
-  page.columns = page.columns.filter(({ name }) => name !== field.name);
-  page.grid.columns = page.columns;
-  page.grid.columnsChanged();
-}
-

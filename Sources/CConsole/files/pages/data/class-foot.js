@@ -1,14 +1,12 @@
 /** The line below the grid: what is selected, sums of a range, and what a slow order asks for. */
 
 import { parse } from "../../core/api.js";
-import { button, h, put } from "../../core/dom.js";
-import { number } from "../../core/format.js";
-import { icon } from "../../core/icons.js";
+import { button, h, icon, put } from "../../core/dom.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
-import { t } from "../../core/words.js";
-import "../../data/words.js";
+import { number, t } from "../../core/words.js";
 import { replaceClass } from "../../data/schema.js";
+import "../../data/words.js";
 import { failed } from "../../parts/states.js";
 import { toast } from "../../parts/toast.js";
 
@@ -77,4 +75,36 @@ function slowOrder(page) {
     }
   }, t("grid.buildIndex"));
   return [icon("warn"), h("span", t("grid.slow", { field, count: page.rows.total, time: (page.rows.slowest / 1000).toFixed(1) })), h(".space"), build];
+}
+
+const EVERY = 5000;
+/** A reader who does nothing for so long is away: a session must be able to end. */
+const AWAY = 300000;
+
+/** Asks now and then while the page is read; the seldomer, the longer an answer takes. */
+export function watchNewer(page) {
+  let active = Date.now();
+  for (const kind of ["keydown", "pointermove", "wheel"]) {
+    addEventListener(kind, () => { active = Date.now(); }, { signal: page.scope, passive: true });
+  }
+  const ask = async () => {
+    const { rows } = page;
+    const began = performance.now();
+    if (!document.hidden && Date.now() - active < AWAY && rows.isCounted && rows.length > 0) {
+      try {
+        const n = await rows.countNewer(page.scope);
+        if (rows === page.rows) offer(page, n);
+      } catch {
+        // The next answer says it.
+      }
+    }
+    if (!page.scope.aborted) setTimeout(ask, Math.max(EVERY, (performance.now() - began) * 50));
+  };
+  setTimeout(ask, EVERY);
+}
+
+function offer(page, n) {
+  put(page.newer, n > 0 && h("button.pill", {
+    type: "button", title: t("grid.newRowsHint"), onclick: () => { put(page.newer); page.reload(); },
+  }, icon("up"), t("grid.newRows", { n })));
 }

@@ -1,16 +1,13 @@
 /** The list of classes with their numbers of objects. */
 
-import { button, h, put } from "../../core/dom.js";
-import { icon } from "../../core/icons.js";
+import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
 import { mayChangeClasses } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
-import { plain, shown } from "../../core/text.js";
-import { t } from "../../core/words.js";
+import { plain, shown, t } from "../../core/words.js";
 import { counted } from "../../data/cells.js";
-import { classes, counts, isServerClass } from "../../data/schema.js";
-import { savedViews } from "../../data/views.js";
+import { classes, counts, isServerClass, savedViews } from "../../data/schema.js";
 import { loading } from "../../parts/states.js";
 
 /** The list, with a field to find one. */

@@ -2,12 +2,10 @@
 
 import { h, put } from "../../core/dom.js";
 import { route } from "../../core/router.js";
-import { effect } from "../../core/signal.js";
 import { session } from "../../core/session.js";
-import { plain } from "../../core/text.js";
-import { t } from "../../core/words.js";
-import { classes, classesProblem, loadClasses, loadCounts } from "../../data/schema.js";
-import { loadViews, savedViews } from "../../data/views.js";
+import { effect } from "../../core/signal.js";
+import { plain, t } from "../../core/words.js";
+import { classes, classesProblem, loadClasses, loadCounts, loadViews, savedViews } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { classList } from "./class-list.js";
 import { openClass } from "./class-view.js";
@@ -54,7 +52,7 @@ function loadCountsLater(scope) {
 async function show(content, className, objectId, scope) {
   const all = classes.peek();
   const { appName, appId } = session.peek().server;
-  document.title = [className && plain(className), appName || appId].filter(Boolean).join(" \u00b7 ");
+  document.title = [className && plain(className), plain(appName || appId)].filter(Boolean).join(" \u00b7 ");
   if (!className) put(content, empty(all.size === 0
     ? { picture: "data", title: t("classes.empty"), text: t("classes.emptyHint") }
     : { picture: "data", title: t("classes.choose"), text: t("classes.chooseHint") }));

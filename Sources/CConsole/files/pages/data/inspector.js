@@ -1,12 +1,10 @@
 /** The fields of the row at which the grid stands, beside it. */
 
-import { h, put } from "../../core/dom.js";
-import { iconButton } from "../../core/icons.js";
+import { h, iconButton, put } from "../../core/dom.js";
 import { address } from "../../core/router.js";
-import { shown } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
+import { addWords, shown, t } from "../../core/words.js";
 import { ranked } from "../../data/columns.js";
-import { fieldList } from "../../data/field-list.js";
+import { fieldList } from "../../data/editing.js";
 import { nameOfRow } from "../../data/save.js";
 
 addWords({ "inspector.title": "Inspector", "inspector.open": "Open" });

@@ -1,27 +1,22 @@
 /** One object: its fields, who may do what, what it points to and what points at it, its JSON, its history. */
 
 import { objectPath, parse, send } from "../../core/api.js";
-import { button, h, put } from "../../core/dom.js";
-import { count } from "../../core/format.js";
-import { icon } from "../../core/icons.js";
+import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
-import { plain, shown } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
-import { sentence, summary } from "../../data/acl/summary.js";
-import { drawPointer } from "../../data/cells.js";
+import { addWords, ago, count, date, plain, shown, t } from "../../core/words.js";
+import { deleteRows } from "../../data/batches.js";
+import { drawPointer, sentence, summary } from "../../data/cells.js";
 import { ranked } from "../../data/columns.js";
-import { deleteRows } from "../../data/delete.js";
-import { fieldList } from "../../data/field-list.js";
+import { fieldList } from "../../data/editing.js";
+import { tree } from "../../data/editors/tree.js";
 import { learn, nameOf, namesChanged } from "../../data/names.js";
 import { Row, SHORTEN } from "../../data/rows.js";
-import { classes } from "../../data/schema.js";
-import { typeOf } from "../../data/types.js";
-import { tree } from "../../data/editors/tree.js";
+import { classes, typeOf } from "../../data/schema.js";
+import { inWords } from "../../data/values.js";
 import { empty, failed, loading } from "../../parts/states.js";
-import { historyOf } from "./object-history.js";
 
 addWords({
   "object.access": "Who may do what",
@@ -138,4 +133,36 @@ async function drawJSON(host, className, objectId) {
   } catch (problem) {
     put(host, failed(problem));
   }
+}
+
+addWords({
+  "history.none": "Nothing was changed through the console yet.",
+  "history.did.PUT": "{who} changed",
+  "history.did.POST": "{who} wrote",
+  "history.did.DELETE": "{who} deleted",
+  "history.was": "{field} was {before}",
+  "history.change": "{field}: {before} → {after}",
+});
+
+/** Fills an element with the rows of the audit about an object. */
+export async function historyOf(host, className, objectId) {
+  put(host, loading(3));
+  let rows;
+  try {
+    rows = (await send("GET", "audit", { query: { className, objectId } })).body.rows;
+  } catch (problem) {
+    put(host, failed(problem));
+    return;
+  }
+  const own = rows.filter((row) => (row.ids ?? []).includes(objectId) && (row.status ?? 200) < 400);
+  put(host, own.length === 0 ? h("p.quiet", t("history.none")) : h("ol.history", own.map((row) => h("li",
+    h("span", t("history.did." + row.method, { who: row.operator ?? "" })), " ", h("time.quiet", { title: date(row.at, true) }, ago(row.at)),
+    changes(row).map((text) => h("div.mono.wrap", text))))));
+}
+
+function changes({ before, after, fields }) {
+  const old = new Map(Object.entries(before ?? {}));
+  const now = new Map(Object.entries(after ?? {}));
+  return (fields ?? [...now.keys()]).filter((field) => field !== "updatedAt").slice(0, 12)
+    .map((field) => plain(t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }), 300));
 }
