@@ -36,147 +36,117 @@ static const unsigned char file_7[] = {
 #embed "files/data/batches.js"
 };
 static const unsigned char file_8[] = {
-#embed "files/data/bulk.js"
-};
-static const unsigned char file_9[] = {
 #embed "files/data/cells.js"
 };
-static const unsigned char file_10[] = {
+static const unsigned char file_9[] = {
 #embed "files/data/clipboard.js"
 };
-static const unsigned char file_11[] = {
-#embed "files/data/columns.js"
-};
-static const unsigned char file_12[] = {
+static const unsigned char file_10[] = {
 #embed "files/data/editing.js"
 };
-static const unsigned char file_13[] = {
-#embed "files/data/editors/access.js"
-};
-static const unsigned char file_14[] = {
+static const unsigned char file_11[] = {
 #embed "files/data/editors/file.js"
 };
-static const unsigned char file_15[] = {
+static const unsigned char file_12[] = {
 #embed "files/data/editors/inline.js"
 };
-static const unsigned char file_16[] = {
+static const unsigned char file_13[] = {
+#embed "files/data/editors/map.js"
+};
+static const unsigned char file_14[] = {
+#embed "files/data/editors/members.js"
+};
+static const unsigned char file_15[] = {
 #embed "files/data/editors/pointer.js"
 };
-static const unsigned char file_17[] = {
-#embed "files/data/editors/relation.js"
-};
-static const unsigned char file_18[] = {
+static const unsigned char file_16[] = {
 #embed "files/data/editors/sheet.js"
 };
-static const unsigned char file_19[] = {
+static const unsigned char file_17[] = {
 #embed "files/data/editors/tree.js"
 };
-static const unsigned char file_20[] = {
+static const unsigned char file_18[] = {
 #embed "files/data/filter/chips.js"
 };
-static const unsigned char file_21[] = {
+static const unsigned char file_19[] = {
 #embed "files/data/filter/editor.js"
 };
-static const unsigned char file_22[] = {
+static const unsigned char file_20[] = {
 #embed "files/data/filter/model.js"
 };
-static const unsigned char file_23[] = {
+static const unsigned char file_21[] = {
 #embed "files/data/grid-geometry.js"
 };
-static const unsigned char file_24[] = {
-#embed "files/data/grid-head.js"
-};
-static const unsigned char file_25[] = {
+static const unsigned char file_22[] = {
 #embed "files/data/grid-keys.js"
 };
-static const unsigned char file_26[] = {
+static const unsigned char file_23[] = {
 #embed "files/data/grid.js"
 };
-static const unsigned char file_27[] = {
-#embed "files/data/names.js"
-};
-static const unsigned char file_28[] = {
-#embed "files/data/new-object.js"
-};
-static const unsigned char file_29[] = {
+static const unsigned char file_24[] = {
 #embed "files/data/rows.js"
 };
-static const unsigned char file_30[] = {
+static const unsigned char file_25[] = {
 #embed "files/data/save.js"
 };
-static const unsigned char file_31[] = {
+static const unsigned char file_26[] = {
 #embed "files/data/schema.js"
 };
-static const unsigned char file_32[] = {
+static const unsigned char file_27[] = {
 #embed "files/data/values.js"
 };
-static const unsigned char file_33[] = {
+static const unsigned char file_28[] = {
 #embed "files/data/words.js"
 };
-static const unsigned char file_34[] = {
+static const unsigned char file_29[] = {
 #embed "files/index.html"
 };
-static const unsigned char file_35[] = {
+static const unsigned char file_30[] = {
 #embed "files/main.js"
 };
-static const unsigned char file_36[] = {
+static const unsigned char file_31[] = {
+#embed "files/pages/account.js"
+};
+static const unsigned char file_32[] = {
 #embed "files/pages/data/class-actions.js"
 };
-static const unsigned char file_37[] = {
-#embed "files/pages/data/class-foot.js"
-};
-static const unsigned char file_38[] = {
-#embed "files/pages/data/class-list.js"
-};
-static const unsigned char file_39[] = {
+static const unsigned char file_33[] = {
 #embed "files/pages/data/class-menu.js"
 };
-static const unsigned char file_40[] = {
+static const unsigned char file_34[] = {
 #embed "files/pages/data/class-view.js"
 };
-static const unsigned char file_41[] = {
+static const unsigned char file_35[] = {
 #embed "files/pages/data/index.js"
 };
-static const unsigned char file_42[] = {
-#embed "files/pages/data/inspector.js"
+static const unsigned char file_36[] = {
+#embed "files/pages/data/new.js"
 };
-static const unsigned char file_43[] = {
-#embed "files/pages/data/new-class.js"
-};
-static const unsigned char file_44[] = {
+static const unsigned char file_37[] = {
 #embed "files/pages/data/object-view.js"
 };
-static const unsigned char file_45[] = {
+static const unsigned char file_38[] = {
 #embed "files/pages/palette.js"
 };
-static const unsigned char file_46[] = {
+static const unsigned char file_39[] = {
 #embed "files/pages/shell.js"
 };
-static const unsigned char file_47[] = {
-#embed "files/pages/sign-in.js"
-};
-static const unsigned char file_48[] = {
+static const unsigned char file_40[] = {
 #embed "files/pages/trash/index.js"
 };
-static const unsigned char file_49[] = {
+static const unsigned char file_41[] = {
 #embed "files/parts/dialog.js"
 };
-static const unsigned char file_50[] = {
+static const unsigned char file_42[] = {
 #embed "files/parts/menu.js"
 };
-static const unsigned char file_51[] = {
+static const unsigned char file_43[] = {
 #embed "files/parts/states.js"
 };
-static const unsigned char file_52[] = {
-#embed "files/parts/toast.js"
+static const unsigned char file_44[] = {
+#embed "files/style/console.css"
 };
-static const unsigned char file_53[] = {
-#embed "files/style/base.css"
-};
-static const unsigned char file_54[] = {
-#embed "files/style/data.css"
-};
-static const unsigned char file_55[] = {
+static const unsigned char file_45[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -189,54 +159,44 @@ static const struct file all[] = {
     {"core/signal.js", file_5, sizeof file_5},
     {"core/words.js", file_6, sizeof file_6},
     {"data/batches.js", file_7, sizeof file_7},
-    {"data/bulk.js", file_8, sizeof file_8},
-    {"data/cells.js", file_9, sizeof file_9},
-    {"data/clipboard.js", file_10, sizeof file_10},
-    {"data/columns.js", file_11, sizeof file_11},
-    {"data/editing.js", file_12, sizeof file_12},
-    {"data/editors/access.js", file_13, sizeof file_13},
-    {"data/editors/file.js", file_14, sizeof file_14},
-    {"data/editors/inline.js", file_15, sizeof file_15},
-    {"data/editors/pointer.js", file_16, sizeof file_16},
-    {"data/editors/relation.js", file_17, sizeof file_17},
-    {"data/editors/sheet.js", file_18, sizeof file_18},
-    {"data/editors/tree.js", file_19, sizeof file_19},
-    {"data/filter/chips.js", file_20, sizeof file_20},
-    {"data/filter/editor.js", file_21, sizeof file_21},
-    {"data/filter/model.js", file_22, sizeof file_22},
-    {"data/grid-geometry.js", file_23, sizeof file_23},
-    {"data/grid-head.js", file_24, sizeof file_24},
-    {"data/grid-keys.js", file_25, sizeof file_25},
-    {"data/grid.js", file_26, sizeof file_26},
-    {"data/names.js", file_27, sizeof file_27},
-    {"data/new-object.js", file_28, sizeof file_28},
-    {"data/rows.js", file_29, sizeof file_29},
-    {"data/save.js", file_30, sizeof file_30},
-    {"data/schema.js", file_31, sizeof file_31},
-    {"data/values.js", file_32, sizeof file_32},
-    {"data/words.js", file_33, sizeof file_33},
-    {"index.html", file_34, sizeof file_34},
-    {"main.js", file_35, sizeof file_35},
-    {"pages/data/class-actions.js", file_36, sizeof file_36},
-    {"pages/data/class-foot.js", file_37, sizeof file_37},
-    {"pages/data/class-list.js", file_38, sizeof file_38},
-    {"pages/data/class-menu.js", file_39, sizeof file_39},
-    {"pages/data/class-view.js", file_40, sizeof file_40},
-    {"pages/data/index.js", file_41, sizeof file_41},
-    {"pages/data/inspector.js", file_42, sizeof file_42},
-    {"pages/data/new-class.js", file_43, sizeof file_43},
-    {"pages/data/object-view.js", file_44, sizeof file_44},
-    {"pages/palette.js", file_45, sizeof file_45},
-    {"pages/shell.js", file_46, sizeof file_46},
-    {"pages/sign-in.js", file_47, sizeof file_47},
-    {"pages/trash/index.js", file_48, sizeof file_48},
-    {"parts/dialog.js", file_49, sizeof file_49},
-    {"parts/menu.js", file_50, sizeof file_50},
-    {"parts/states.js", file_51, sizeof file_51},
-    {"parts/toast.js", file_52, sizeof file_52},
-    {"style/base.css", file_53, sizeof file_53},
-    {"style/data.css", file_54, sizeof file_54},
-    {"style/icon.svg", file_55, sizeof file_55},
+    {"data/cells.js", file_8, sizeof file_8},
+    {"data/clipboard.js", file_9, sizeof file_9},
+    {"data/editing.js", file_10, sizeof file_10},
+    {"data/editors/file.js", file_11, sizeof file_11},
+    {"data/editors/inline.js", file_12, sizeof file_12},
+    {"data/editors/map.js", file_13, sizeof file_13},
+    {"data/editors/members.js", file_14, sizeof file_14},
+    {"data/editors/pointer.js", file_15, sizeof file_15},
+    {"data/editors/sheet.js", file_16, sizeof file_16},
+    {"data/editors/tree.js", file_17, sizeof file_17},
+    {"data/filter/chips.js", file_18, sizeof file_18},
+    {"data/filter/editor.js", file_19, sizeof file_19},
+    {"data/filter/model.js", file_20, sizeof file_20},
+    {"data/grid-geometry.js", file_21, sizeof file_21},
+    {"data/grid-keys.js", file_22, sizeof file_22},
+    {"data/grid.js", file_23, sizeof file_23},
+    {"data/rows.js", file_24, sizeof file_24},
+    {"data/save.js", file_25, sizeof file_25},
+    {"data/schema.js", file_26, sizeof file_26},
+    {"data/values.js", file_27, sizeof file_27},
+    {"data/words.js", file_28, sizeof file_28},
+    {"index.html", file_29, sizeof file_29},
+    {"main.js", file_30, sizeof file_30},
+    {"pages/account.js", file_31, sizeof file_31},
+    {"pages/data/class-actions.js", file_32, sizeof file_32},
+    {"pages/data/class-menu.js", file_33, sizeof file_33},
+    {"pages/data/class-view.js", file_34, sizeof file_34},
+    {"pages/data/index.js", file_35, sizeof file_35},
+    {"pages/data/new.js", file_36, sizeof file_36},
+    {"pages/data/object-view.js", file_37, sizeof file_37},
+    {"pages/palette.js", file_38, sizeof file_38},
+    {"pages/shell.js", file_39, sizeof file_39},
+    {"pages/trash/index.js", file_40, sizeof file_40},
+    {"parts/dialog.js", file_41, sizeof file_41},
+    {"parts/menu.js", file_42, sizeof file_42},
+    {"parts/states.js", file_43, sizeof file_43},
+    {"style/console.css", file_44, sizeof file_44},
+    {"style/icon.svg", file_45, sizeof file_45},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

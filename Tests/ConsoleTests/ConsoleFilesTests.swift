@@ -41,8 +41,11 @@ struct ConsoleFilesTests {
             const three = "  // none";
             """
         let sent = String(decoding: ConsoleFiles.withoutComments(Array(code.utf8)), as: UTF8.self)
-        #expect(
-            sent == "\n\nconst one = 1; // stays\n\n\n\nconst two = \"/* no comment */\";\n\nconst three = \"  // none\";")
+        let lines = [
+            "", "", "const one = 1; // stays", "", "", "", "const two = \"/* no comment */\";", "",
+            "const three = \"  // none\";",
+        ]
+        #expect(sent == lines.joined(separator: "\n"))
     }
 
     @Test(

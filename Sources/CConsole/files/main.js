@@ -10,7 +10,7 @@ import { loadClasses } from "./data/schema.js";
 import { openShell } from "./pages/shell.js";
 import { failed } from "./parts/states.js";
 
-const askToSignIn = async (options) => (await import("./pages/sign-in.js")).askToSignIn(options);
+const askToSignIn = async (options) => (await import("./pages/account.js")).askToSignIn(options);
 
 async function begin() {
   applyTheme();

@@ -29,12 +29,10 @@ export class Refusal extends Error {
   }
 }
 
-let signInAgain = () => Promise.reject(new Refusal(401, {}));
+const refuse = (refusal) => Promise.reject(new Refusal(401, refusal));
 
-/** What is awaited when the session has ended, before the request is sent again. */
-export function onSignedOut(body) {
-  signInAgain = body;
-}
+/** What is awaited before a request is sent again: when the session has ended, and when the operator must say again who he is. */
+export const asks = { signIn: refuse, confirm: refuse };
 
 /**
  * Sends a request below `/console/api/` and gives `{ body, headers }`.
@@ -58,10 +56,14 @@ export async function send(method, path, options = {}) {
     }
     isReachable.set(true);
     if (answer.status === 401 && path !== "session") {
-      await signInAgain(await read(answer));
+      await asks.signIn(await read(answer));
       continue;
     }
     const body = await read(answer);
+    if (body.needs === "confirm" && answer.status === 403) {
+      await asks.confirm(body);
+      continue;
+    }
     if (!answer.ok) {
       const refusal = new Refusal(answer.status, body, `${method} ${path}`);
       refusal.retryAfter = answer.headers.get("Retry-After");

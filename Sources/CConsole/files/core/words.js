@@ -92,7 +92,15 @@ export function addWords(table) {
   for (const [key, text] of Object.entries(table)) words.set(key, text);
 }
 
-const isPlain = /^[\x20-\x7e\u2026\u201c\u201d\u2013\u00b7]*$/;
+/** Letters that are written to the left. */
+const LEFTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+class Said {
+  constructor(text) { this.text = text; }
+}
+
+/** Words of ours that stand in others, and are not escaped again. */
+export const said = (text) => new Said(text);
 
 /** The words of a key, with values in their places. Texts from outside are escaped, and isolated where they need it. */
 export function t(key, places = {}) {
@@ -102,8 +110,9 @@ export function t(key, places = {}) {
     const value = places[name];
     if (one !== undefined) return plural.select(Number(value)) === "one" ? one : other;
     if (typeof value === "number") return count(value);
+    if (value instanceof Said) return value.text;
     const safe = plain(value ?? "");
-    return isPlain.test(safe) ? safe : `\u2068${safe}\u2069`;
+    return LEFTWARD.test(safe) ? `\u2068${safe}\u2069` : safe;
   });
 }
 
@@ -195,7 +204,7 @@ export const zone = {
 /** A date, to the minute or the millisecond. */
 export function date(iso, isExact = false) {
   const at = new Date(iso);
-  if (Number.isNaN(at.getTime())) return String(iso);
+  if (Number.isNaN(at.getTime())) return plain(iso);
   const utc = zone.isUTC;
   const part = (name) => at[(utc ? "getUTC" : "get") + name]();
   let text = `${String(part("FullYear")).padStart(4, "0")}-${two(part("Month") + 1)}-${two(part("Date"))} ${two(part("Hours"))}:${two(part("Minutes"))}`;

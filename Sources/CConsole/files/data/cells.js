@@ -1,9 +1,8 @@
-/** How a value looks in a cell of the grid, and wherever else it stands in one line. */
+/** How values look in one line, in cells and elsewhere, and the titles above them. */
 
-import { h, icon } from "../core/dom.js";
-import { bytes, count, cut, date, drawnApart, number, plain, shown, t } from "../core/words.js";
-import { nameOf } from "./names.js";
-import { typeOf } from "./schema.js";
+import { h, icon, put } from "../core/dom.js";
+import { bytes, count, cut, date, drawnApart, number, plain, said, shown, t, zone } from "../core/words.js";
+import { nameOf, typeOf } from "./schema.js";
 
 /** What a cell shows of a value. */
 export function drawValue(value, field) {
@@ -69,7 +68,8 @@ export const counted = ({ objects, isEstimate }) => (isEstimate ? "\u2248" : "")
 export function who(key) {
   if (key === "*") return t("cell.everybody");
   if (key.startsWith("role:")) return t("cell.role", { name: key.slice(5) });
-  return nameOf("_User", key) || t("cell.user", { id: key });
+  const name = nameOf("_User", key);
+  return name ? plain(name, 60) : t("cell.user", { id: key });
 }
 
 /** What one entry of an ACL allows, in words; undefined for nothing. */
@@ -77,7 +77,7 @@ export function sentence(key, rights) {
   const read = rights?.read === true;
   const write = rights?.write === true;
   if (!read && !write) return undefined;
-  return t(read && write ? "cell.changes" : read ? "cell.reads" : "cell.writes", { who: who(key) });
+  return t(read && write ? "cell.changes" : read ? "cell.reads" : "cell.writes", { who: said(who(key)) });
 }
 
 /** `{ text, isOpen }`: what an ACL says, and whether everybody may change the object. */
@@ -100,4 +100,55 @@ export function drawCard(row, columns) {
   return h(".g-card", { role: "gridcell" },
     h(".name", name === undefined || name === null || name === "" ? shown(row.id) : drawValue(name, first)),
     h(".more", more.map((field) => h("span", drawValue(row.values.get(field.name), field)))));
+}
+
+/** Draws the titles of the columns in view. */
+export function drawHead(grid) {
+  const { geometry } = grid;
+  const { firstColumn, lastColumn } = geometry.view(grid.rows?.length ?? 0);
+  const cells = [h(".g-gutter", { role: "columnheader" }, h("span.sr", "#"))];
+  for (let column = 0; column < geometry.frozen; column += 1) cells.push(title(grid, column));
+  cells.push(h(".g-space", { "aria-hidden": "true", style: { width: `${geometry.skipped(firstColumn)}px` } }));
+  for (let column = Math.max(firstColumn, geometry.frozen); column <= Math.min(lastColumn, grid.columns.length - 1); column += 1) {
+    cells.push(title(grid, column));
+  }
+  put(grid.head, cells);
+}
+
+function title(grid, column) {
+  const field = grid.columns[column];
+  const order = grid.rows?.order;
+  const direction = order === field.name ? "up" : order === "-" + field.name ? "down" : null;
+  const element = h(".g-title", {
+    role: "columnheader", "aria-colindex": String(column + 1), style: { width: `${field.width}px` }, title: plain(`${field.name}: ${field.type}`),
+    "aria-sort": direction && (direction === "up" ? "ascending" : "descending"),
+  },
+  h("button", { type: "button", tabIndex: -1, onclick: (event) => grid.controller.title?.(field, event.currentTarget) },
+    h("bdi", plain(field.name, 60)), field.type === "Date" && h("small", zone.isUTC ? t("grid.utc") : t("grid.local")), direction && icon(direction)),
+  h("i.g-resize", { onpointerdown: (event) => resize(grid, column, event) }));
+  if (grid.geometry.isFrozen(column)) {
+    element.classList.add("frozen");
+    element.style.insetInlineStart = `${grid.geometry.left(column)}px`;
+  }
+  if (field.type === "Number") element.classList.add("right");
+  return element;
+}
+
+function resize(grid, column, event) {
+  event.preventDefault();
+  event.stopPropagation();
+  const field = grid.columns[column];
+  const from = event.clientX;
+  const width = field.width;
+  const move = ({ clientX }) => {
+    field.width = Math.max(56, Math.min(900, width + clientX - from));
+    grid.columnsChanged();
+  };
+  const end = () => {
+    document.removeEventListener("pointermove", move);
+    document.removeEventListener("pointerup", end);
+    grid.controller.resized?.(field);
+  };
+  document.addEventListener("pointermove", move);
+  document.addEventListener("pointerup", end);
 }

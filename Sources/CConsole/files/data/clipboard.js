@@ -4,7 +4,7 @@ import { objectPath, parse } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
-import { record, toast } from "../parts/toast.js";
+import { record, toast } from "../parts/states.js";
 import { isReadOnly, isShortened } from "./schema.js";
 import { asText, fromText, isEqual } from "./values.js";
 
@@ -111,7 +111,7 @@ export async function pasteText(page, text) {
       stored.push({ row, fields });
       n += fields.size;
     } catch (problem) {
-      faults.push(`${row.id}: ${problem.message}`);
+      faults.push(`${plain(row.id)}: ${problem.message}`);
     }
     grid.later();
   }
@@ -124,7 +124,7 @@ export async function pasteText(page, text) {
   }
   if (faults.length > 0) {
     await openDialog({ title: t("paste.title") }, (close) => ({
-      body: h("ul.names", [...new Set(faults)].slice(0, 12).map((fault) => h("li", plain(fault, 200)))),
+      body: h("ul.names", [...new Set(faults)].slice(0, 12).map((fault) => h("li", fault))),
       foot: firstButton(".button.primary", () => close(), t("close")),
     }));
   }

@@ -6,12 +6,11 @@ import { mayWrite } from "../core/session.js";
 import { effect, signal } from "../core/signal.js";
 import { addWords, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
-import { toast } from "../parts/toast.js";
+import { toast } from "../parts/states.js";
 import { drawValue } from "./cells.js";
 import { INLINE, inlineEditor } from "./editors/inline.js";
-import { namesChanged } from "./names.js";
 import { nameOfRow, saveField, wholeValue } from "./save.js";
-import { isReadOnly, isShortened, typeOf } from "./schema.js";
+import { isReadOnly, isShortened, namesChanged, typeOf } from "./schema.js";
 import { isEqual } from "./values.js";
 import "./words.js";
 

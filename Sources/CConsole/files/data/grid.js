@@ -3,12 +3,10 @@
 import { h, put } from "../core/dom.js";
 import { effect } from "../core/signal.js";
 import { t } from "../core/words.js";
-import { drawCard, drawValue } from "./cells.js";
+import { drawCard, drawHead, drawValue } from "./cells.js";
 import { GridGeometry } from "./grid-geometry.js";
-import { drawHead } from "./grid-head.js";
 import { handleKey } from "./grid-keys.js";
-import { namesChanged } from "./names.js";
-import { typeOf } from "./schema.js";
+import { namesChanged, typeOf } from "./schema.js";
 
 /** The grid. `show(rows, columns, controller)` gives it what to show, and whom to ask for edits. */
 export class Grid extends HTMLElement {

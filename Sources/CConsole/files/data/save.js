@@ -4,11 +4,10 @@ import { objectPath, parse } from "../core/api.js";
 import { button, h } from "../core/dom.js";
 import { ago, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
-import { record, toast } from "../parts/toast.js";
+import { record, toast } from "../parts/states.js";
 import { drawValue } from "./cells.js";
-import { learn } from "./names.js";
 import { SHORTEN } from "./rows.js";
-import { isShortened, namingField } from "./schema.js";
+import { isShortened, learn, namingField } from "./schema.js";
 import { copy, inWords, isEqual, setOwn } from "./values.js";
 import "./words.js";
 

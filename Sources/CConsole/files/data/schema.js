@@ -1,4 +1,4 @@
-/** The classes of the app with fields, counts and saved views: one place that reads them, signals for those who show them. */
+/** The classes of the app with fields, columns, counts and saved views: one place that reads them, signals for those who show them. */
 
 import { objectPath, parse, send } from "../core/api.js";
 import { signal } from "../core/signal.js";
@@ -124,4 +124,111 @@ export async function keepView(view) {
 export async function deleteView(id) {
   await send("DELETE", "views/" + encodeURIComponent(id));
   savedViews.set(savedViews.peek().filter((view) => view.id !== id));
+}
+
+const RANK = ["String", "Pointer", "Number", "Boolean", "Date", "File", "GeoPoint", "Array", "Object", "Relation", "Polygon", "Bytes", "Password"];
+const WIDTHS = { String: 200, Pointer: 168, Number: 112, Boolean: 96, Date: 168, File: 168, GeoPoint: 160, Array: 192, Object: 224, Relation: 120, ACL: 208, Password: 96 };
+
+/** All columns of a class in the order in which they are of use; dates of the object and the ACL come last. */
+export function ranked(description) {
+  const naming = namingField(description.className);
+  const rank = ({ name, type }) => {
+    if (name === "objectId") return -2;
+    if (name === naming) return -1;
+    if (name === "createdAt" || name === "updatedAt") return 50;
+    if (name === "ACL") return 51;
+    const place = RANK.indexOf(type);
+    return place < 0 ? 40 : place;
+  };
+  return [...description.fields.values()].map((field) => ({ ...field, width: WIDTHS[field.type] ?? 168 }))
+    .map((field) => (field.name === "objectId" ? { ...field, width: 128 } : field))
+    .sort((left, right) => rank(left) - rank(right) || left.name.localeCompare(right.name, "en"));
+}
+
+const key = (className) => `roost.columns.${className}`;
+
+/** What an operator chose for a class: `{ order, hidden, widths }`. */
+export function choices(className) {
+  try {
+    return JSON.parse(localStorage.getItem(key(className))) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Keeps a choice in this browser. */
+export function choose(className, change) {
+  localStorage.setItem(key(className), JSON.stringify({ ...choices(className), ...change }));
+}
+
+/** The columns that are shown, in the order and the widths of the operator, or of a saved view. */
+export function visible(description, { order, hidden = [], widths = {} } = choices(description.className)) {
+  let columns = ranked(description);
+  if (order) {
+    const place = (column) => (order.includes(column.name) ? order.indexOf(column.name) : order.length);
+    columns = columns.map((column, index) => [column, index]).sort(([a, i], [b, j]) => place(a) - place(b) || i - j).map(([column]) => column);
+  }
+  return columns.filter((column) => !hidden.includes(column.name))
+    .map((column) => ({ ...column, width: Number(new Map(Object.entries(widths)).get(column.name)) || column.width }));
+}
+
+const known = new Map();
+const wanted = new Map();
+const asked = new Set();
+let timer;
+
+/** Notified when names have come. */
+export const namesChanged = signal(0);
+
+/** The name of an object: a text, "" where the class has none, null when the object is gone, undefined while unknown. */
+export function nameOf(className, objectId) {
+  const key = className + "\n" + objectId;
+  if (known.has(key)) return known.get(key);
+  if (!classes.peek()?.has(className)) return "";
+  if (asked.has(key)) return undefined;
+  asked.add(key);
+  if (!wanted.has(className)) wanted.set(className, new Set());
+  wanted.get(className).add(objectId);
+  timer ??= setTimeout(fetchAll, 10);
+  return undefined;
+}
+
+/** Keeps the name of an object that was read. */
+export function learn(className, object) {
+  const field = namingField(className);
+  const name = field ? new Map(Object.entries(object)).get(field) : "";
+  known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
+  namesChanged.set(namesChanged.peek() + 1);
+}
+
+/** Forgets all names of a class. */
+export function forget(className) {
+  for (const keys of [known, asked]) for (const key of keys.keys()) if (key.startsWith(className + "\n")) keys.delete(key);
+}
+
+async function fetchAll() {
+  timer = undefined;
+  const jobs = [...wanted];
+  wanted.clear();
+  await Promise.all(jobs.map(([className, ids]) => fetchSome(className, [...ids])));
+  namesChanged.set(namesChanged.peek() + 1);
+}
+
+async function fetchSome(className, ids) {
+  const field = namingField(className);
+  for (let from = 0; from < ids.length; from += 100) {
+    const some = ids.slice(from, from + 100);
+    try {
+      const { body } = await parse.get(objectPath(className), {
+        where: { objectId: { $in: some } }, keys: field ?? "objectId", limit: some.length,
+      }, { headers: { "X-Roost-Shorten": "256" } });
+      for (const id of some) known.set(className + "\n" + id, null);
+      for (const object of body.results) {
+        const name = field ? object[field] : "";
+        known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
+      }
+    } catch {
+      for (const id of some) known.set(className + "\n" + id, "");
+    }
+  }
 }

@@ -28,6 +28,7 @@ addWords({
   "date.local": "Local time",
   "date.pick": "Calendar",
   "geo.hint": "59.33, 18.06",
+  "geo.map": "Map",
   "number.hint": "12.5, or +1 to add",
   "pointer.find": "Name or id of {class}",
   "pointer.none": "No {class} is called like that.",

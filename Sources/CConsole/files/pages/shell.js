@@ -1,6 +1,6 @@
 /** The frame: rail, banners, the page that the address names, and the keys that work everywhere. */
 
-import { isReachable, onSignedOut, token } from "../core/api.js";
+import { asks, isReachable, token } from "../core/api.js";
 import { h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
@@ -19,13 +19,13 @@ export function openShell() {
   const main = h("main", { id: "main", tabIndex: -1 });
   const frame = h(".frame", banners(), rail(), main);
   put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
-  onSignedOut(async (refusal) => {
-    if (!(await signInWithoutForm(refusal))) await (await import("./sign-in.js")).askToSignIn({ isAgain: true });
-  });
+  asks.signIn = async (refusal) => {
+    if (!(await signInWithoutForm(refusal))) await (await import("./account.js")).askToSignIn({ isAgain: true });
+  };
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
     "?": { words: t("keys.list"), do: openKeys },
-    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../parts/toast.js")).undoLast() },
+    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../parts/states.js")).undoLast() },
     "g d": { words: t("keys.goData"), do: () => go(address("data")) },
     "g t": { words: t("keys.goTrash"), do: () => go(address("trash")) },
   });

@@ -2,7 +2,7 @@
 
 import { button, h, option, put, textField } from "../../core/dom.js";
 import { date, plain, t, zone } from "../../core/words.js";
-import { toast } from "../../parts/toast.js";
+import { toast } from "../../parts/states.js";
 import { typeOf } from "../schema.js";
 import { asText, fromText, losesDigits, parseDate, parseNumber, pointer } from "../values.js";
 import { pointerField, PointerPicker } from "./pointer.js";
@@ -40,6 +40,10 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   const picker = field.type === "Pointer" ? new PointerPicker(field.targetClass, input, (picked) => end({ value: picked }, "stay")) : null;
   if (picker) element.append(picker.list);
   if (field.type === "Date") dateHint(input, hint);
+  if (field.type === "GeoPoint") {
+    put(hint, h("span"), button(".plain", () => end({ sheet: input.value }), t("geo.map")));
+    hint.hidden = false;
+  }
   let isDone = false;
   const end = (change, direction) => {
     if (isDone) return;
@@ -66,7 +70,7 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
     const direction = event.key === "Enter" && !event.altKey ? (event.shiftKey ? "up" : "down") : event.key === "Tab" ? (event.shiftKey ? "left" : "right") : null;
     if (direction) finish(direction);
     else if (event.key === "Escape") end(null);
-    else if (event.key === "Enter" && event.altKey && field.type === "String") end({ sheet: input.value });
+    else if (event.key === "Enter" && event.altKey && ["String", "GeoPoint"].includes(field.type)) end({ sheet: input.value });
     else {
       event.stopPropagation();
       return;

@@ -3,8 +3,7 @@
 import { objectPath, parse } from "../../core/api.js";
 import { debounce, h, put, textField } from "../../core/dom.js";
 import { plain, shown, t } from "../../core/words.js";
-import { learn, nameOf } from "../names.js";
-import { namingField } from "../schema.js";
+import { learn, nameOf, namingField } from "../schema.js";
 import { pointer } from "../values.js";
 
 /** A list of choices below a text field. `picked(pointer)` is called with the choice. */

@@ -8,13 +8,14 @@ import { nameOfRow } from "../save.js";
 import { typeOf } from "../schema.js";
 import { copy, isEqual, parsePoint } from "../values.js";
 import "../words.js";
+import { editPoint, map } from "./map.js";
 import { tree } from "./tree.js";
 
 const EDITORS = new Map(Object.entries({
-  String: editText, Polygon: editPolygon, Bytes: editBytes,
+  String: editText, Polygon: editPolygon, Bytes: editBytes, GeoPoint: editPoint,
   File: async (place) => (await import("./file.js")).edit(place),
-  Relation: async (place) => (await import("./relation.js")).edit(place),
-  ACL: async (place) => (await import("./access.js")).edit(place),
+  Relation: async (place) => (await import("./members.js")).editRelation(place),
+  ACL: async (place) => (await import("./members.js")).editAccess(place),
 }));
 
 /**
@@ -74,8 +75,13 @@ function editPolygon({ value, text }) {
   const isClosed = points.length > 3 && isEqual(points[0], points.at(-1));
   const given = text ?? points.slice(0, isClosed ? -1 : undefined).map((point) => point.join(", ")).join("\n");
   const area = h("textarea", { rows: 10, autofocus: true, spellcheck: "false", "aria-label": t("polygon.hint"), value: given });
+  const view = map(points);
+  area.addEventListener("input", () => {
+    const lines = area.value.split("\n").map((line) => line.trim()).filter(Boolean).map(parsePoint);
+    if (lines.every(Boolean)) view.show(lines);
+  });
   return {
-    body: [h("p.quiet", t("polygon.hint")), area],
+    body: [h("p.quiet", t("polygon.hint")), area, view.element],
     read: () => {
       const lines = area.value.split("\n").map((line) => line.trim());
       const coordinates = lines.flatMap((line, index) => {

@@ -6,9 +6,8 @@ import { mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
 import { openForm } from "../../parts/dialog.js";
-import { toast } from "../../parts/toast.js";
-import { namesChanged } from "../names.js";
-import { classes, isShortened, keepView, typeOf } from "../schema.js";
+import { toast } from "../../parts/states.js";
+import { classes, isShortened, keepView, namesChanged, typeOf } from "../schema.js";
 import { pointer } from "../values.js";
 import { fromWhere, groupSentence, OPERATORS, toWhere } from "./model.js";
 
@@ -36,7 +35,7 @@ export function drawChips(page, element) {
   const chip = (group, index) => h("span.chip", { title: group.json ? plain(JSON.stringify(group.json), 500) : null },
     index > 0 && h("span.sr", t("filter.and")),
     h("button", { type: "button", title: t("filter.edit"), onclick: (event) => (group.json ? showJSON() : edit(event.currentTarget.parentElement, index)) },
-      shown(groupSentence(group, typeOfField), 90)),
+      group.json ? shown(JSON.stringify(group.json), 90) : h("bdi.text", groupSentence(group, typeOfField))),
     h("button", { type: "button", "aria-label": t("filter.remove"), onclick: () => apply(page, groups.filter((_, place) => place !== index)) }, icon("close")));
   const draw = () => put(element, h("span.quiet", t("filter.where")), groups.map(chip),
     button(".plain.add", (event) => page.addCondition(undefined, event.currentTarget), icon("filter"), t("filter.add")),

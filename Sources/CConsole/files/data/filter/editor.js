@@ -3,10 +3,9 @@
 import { button, h, option, problemLine, put, textField } from "../../core/dom.js";
 import { plain, t } from "../../core/words.js";
 import { openPanel } from "../../parts/menu.js";
-import { ranked } from "../columns.js";
 import { startText } from "../editors/inline.js";
 import { pointerField } from "../editors/pointer.js";
-import { classes, typeOf } from "../schema.js";
+import { classes, ranked, typeOf } from "../schema.js";
 import { asText, fromText, notOne } from "../values.js";
 import { OPERATORS, operatorWord } from "./model.js";
 

@@ -3,9 +3,8 @@
  * a group is a list of conditions, one of which must hold. What no sentence can say stays JSON: `{ json }`.
  */
 
-import { addWords, t } from "../../core/words.js";
-import { nameOf } from "../names.js";
-import { typeOf } from "../schema.js";
+import { addWords, plain, said, t } from "../../core/words.js";
+import { nameOf, typeOf } from "../schema.js";
 import { asText, inWords, isEqual, setOwn } from "../values.js";
 
 const ORDERED = ["$eq", "$ne", "$gte", "$lte", "$gt", "$lt", "$in", "$exists", "$missing"];
@@ -163,13 +162,13 @@ function valueWords(value) {
 export function sentence({ field, operator, value }, type) {
   if (operator === "$exists" || operator === "$missing") return t("filter.bare", { field, operator: operatorWord(operator, type) });
   if (operator === "near") return t("filter.near", { field, kilometers: value.kilometers, point: asText(value.point) });
-  if (operator === "whose") return t("filter.whose", { field, inner: value.groups.map((group) => groupSentence(group, () => "")).join(` ${t("filter.and")} `) });
+  if (operator === "whose") return t("filter.whose", { field, inner: said(value.groups.map((group) => groupSentence(group, () => "")).join(` ${t("filter.and")} `)) });
   return t("filter.sentence", { field, operator: operatorWord(operator, type), value: valueWords(value) });
 }
 
 /** A group of alternatives as a sentence. */
 export function groupSentence(group, typeOfField) {
-  if (group.json) return JSON.stringify(group.json);
+  if (group.json) return plain(JSON.stringify(group.json));
   return group.map((condition) => sentence(condition, typeOfField(condition.field))).join(` ${t("filter.or")} `);
 }
 

@@ -4,12 +4,11 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { addWords, plain, t, zone } from "../../core/words.js";
-import { choices, choose, ranked, visible } from "../../data/columns.js";
 import "../../data/filter/model.js";
-import { deleteView } from "../../data/schema.js";
+import { choices, choose, deleteView, ranked, visible } from "../../data/schema.js";
 import "../../data/words.js";
 import { openMenu, openPanel } from "../../parts/menu.js";
-import { toast } from "../../parts/toast.js";
+import { toast } from "../../parts/states.js";
 
 addWords({
   "menu.setAll": "Set a field of all {n} …",
@@ -32,8 +31,8 @@ export function open(page, anchor) {
       go(address("data", [page.className]));
     } },
     mayWrite() && n > 0 && null,
-    mayWrite() && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/bulk.js")).openBulk(page, "all") },
-    mayWrite() && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/bulk.js")).deleteAll(page) },
+    mayWrite() && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/batches.js")).openBulk(page, "all") },
+    mayWrite() && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/batches.js")).deleteAll(page) },
   ].filter((row) => row === null || row), { label: t("grid.more") });
 }
 

@@ -5,11 +5,10 @@ import { address, go, onLeave, remember, remembered, route } from "../../core/ro
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
 import { shown, t } from "../../core/words.js";
-import { choices, choose, visible } from "../../data/columns.js";
 import { takesTyping } from "../../data/grid-keys.js";
 import "../../data/grid.js";
 import { Rows } from "../../data/rows.js";
-import { classes, loadCounts, savedViews } from "../../data/schema.js";
+import { choices, choose, classes, loadCounts, savedViews, visible } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
 /** Shows a class in an element until `scope` ends. */
@@ -27,7 +26,7 @@ export function openClass(host, className, scope) {
   page.grid = document.createElement("r-grid");
   page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
   page.reload = () => reload(page);
-  page.newField = async () => (await import("./new-class.js")).makeField(className);
+  page.newField = async () => (await import("./new.js")).makeField(className);
   page.change = (next) => go(address("data", [className], {
     where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
     order: (next.order ?? order) === "-createdAt" ? undefined : next.order ?? order,
@@ -48,9 +47,8 @@ export function openClass(host, className, scope) {
 
 /** What is needed once there are rows to work on. */
 async function followUp(page) {
-  const modules = await Promise.all([import("./class-actions.js"), import("./class-foot.js"), import("./class-foot.js"), import("../../data/editing.js")]);
+  const [{ gridKeys, watchFoot, watchNewer }, editing] = await Promise.all([import("./class-actions.js"), import("../../data/editing.js")]);
   if (page.scope.aborted) return;
-  const [{ gridKeys }, { watchFoot }, { watchNewer }, editing] = modules;
   page.editing = editing;
   gridKeys(page);
   watchFoot(page);
@@ -94,7 +92,7 @@ const mayCreate = ({ className }) => mayWrite() && className !== "_Session";
 
 /** Opens the form of a new object. */
 async function createObject(page) {
-  const { openNew } = await import("../../data/new-object.js");
+  const { openNew } = await import("./new.js");
   await openNew(page);
 }
 

@@ -1,7 +1,7 @@
-/** One object: its fields, who may do what, what it points to and what points at it, its JSON, its history. */
+/** One object: its fields, who may do what, what it points to and what points at it, its JSON, its history; or its fields beside the grid. */
 
 import { objectPath, parse, send } from "../../core/api.js";
-import { button, h, icon, put } from "../../core/dom.js";
+import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
@@ -9,12 +9,11 @@ import { effect } from "../../core/signal.js";
 import { addWords, ago, count, date, plain, shown, t } from "../../core/words.js";
 import { deleteRows } from "../../data/batches.js";
 import { drawPointer, sentence, summary } from "../../data/cells.js";
-import { ranked } from "../../data/columns.js";
 import { fieldList } from "../../data/editing.js";
 import { tree } from "../../data/editors/tree.js";
-import { learn, nameOf, namesChanged } from "../../data/names.js";
 import { Row, SHORTEN } from "../../data/rows.js";
-import { classes, typeOf } from "../../data/schema.js";
+import { nameOfRow } from "../../data/save.js";
+import { classes, learn, nameOf, namesChanged, ranked, typeOf } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
@@ -98,7 +97,7 @@ function drawAccess(host, row) {
   const acl = row.values.get("ACL");
   const { text, isOpen } = summary(acl);
   const sentences = Object.entries(acl ?? {}).map(([key, rights]) => sentence(key, rights)).filter(Boolean);
-  put(host, (sentences.length > 0 ? sentences : [text]).map((one) => h("p", { class: isOpen ? "warn" : "" }, plain(one, 200))));
+  put(host, (sentences.length > 0 ? sentences : [text]).map((one) => h("p", { class: isOpen ? "warn" : "" }, one)));
 }
 
 function drawPointers(host, row) {
@@ -118,7 +117,7 @@ function pointedAt(className, objectId, scope) {
       put(host, found.length === 0 ? h("p.quiet", t("object.nothing")) : found.map((entry) => h("a.ref", { href: address("data", [entry.className], { where: where(entry.field) }) },
         h("span", h("bdi", plain(entry.className, 40)), h("span.quiet", ` \u00b7 ${plain(entry.field, 40)}`)), h("strong", (entry.isEstimate ? "\u2248" : "") + count(entry.count)))));
     } catch (problem) {
-      if (!scope.aborted) put(host, h("p.problem", plain(problem.message)));
+      if (!scope.aborted) put(host, h("p.problem", problem.message));
     }
   })();
   return host;
@@ -164,5 +163,37 @@ function changes({ before, after, fields }) {
   const old = new Map(Object.entries(before ?? {}));
   const now = new Map(Object.entries(after ?? {}));
   return (fields ?? [...now.keys()]).filter((field) => field !== "updatedAt").slice(0, 12)
-    .map((field) => plain(t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }), 300));
+    .map((field) => t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }));
+}
+
+addWords({ "inspector.title": "Inspector", "inspector.open": "Open" });
+
+/** Opens or closes the inspector of a page. */
+export function toggle(page) {
+  if (page.inspector) {
+    page.inspector.end();
+    page.inspector = undefined;
+    page.grid.focus({ preventScroll: true });
+    return;
+  }
+  const element = h("aside.inspector", { "aria-label": t("inspector.title") });
+  let control;
+  let shownRow;
+  const draw = () => {
+    const row = page.grid.activeRow;
+    if (!row || (row === shownRow && element.childElementCount)) return;
+    shownRow = row;
+    control?.abort();
+    control = new AbortController();
+    put(element, h("header.head", h("h2.grow", shown(nameOfRow(page.className, row), 60)),
+      h("a.button", { href: address("data", [page.className, row.id]) }, t("inspector.open")),
+      iconButton("close", t("close"), () => toggle(page))),
+    fieldList({ className: page.className, row, rows: page.rows, fields: ranked(page.description), scope: control.signal }));
+  };
+  page.inspectorElement = element;
+  page.body.append(element);
+  const moved = page.moved;
+  page.moved = () => { moved(); draw(); };
+  draw();
+  page.inspector = { end: () => { control?.abort(); element.remove(); page.inspectorElement = undefined; page.moved = moved; } };
 }

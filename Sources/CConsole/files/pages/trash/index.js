@@ -8,8 +8,7 @@ import { effect } from "../../core/signal.js";
 import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { openDialog } from "../../parts/dialog.js";
-import { empty, failed, loading } from "../../parts/states.js";
-import { toast } from "../../parts/toast.js";
+import { empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
   "trash.title": "Trash",

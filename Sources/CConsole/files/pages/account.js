@@ -1,6 +1,6 @@
 /** The form to sign in. Beneath it, a page whose session has ended keeps what was typed. */
 
-import { h, icon, put } from "../core/dom.js";
+import { h, icon, labelled, problemLine, put } from "../core/dom.js";
 import { session, signIn, ways } from "../core/session.js";
 import { addWords, t } from "../core/words.js";
 
@@ -33,7 +33,7 @@ function ask({ isAgain = false, problem }) {
     const focused = document.activeElement;
     const offered = ways.peek().ways;
     let usesKey = !offered.includes("operator") && offered.length > 0 || ways.peek().first;
-    const message = h("p.problem", { role: "alert" });
+    const message = problemLine();
     const fields = h("div.fields");
     const button = h("button.button.primary", t("signIn.button"));
     const other = h("button.plain", { type: "button" });
@@ -43,7 +43,7 @@ function ask({ isAgain = false, problem }) {
       ways.peek().first && h("p.notice", t("signIn.first")),
       fields, message, button, other);
     const build = () => {
-      const field = (label, name, type, autocomplete) => h("label.stack", h("span.label", label),
+      const field = (label, name, type, autocomplete) => labelled(label,
         h("input", { name, type, autocomplete, spellcheck: "false", autocapitalize: "off", required: true }));
       put(fields, usesKey
         ? [field(t("signIn.masterKey"), "masterKey", "password", "off"), h("small.quiet", t("signIn.keyHint"))]
