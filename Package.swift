@@ -118,7 +118,7 @@ let package = Package(
             name: "Console",
             dependencies: [
                 "CConsole", "CZlib", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
-                "Rules", "ServerConfiguration", logging,
+                "Rules", "ServerConfiguration", "SignIn", "Tasks", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: stayOnExecutor),
@@ -299,8 +299,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "App", "Console", "HTTP", "JSON", "ParseModel", "REST", "ServerConfiguration", "TestSupport",
-                "TestTools",
+                "App", "Console", "Encoding", "HTTP", "JSON", "ParseModel", "REST", "ServerConfiguration", "SignIn",
+                "TestSupport", "TestTools",
             ],
             exclude: ["Browser"]),
         .testTarget(

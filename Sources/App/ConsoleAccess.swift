@@ -45,7 +45,7 @@ package struct ConsoleAccess {
             let catalog = SchemaCatalog(
                 client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: false, logger: logger)
             let store = ObjectStore(client: client, catalog: catalog, logger: logger)
-            try await store.operators.prepare()
+            try await ConsoleTables(client: client).prepare()
             return try await body(Backend(configuration: deployment.configuration, store: store, logger: logger))
         }
     }

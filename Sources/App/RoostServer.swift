@@ -252,7 +252,7 @@ public struct RoostServer: Service {
     package func consoleAddress() async throws -> String? {
         guard let console else { return nil }
         console.serve(at: try await boundPort)
-        return try await console.ownAddress()
+        return console.ownAddress()
     }
 
     /// Opens the database, installs what it lacks, and makes the classes that the configuration names.
@@ -305,11 +305,6 @@ public struct RoostServer: Service {
         try await declared?.apply()
         if mailQueue != nil { try await backend.store.mails.prepare() }
         if pushQueue != nil { try await backend.store.pushes.prepare() }
-        if console != nil {
-            try await backend.store.operators.prepare()
-            try await backend.trash.prepare()
-            try await backend.savedViews.prepare()
-        }
         await backend.triggers.prepareChanges()
         // Cloud code may declare limits later.
         if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }

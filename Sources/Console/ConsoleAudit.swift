@@ -126,7 +126,7 @@ struct ConsoleAudit: Sendable {
     }
 
     /// The class and the id that a path names; nil for what is about no objects.
-    private static func target(of path: [String]) -> (className: String, objectId: String?)? {
+    static func target(of path: [String]) -> (className: String, objectId: String?)? {
         guard let first = path.first else { return nil }
         let name = Name(first.asciiLowercased)
         if name == ClassPath.classes { return path.count > 1 ? (path[1], path.count > 2 ? path[2] : nil) : nil }

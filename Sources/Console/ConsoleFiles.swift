@@ -120,11 +120,13 @@ struct ConsoleFiles: Sendable {
 /// Compression as browsers undo it.
 enum Gzip {
     /// The compressed bytes; nil where they are no fewer.
-    static func packed(_ bytes: [UInt8]) -> [UInt8]? {
+    ///
+    /// - Parameter level: 1 for the fastest to 9 for the smallest.
+    static func packed(_ bytes: [UInt8], level: Int32 = 9) -> [UInt8]? {
         var stream = z_stream()
-        guard deflate_begin(&stream, 9, 15 + 16) == Z_OK else { return nil }
+        guard deflate_begin(&stream, level, 15 + 16) == Z_OK else { return nil }
         defer { deflateEnd(&stream) }
-        var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
+        var output = [UInt8](repeating: 0, count: bytes.count)
         var input = bytes
         let status = input.withUnsafeMutableBufferPointer { input in
             output.withUnsafeMutableBufferPointer { output in
@@ -138,5 +140,22 @@ enum Gzip {
         let size = Int(stream.total_out)
         guard status == Z_STREAM_END, size < bytes.count else { return nil }
         return Array(output.prefix(size))
+    }
+}
+
+extension Reply {
+    /// From how many bytes on answers are compressed, and up to how many: the rest would keep a processor for long. What
+    /// is compressed is at most as many bytes more, for as long as it is sent.
+    private static let packedSizes = 1_025...2_097_152
+
+    /// The same answer, compressed where that is worth something.
+    func packed(_ takesGzip: Bool) -> Reply {
+        guard takesGzip, case .json(let bytes) = body, Self.packedSizes.contains(bytes.count),
+            !headers.contains(where: { $0.0 == "Content-Encoding" }), let packed = Gzip.packed(bytes, level: 1)
+        else { return self }
+        var reply = self
+        reply.body = .json(packed)
+        reply.headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+        return reply
     }
 }

@@ -1,4 +1,5 @@
 import Encoding
+import Foundation
 import HTTP
 import JSON
 internal import Logging
@@ -8,6 +9,7 @@ internal import ParseStorage
 internal import REST
 import Rules
 internal import ServerConfiguration
+import Tasks
 
 /// What the page asks for, below `/console/api`. Every call passes the gate here.
 struct ConsoleInterface: Sendable {
@@ -15,6 +17,9 @@ struct ConsoleInterface: Sendable {
     let dispatcher: ConsoleDispatcher
     let signIn: ConsoleSignIn
     let audit: ConsoleAudit
+    /// Lets so many finds of consoles be at the database that processors are left for apps.
+    let finds = Gate(capacity: max(1, ProcessInfo.processInfo.activeProcessorCount / 2))
+    private let tables: ConsoleTables
     private let version: String
     private let logger: Logger
     var configuration: Configuration { backend.configuration }
@@ -27,6 +32,7 @@ struct ConsoleInterface: Sendable {
         self.dispatcher = dispatcher
         self.version = version
         self.logger = logger
+        tables = ConsoleTables(client: backend.store.client)
         signIn = ConsoleSignIn(backend: backend, dispatcher: dispatcher, attempts: SignInAttempts(backend))
         audit = ConsoleAudit(backend: backend, logger: logger)
     }
@@ -35,11 +41,27 @@ struct ConsoleInterface: Sendable {
     ///
     /// - Parameter path: The path below `/console/api/`.
     func answer(_ visit: ConsoleVisit, _ path: Substring) async -> Reply {
+        let reply: Reply
         do {
-            return try await route(visit, path)
+            reply = try await route(visit, path)
+        } catch is ConfirmationNeeded {
+            return named(
+                ["error": "Confirm that it is you.", "needs": "confirm"], status: 403, visit)
         } catch {
-            return dispatcher.reply(to: error, visit.request)
+            reply = dispatcher.reply(to: error, visit.request)
         }
+        // The length of what is compressed would tell of a secret in it, piece by piece.
+        return visit.isLocal || Self.secretPaths.contains(path) ? reply : reply.packed(visit.fields.takesGzip)
+    }
+
+    /// Routes whose answers have secrets.
+    private static let secretPaths: Set<Substring> = ["session", "totp"]
+
+    /// An answer that names its request.
+    private func named(_ object: JSONObject, status: Int, _ visit: ConsoleVisit) -> Reply {
+        var object = object
+        object["requestId"] = .string("\(visit.request.id)")
+        return .object(object, status: status)
     }
 
     private func route(_ visit: ConsoleVisit, _ path: Substring) async throws -> Reply {
@@ -65,6 +87,7 @@ struct ConsoleInterface: Sendable {
         guard role >= match.route.least else {
             throw HTTPError(status: 403, message: "This is for the role \(match.route.least.rawValue) and above.")
         }
+        if match.route.isConfirmed, !session.isConfirmed { throw ConfirmationNeeded() }
         let call = ConsoleCall(
             interface: self, visit: visit, session: session, role: role, arguments: match.arguments)
         return try SecretValues.withoutTokens(try await match.route.handler(call))
@@ -107,18 +130,15 @@ struct ConsoleInterface: Sendable {
 
     private func open(_ visit: ConsoleVisit) async throws -> Reply {
         let body = try await dispatcher.body(of: visit.request, upTo: Self.largestBody)
+        try await tables.prepare()
         switch try await signIn.signIn(body, from: visit.address, isLocal: visit.isLocal) {
-        case .tooMany(let seconds):
-            var reply = dispatcher.reply(
-                to: HTTPError(status: 429, message: "Too many attempts. Try again in \(seconds) seconds."),
-                visit.request)
-            reply.headers.append(("Retry-After", "\(seconds)"))
-            return reply
+        case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong:
-            let name = body["name"]?.stringValue.map { String($0.prefix(100)) }
-            let unknown = StoredOperatorSession(name: name ?? "", role: "")
-            try await audit.note(entry(visit, unknown, "session"), status: 401)
+            try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401)
             return try await signInNeeded(visit, "That is not right.")
+        case .needsCode:
+            if body["code"] != nil { try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401) }
+            return try await signInNeeded(visit, "A code of the second factor is needed.", needsCode: true)
         case .session(let session):
             let (token, cookie) = (ConsoleSecrets.make(), ConsoleSecrets.make())
             try await backend.store.operatorSessions.open(
@@ -133,6 +153,37 @@ struct ConsoleInterface: Sendable {
         }
     }
 
+    /// Who tried to sign in, as far as the form says.
+    private static func unknown(_ body: JSONObject) -> StoredOperatorSession {
+        StoredOperatorSession(name: String((body["name"]?.stringValue ?? "").prefix(100)), role: "")
+    }
+
+    private func tooMany(_ visit: ConsoleVisit, _ seconds: Int) -> Reply {
+        var reply = dispatcher.reply(
+            to: HTTPError(status: 429, message: "Too many attempts. Try again in \(seconds) seconds."), visit.request)
+        reply.headers.append(("Retry-After", "\(seconds)"))
+        return reply
+    }
+
+    /// The answer to what shows that the operator of a session is still there.
+    func confirm(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ body: JSONObject) async throws -> Reply {
+        let outcome = try await signIn.confirm(session, body, from: visit.address, isLocal: visit.isLocal)
+        switch outcome {
+        case .tooMany(let seconds): return tooMany(visit, seconds)
+        case .wrong, .needsCode:
+            try await audit.note(entry(visit, session, "confirm"), status: 401)
+            guard case .needsCode = outcome else { return named(["error": "That is not right."], status: 401, visit) }
+            return named(
+                ["error": "A code of the second factor is needed.", "needs": "code"], status: 401, visit)
+        case .session:
+            try await backend.store.operatorSessions.confirm(token: ConsoleSecrets.hash(visit.fields.token ?? ""))
+            try await audit.note(entry(visit, session, "confirm"), status: 200)
+            let minutes = OperatorSessionRows.confirmation
+            let until = ParseDate(milliseconds: backend.clock.now.milliseconds + Int64(minutes * 60_000))
+            return .object(["until": .string(until.iso)])
+        }
+    }
+
     private func cookieField(_ visit: ConsoleVisit, _ value: String?) -> (String, String) {
         (
             "Set-Cookie",
@@ -141,12 +192,13 @@ struct ConsoleInterface: Sendable {
         )
     }
 
-    private func signInNeeded(_ visit: ConsoleVisit, _ message: String) async throws -> Reply {
-        let object: JSONObject = [
-            "error": .string(message), "requestId": .string("\(visit.request.id)"), "ways": .array(signIn.ways),
+    private func signInNeeded(_ visit: ConsoleVisit, _ message: String, needsCode: Bool = false) async throws -> Reply {
+        var object: JSONObject = [
+            "error": .string(message), "ways": .array(signIn.ways),
             "first": .bool(try await backend.store.operators.isEmpty()),
         ]
-        return .object(object, status: 401)
+        if needsCode { object["needs"] = "code" }
+        return named(object, status: 401, visit)
     }
 
     func entry(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ path: String) -> AuditEntry {
@@ -159,7 +211,7 @@ struct ConsoleInterface: Sendable {
         [
             "operator": [
                 "id": session.operatorId.map { .string($0) } ?? .null, "name": .string(session.name),
-                "role": .string(session.role),
+                "role": .string(session.role), "totp": .bool(session.hasFactor),
             ],
             "server": [
                 "version": .string(version), "preset": .number(Double(configuration.preset)),
@@ -176,3 +228,6 @@ struct ConsoleInterface: Sendable {
         ]
     }
 }
+
+/// What is asked for needs a fresh proof that the operator is still the one who signed in.
+struct ConfirmationNeeded: Error {}

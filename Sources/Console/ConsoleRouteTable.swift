@@ -7,14 +7,14 @@ internal import ParseStorage
 /// The routes of the console beside the session and the interface of apps.
 enum ConsoleRouteTable {
     /// The routes.
-    static let all = own + rows
+    static let all = own + rows + account
 
     private static let own: [ConsoleRoute] = [
         ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() },
         ConsoleRoute(.get, "operators", .owner) { try await $0.operators() },
-        ConsoleRoute(.post, "operators", .owner) { try await $0.addOperator() },
-        ConsoleRoute(.put, "operators/:id", .owner) { try await $0.changeOperator() },
-        ConsoleRoute(.delete, "operators/:id", .owner) { try await $0.removeOperator() },
+        ConsoleRoute(.post, "operators", .owner, isConfirmed: true) { try await $0.addOperator() },
+        ConsoleRoute(.put, "operators/:id", .owner, isConfirmed: true) { try await $0.changeOperator() },
+        ConsoleRoute(.delete, "operators/:id", .owner, isConfirmed: true) { try await $0.removeOperator() },
     ]
 
     /// The route that answers a call, and what stands in the path where it has parameters.
@@ -40,16 +40,31 @@ struct ConsoleRoute: Sendable {
     let path: [String]
     /// The least role that may use it.
     let least: ConsoleRole
+    let effect: Effect
+    /// Whether it is for who has lately shown to be the operator.
+    let isConfirmed: Bool
     let handler: @Sendable (ConsoleCall) async throws -> Reply
 
-    /// - Parameter path: Components with slashes between them; those that begin with a colon are parameters.
+    /// What a route changes.
+    enum Effect {
+        case nothing
+        /// What is the caller's own: sessions, the second factor.
+        case account
+        case deployment
+    }
+
+    /// - Parameters:
+    ///   - path: Components with slashes between them; those that begin with a colon are parameters.
+    ///   - effect: What it changes; nil for what its method says.
     init(
-        _ method: Method, _ path: String, _ least: ConsoleRole,
+        _ method: Method, _ path: String, _ least: ConsoleRole, _ effect: Effect? = nil, isConfirmed: Bool = false,
         _ handler: @escaping @Sendable (ConsoleCall) async throws -> Reply
     ) {
         self.method = method
         self.path = path.split(separator: "/").map { String($0) }
         self.least = least
+        self.isConfirmed = isConfirmed
+        self.effect = effect ?? (method == .get ? .nothing : .deployment)
         self.handler = handler
     }
 }
@@ -127,7 +142,12 @@ extension ConsoleCall {
         let all = try await interface.backend.store.operators.all()
         return .object([
             "operators": .array(
-                all.map { ["id": .string($0.id), "name": .string($0.name), "role": .string($0.role)] })
+                all.map { known in
+                    [
+                        "id": .string(known.id), "name": .string(known.name), "role": .string(known.role),
+                        "totp": .bool(known.secret != nil),
+                    ]
+                })
         ])
     }
 
@@ -147,11 +167,15 @@ extension ConsoleCall {
         let body = try await body()
         let role = try role(body["role"])
         try refuseLimits(body)
+        guard body["totp"] == nil || body["totp"] == false else {
+            throw HTTPError(status: 400, message: "A second factor is turned on by whose it is.")
+        }
         return try await audited(
-            "operators/\(arguments[0])", fields: ["role", "password"].filter { body[$0] != nil }
+            "operators/\(arguments[0])", fields: ["role", "password", "totp"].filter { body[Name($0)] != nil }
         ) {
             try await interface.backend.operators.change(
-                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue, from: visit.address)
+                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue,
+                dropsFactor: body["totp"] == false, from: visit.address)
             return .object([:])
         }
     }

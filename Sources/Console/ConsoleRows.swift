@@ -5,11 +5,13 @@ internal import ParseModel
 internal import ParseStorage
 import Rules
 
-/// What the data browser asks for besides the interface of apps: counts, references, the trash, saved views.
+/// What the data browser asks for besides the interface of apps: counts, references, who may do what, the trash, saved
+/// views.
 extension ConsoleRouteTable {
     static let rows: [ConsoleRoute] = [
         ConsoleRoute(.get, "counts", .viewer) { try await $0.counts() },
         ConsoleRoute(.get, "references", .viewer) { try await $0.references() },
+        ConsoleRoute(.post, "may", .viewer, .nothing) { try await $0.may() },
         ConsoleRoute(.get, "trash", .viewer) { try await $0.trash() },
         ConsoleRoute(.post, "trash/:id/restore", .editor) { try await $0.restore() },
         ConsoleRoute(.get, "views", .viewer) { try await $0.views() },
@@ -51,6 +53,34 @@ extension ConsoleCall {
                     ]
                 })
         ])
+    }
+
+    /// What a user, or a client without one, may do, and why.
+    fileprivate func may() async throws -> Reply {
+        let body = try await body()
+        func text(_ name: Name) throws -> String? {
+            guard let value = body[name], !value.isNull else { return nil }
+            guard let text = value.stringValue else { throw HTTPError(status: 400, message: "\(name) is no text.") }
+            return text
+        }
+        guard let className = try text("className") else {
+            throw HTTPError(status: 400, message: "className says which class.")
+        }
+        let allowances = try await interface.backend.allowances.allowances(
+            of: text("user"), className, text("objectId"))
+        var operations: JSONObject = [:]
+        for allowance in allowances {
+            let reasons = allowance.reasons.map { reason -> JSONValue in
+                var object: JSONObject = ["rule": .string(reason.rule.rawValue)]
+                if let who = reason.who { object["who"] = .string(who.text) }
+                if let field = reason.field { object["field"] = .string(field.text) }
+                return .object(object)
+            }
+            operations[Name(allowance.operation.rawValue)] = [
+                "allowed": .bool(allowance.isAllowed), "because": .array(reasons),
+            ]
+        }
+        return .object(["operations": .object(operations)])
     }
 
     // MARK: Trash

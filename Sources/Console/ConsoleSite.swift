@@ -55,9 +55,9 @@ package final class ConsoleSite: ConsoleHandler {
     }
 
     /// The same with a new ticket, where sessions need one.
-    package func ownAddress() async throws -> String {
+    package func ownAddress() -> String {
         if configuration.console.signIn == .thisMachine { return address(ticket: nil) }
-        return address(ticket: try await interface.signIn.ticket())
+        return address(ticket: interface.signIn.ticket())
     }
 
     package func concerns(_ target: String) -> Bool {
@@ -73,8 +73,14 @@ package final class ConsoleSite: ConsoleHandler {
         guard reach.admits(way) else { return nil }
         let target = request.target.prefix { $0 != "?" && $0 != "#" }
         if target == "/" {
-            guard fields.takesPages, request.isConditional else { return nil }
-            return Reply(status: 302, headers: [("Location", path + "/")], body: .empty)
+            // A page of another origin gets what it got without a console, and so does not learn that there is one.
+            guard fields.takesPages, request.isConditional, request.headers[.origin] == nil,
+                ["none", "same-origin"].contains(fields.fetchSite ?? "none")
+            else { return nil }
+            var reply = Reply(status: 302, headers: [("Location", path + "/")], body: .empty)
+            reply.isForOwnOrigin = true
+            reply.headers += ConsoleHeaders.common
+            return reply
         }
         let rest = target.dropFirst(path.count)
         guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/") else { return nil }

@@ -77,8 +77,10 @@ struct ParseCalls {
         for call in calls {
             try check(call)
         }
+        try await askForConfirmation(calls)
         if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
-            return try SecretValues.withoutTokens(try await answer())
+            guard Self.isFind(envelope) else { return try SecretValues.withoutTokens(try await answer()) }
+            return try await interface.finds.run { try SecretValues.withoutTokens(try await answer()) }
         }
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply
@@ -91,6 +93,27 @@ struct ParseCalls {
             if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }
         try await interface.audit.complete(entry, status: reply.status, answer: value)
         return reply
+    }
+
+    /// How many objects are deleted without a confirmation.
+    private static let mostDeletions = 100
+
+    /// Classes are dropped and emptied, and many objects deleted, by who has lately shown to be the operator.
+    private func askForConfirmation(_ calls: [Envelope]) async throws {
+        guard !session.isConfirmed else { return }
+        let deletions = calls.filter { $0.method == .delete }
+        guard !deletions.isEmpty else { return }
+        let drops = deletions.contains { ["schemas", "purge"].contains(ConsoleDispatcher.canonical($0.path).first) }
+        guard !drops,
+            try await interface.backend.store.operatorSessions.mayDelete(
+                deletions.count, most: Self.mostDeletions,
+                token: ConsoleSecrets.hash(visit.fields.token ?? ""))
+        else { throw ConfirmationNeeded() }
+    }
+
+    /// Whether a call may read any number of objects.
+    private static func isFind(_ envelope: Envelope) -> Bool {
+        ConsoleAudit.target(of: envelope.path).map { $0.objectId == nil } ?? false
     }
 
     private func check(_ call: Envelope) throws {

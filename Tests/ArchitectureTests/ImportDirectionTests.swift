@@ -34,7 +34,7 @@ import Testing
         "Console": [
             "CConsole", "CZlib", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
             "Rules",
-            "ServerConfiguration",
+            "ServerConfiguration", "SignIn", "Tasks",
         ],
         "LiveQuery": [
             "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",

@@ -20,7 +20,51 @@ struct ConsoleEntryTests {
             #expect(other.status == 404)
             #expect(other.json == ["error": "Cannot GET /"])
             #expect(try await browser.send("POST", "/", headers: Self.page).status == 404)
+            #expect(!led.headers.keys.contains { $0.hasPrefix("access-control") })
+            // A page of another origin gets what there is without a console.
+            for foreign in [["Origin": "http://evil.example"], ["Sec-Fetch-Site": "cross-site"]] {
+                let answer = try await browser.send(
+                    "GET", "/", headers: Self.page.merging(foreign) { $1 })
+                #expect(answer.json == other.json && answer.status == 404, "\(foreign)")
+            }
+            let typed = ["Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"].merging(Self.page) { $1 }
+            #expect(try await browser.send("GET", "/", headers: typed).status == 302)
             #expect(try await browser.send("GET", "/console").headers["location"] == "/console/")
+        }
+    }
+
+    private static func ownTables(_ server: TestServer) async throws -> [String] {
+        try await server.texts(
+            "SELECT relname::text FROM pg_class WHERE relname LIKE '\\_roost\\_%' AND relkind = 'r' ORDER BY 1")
+    }
+
+    @Test("A database on which nobody signs in to the console gets no table of it, and one with all of them")
+    func tables() async throws {
+        try await TestServer.run { server in
+            let browser = ConsoleBrowser(server)
+            let song = try await server.create("Song", ["title": "a"])
+            _ = try await server.send("GET", "/classes/Song?where=%7B%22title%22%3A%22a%22%7D")
+            _ = try await server.send("DELETE", "/classes/Song/\(song)", as: .master)
+            #expect(try await browser.send("GET", "/console/").status == 200)
+            #expect(try await browser.send("GET", "/console/api/session")["first"] == true)
+            var forged = browser
+            let port = try #require(URL(string: server.url)?.port)
+            forged.token = String(repeating: "0", count: 64)
+            forged.cookie = "roost_console_\(port)=\(String(repeating: "0", count: 64))"
+            #expect(try await forged.send("GET", "/console/api/session").status == 401)
+            #expect(try await Self.ownTables(server).isEmpty)
+            try await server.alongside { other in
+                // Two processes at once, each for the first time.
+                async let here = ConsoleBrowser(server, ConsoleBrowser.masterKey)
+                async let there = ConsoleBrowser(other, ConsoleBrowser.masterKey)
+                let (first, second) = (try await here, try await there)
+                #expect(try await first.audit().count == 2)
+                #expect(try await second.send("GET", "/console/api/trash").status == 200)
+            }
+            #expect(
+                try await Self.ownTables(server) == [
+                    "_roost_audit", "_roost_operator", "_roost_operator_session", "_roost_trash", "_roost_view",
+                ])
         }
     }
 

@@ -24,6 +24,97 @@ struct ConsoleRowsTests {
         }
     }
 
+    @Test("Who may do what is what the interface does, and the rules that decide are named")
+    func may() async throws {
+        try await TestServer.run { server in
+            let (kim, kims) = try await server.signUp("kim")
+            let (lou, lous) = try await server.signUp("lou")
+            // Who has the inner role has the outer one, too.
+            let admin = try await Self.role(server, "Admin", "users", "_User", kim)
+            _ = try await Self.role(server, "Editor", "roles", "_Role", admin)
+            let permissions: JSONObject = [
+                "find": ["requiresAuthentication": true], "get": ["*": true], "count": [:],
+                "create": ["role:Editor": true], "update": ["role:Editor": true, "pointerFields": ["by"]],
+                "delete": ["*": true], "addField": [:], "protectedFields": ["*": ["secret"], "role:Editor": []],
+            ]
+            let schema: JSONValue = [
+                "fields": [
+                    "by": ["type": "Pointer", "targetClass": "_User"], "secret": ["type": "String"],
+                    "title": ["type": "String"],
+                ], "classLevelPermissions": .object(permissions),
+            ]
+            #expect(try await server.send("POST", "/schemas/Song", schema, as: .master).status == 200)
+            let acl: JSONValue = ["*": ["read": true], "role:Editor": ["read": true, "write": true]]
+            let made = try await server.send(
+                "POST", "/classes/Song", ["title": "x", "secret": "y", "by": .pointer("_User", lou), "ACL": acl],
+                as: .master)
+            let song = try #require(made["objectId"]?.stringValue)
+            let place = "/classes/Song/\(song)"
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            func may(_ user: String?, _ object: String? = nil, _ className: String = "Song") async throws -> TestAnswer
+            {
+                var body: JSONObject = ["className": .string(className), "user": user.map { .string($0) } ?? .null]
+                if let object { body["objectId"] = .string(object) }
+                return try await viewer.send("POST", "/console/api/may", .object(body))
+            }
+            var told: [String: JSONValue] = [:]
+            let callers: [(String, String?, String?)] = [
+                ("anonymous", nil, nil), ("lou", lou, lous), ("kim", kim, kims),
+            ]
+            for (name, user, token) in callers {
+                let operations = try #require(try await may(user, song)["operations"])
+                told[name] = operations
+                func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> TestAnswer {
+                    if let token { return try await server.send(method, path, body, as: .session(token)) }
+                    return try await server.send(method, path, body, as: .anonymous)
+                }
+                let done: [(String, Bool)] = [
+                    ("find", try await send("GET", "/classes/Song").results.count == 1),
+                    ("count", try await send("GET", "/classes/Song?count=1&limit=0")["count"] == 1),
+                    ("get", try await send("GET", place).status == 200),
+                    ("update", try await send("PUT", place, ["title": "z"]).status == 200),
+                    ("addField", try await send("PUT", place, ["other": 1]).status == 200),
+                    ("create", try await send("POST", "/classes/Song", ["title": "n", "ACL": [:]]).status == 201),
+                    ("delete", try await send("DELETE", place).status == 200),
+                ]
+                for (operation, isDone) in done {
+                    #expect(operations[operation]?["allowed"]?.boolValue == isDone, "\(name) \(operation)")
+                }
+            }
+            #expect(told["anonymous"]?["find"]?["because"] == [["rule": "class"]])
+            #expect(
+                told["lou"]?["update"]?["because"] == [
+                    ["rule": "pointer", "who": .string(lou), "field": "by"], ["rule": "acl"],
+                ])
+            #expect(
+                told["lou"]?["get"]?["because"] == [
+                    ["rule": "class", "who": "*"], ["rule": "acl", "who": "*"],
+                    ["rule": "protected", "field": "secret"],
+                ])
+            #expect(
+                told["kim"]?["update"]?["because"] == [
+                    ["rule": "class", "who": "role:Editor"], ["rule": "acl", "who": "role:Editor"],
+                ])
+            #expect(told["kim"]?["get"]?.text.contains("protected") == false)
+            let ofClass = try #require(try await may(lou)["operations"])
+            #expect(ofClass["update"]?["allowed"] == true && ofClass["create"]?["allowed"] == false)
+            #expect(try await may(lou, "missing").status == 404)
+            #expect(try await may("missing").status == 404)
+            #expect(try await may(nil, nil, "None")["code"] == 103)
+            #expect(try await viewer.send("POST", "/console/api/may", ["className": 1]).status == 400)
+        }
+    }
+
+    /// A role with one member.
+    private static func role(_ server: TestServer, _ name: String, _ field: Name, _ className: String, _ member: String)
+        async throws -> String
+    {
+        let members: JSONValue = ["__op": "AddRelation", "objects": [.pointer(className, member)]]
+        let answer = try await server.send(
+            "POST", "/roles", .object(["name": .string(name), "ACL": [:], field: members]), as: .master)
+        return try #require(answer["objectId"]?.stringValue, "\(answer.text)")
+    }
+
     @Test("What is deleted goes to the trash and comes back, which an editor may and a viewer may not")
     func trash() async throws {
         try await TestServer.run { server in

@@ -149,6 +149,9 @@ struct AdvisedIndexBuilderTests {
     func unused() async throws {
         try await TestStore.run { test in
             try await IndexAdviceTests.makePosts(test, rows: 5000)
+            try await IndexUse(client: test.client).note()
+            let none = try await test.client.query("SELECT to_regclass('\"_roost_index_use\"') IS NULL", [])
+            #expect(none.bool(0, 0) == true, "no index to look at, no table")
             try await test.client.execute(
                 script: """
                     CREATE INDEX "byCat" ON "Post" ("cat");

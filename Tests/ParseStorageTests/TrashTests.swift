@@ -21,8 +21,8 @@ import Testing
     @Test("An object that is put back is the same to the byte, with its dates, permissions and relations")
     func exact() async throws {
         try await TestStore.run { test in
-            try await test.store.trash.prepare()
-            try await test.store.trash.prepare()
+            try await ConsoleTables(client: test.client).prepare()
+            try await ConsoleTables(client: test.client).prepare()
             try await test.create(
                 "Song", "a",
                 """
@@ -59,7 +59,7 @@ import Testing
     @Test("Columns that no schema lists come back as well, and fields that the class got meanwhile are empty")
     func hidden() async throws {
         try await TestStore.run { test in
-            try await test.store.trash.prepare()
+            try await ConsoleTables(client: test.client).prepare()
             try await test.create("_User", "u", "{\"username\":\"kim\"}")
             try await test.client.execute(
                 script: """
@@ -87,7 +87,7 @@ import Testing
     @Test("Nothing is put back where the id is taken or the class is gone, and it stays in the trash")
     func taken() async throws {
         try await TestStore.run { test in
-            try await test.store.trash.prepare()
+            try await ConsoleTables(client: test.client).prepare()
             try await test.create("Song", "a")
             let kept = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
             #expect(try await test.store.trash.keep("Song", "a", for: "Kim") == nil)
@@ -107,7 +107,7 @@ import Testing
         try await TestStore.run { test in
             // Nothing is there before the table is made.
             try await test.store.trash.sweep(days: 30, mostBytes: 1)
-            try await test.store.trash.prepare()
+            try await ConsoleTables(client: test.client).prepare()
             for index in 0..<4 {
                 try await test.create("Song", "s\(index)", "{\"title\":\"\(String(repeating: "x", count: 1_000))\"}")
                 _ = try await test.store.trash.keep("Song", "s\(index)", for: "Kim")

@@ -39,11 +39,14 @@ public struct Operators: Sendable {
 
     /// Changes the password or the role of an operator, whose sessions end by that.
     ///
+    /// - Parameter dropsFactor: Whether the second factor is turned off.
     /// - Throws: `ParseError` for a password that cannot be, and where there is no such operator.
-    public func change(id: String, password: String?, role: String?, from address: String) async throws {
+    public func change(
+        id: String, password: String?, role: String?, dropsFactor: Bool = false, from address: String
+    ) async throws {
         var changed: String?
         if let password { changed = try await hash(password, from: address) }
-        guard try await store.operators.change(id: id, hash: changed, role: role) else {
+        guard try await store.operators.change(id: id, hash: changed, role: role, dropsFactor: dropsFactor) else {
             throw ParseError(ParseError.objectNotFound, "There is no such operator.")
         }
     }

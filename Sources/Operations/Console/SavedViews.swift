@@ -11,9 +11,6 @@ public struct SavedViews: Sendable {
     /// How many bytes a view may have.
     private static let mostBytes = 64 * 1024
 
-    /// Makes their table, if there is none.
-    public func prepare() async throws { try await backend.store.views.prepare() }
-
     /// An operator's own views, and those that others share.
     public func list(for operatorName: String) async throws -> [SavedView] {
         try await backend.store.views.list(for: operatorName)

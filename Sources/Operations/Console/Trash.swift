@@ -31,9 +31,6 @@ public struct Trash: Sendable {
     /// From how many bytes on values are shortened.
     private static let shorten = 256
 
-    /// Makes the table, if there is none.
-    public func prepare() async throws { try await backend.store.trash.prepare() }
-
     /// What is in the trash, the last first.
     ///
     /// - Parameters:

@@ -31,6 +31,8 @@ struct Find: Sendable {
     var isRewritten = false
     /// From how many bytes on values are shortened; nil for never.
     var shorten: Int?
+    /// Whether no other request may wait behind it.
+    var isApart = false
     /// What triggers made of it; nil where none can be called.
     var triggered: TriggeredFind?
 

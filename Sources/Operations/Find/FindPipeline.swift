@@ -212,12 +212,16 @@ public struct Finding: Sendable {
 
     /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
     ///
-    /// - Parameter shorten: From how many bytes on values are shortened; nil for never.
+    /// - Parameters:
+    ///   - shorten: From how many bytes on values are shortened; nil for never.
+    ///   - isApart: Whether no other request may wait behind it.
     /// - Throws: Parse's errors for the query and for permissions.
     public func find(
-        _ className: String, _ parameters: JSONObject, _ context: RequestContext, shorten: Int? = nil
+        _ className: String, _ parameters: JSONObject, _ context: RequestContext, shorten: Int? = nil,
+        isApart: Bool = false
     ) async throws -> [UInt8] {
         var find = try Find(className, .objects, parameters, context)
+        find.isApart = isApart
         find.shorten = shorten
         return try await FindPipeline(backend: backend).run(find)
     }

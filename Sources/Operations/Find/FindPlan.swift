@@ -15,6 +15,7 @@ extension FindPipeline {
         var request = ObjectStore.FindRequest(className: find.target)
         request.sizeLimit = configuration.maxResponseSize
         request.links = backend.links(find.context)
+        request.isApart = find.isApart
         // Triggers get whole values: what they give is shortened afterwards.
         if find.triggered == nil { request.shorten = find.shorten }
         try ClassRules.reading(find.target)?.authorize(caller)

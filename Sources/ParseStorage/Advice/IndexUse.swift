@@ -21,7 +21,7 @@ struct IndexUse: Sendable {
 
     private static let definition = """
         CREATE TABLE IF NOT EXISTS "_roost_index_use" ("index" int8 PRIMARY KEY, "scans" int8 NOT NULL, \
-        "since" timestamptz NOT NULL)
+        "since" timestamptz NOT NULL);
         """
 
     /// The indexes that an operator may drop: of classes, that make nothing unique, made by hand or advised.
@@ -34,11 +34,16 @@ struct IndexUse: Sendable {
         OR starts_with(i.relname::text, 'roost_index:') OR starts_with(i.relname::text, 'roost_doctor:'))
         """
 
-    /// Looks at the counts.
+    /// Looks at the counts; there is no table as long as there is no such index.
     ///
     /// - Throws: `PostgresError`.
     func note() async throws {
-        if !(try await isThere()) { _ = try await client.query(Self.definition, []) }
+        if !(try await isThere()) {
+            let anIndex = try await client.query(
+                "SELECT EXISTS (SELECT FROM \(Self.indexes))", [], readOnly: true)
+            guard anIndex.bool(0, 0) == true else { return }
+            try await client.execute(script: ProcessLock.schemaChange.held(Self.definition))
+        }
         _ = try await client.query(
             """
             INSERT INTO "_roost_index_use" AS u

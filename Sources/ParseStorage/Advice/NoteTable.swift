@@ -21,7 +21,7 @@ struct NoteTable: Sendable {
 
     private static let definition = """
         CREATE TABLE IF NOT EXISTS "_roost_advice" ("shape" text, "day" date, "calls" float8 NOT NULL, \
-        "total" float8 NOT NULL, "longest" float8 NOT NULL, "timeouts" float8 NOT NULL, PRIMARY KEY ("shape", "day"))
+        "total" float8 NOT NULL, "longest" float8 NOT NULL, "timeouts" float8 NOT NULL, PRIMARY KEY ("shape", "day"));
         """
 
     /// Adds figures to those of the day; nothing is written where there are none.
@@ -29,7 +29,15 @@ struct NoteTable: Sendable {
     /// - Throws: `PostgresError`.
     func add(_ figures: [StatementShape: FindNotes.Figures]) async throws {
         guard !figures.isEmpty else { return }
-        if !(try await isThere()) { _ = try await client.query(Self.definition, []) }
+        do {
+            try await insert(figures)
+        } catch let error as PostgresError where error.sqlState == "42P01" {
+            try await client.execute(script: ProcessLock.schemaChange.held(Self.definition))
+            try await insert(figures)
+        }
+    }
+
+    private func insert(_ figures: [StatementShape: FindNotes.Figures]) async throws {
         // In one order in all processes, so that they do not wait for each other in a circle.
         let rows = figures.map { (key: $0.key.key, figures: $0.value) }.sorted { $0.key < $1.key }
         _ = try await client.query(

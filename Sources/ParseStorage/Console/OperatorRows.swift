@@ -10,38 +10,18 @@ public struct StoredOperator: Sendable {
     public let role: String
     /// The hash of the password.
     public let hash: String
+    /// The secret of the second factor, sealed; nil where there is none.
+    public let secret: String?
 }
 
 /// Operators of the console, in a table beside the classes that no route of the interface reads.
 public struct OperatorRows: Sendable {
     let store: ObjectStore
 
-    /// Makes the tables of the console, if there are none.
-    public func prepare() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE TABLE IF NOT EXISTS "_roost_operator" (
-                    "id" text PRIMARY KEY, "name" text NOT NULL UNIQUE, "hash" text NOT NULL, "role" text NOT NULL,
-                    "createdAt" timestamptz NOT NULL DEFAULT now());
-                CREATE TABLE IF NOT EXISTS "_roost_operator_session" (
-                    "token" bytea PRIMARY KEY, "cookie" bytea, "operator" text REFERENCES "_roost_operator" ON DELETE CASCADE,
-                    "name" text NOT NULL, "role" text NOT NULL, "createdAt" timestamptz NOT NULL DEFAULT now(),
-                    "usedAt" timestamptz NOT NULL DEFAULT now(), "until" timestamptz NOT NULL, "address" text NOT NULL,
-                    "agent" text NOT NULL);
-                CREATE TABLE IF NOT EXISTS "_roost_audit" (
-                    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "at" timestamptz NOT NULL DEFAULT now(),
-                    "operator" text NOT NULL, "role" text NOT NULL, "address" text NOT NULL, "requestId" text NOT NULL,
-                    "method" text NOT NULL, "path" text NOT NULL, "className" text, "count" integer NOT NULL DEFAULT 1,
-                    "ids" text[] NOT NULL DEFAULT '{}', "fields" text[] NOT NULL DEFAULT '{}', "before" jsonb,
-                    "after" jsonb, "status" integer);
-                CREATE INDEX IF NOT EXISTS "_roost_audit_at" ON "_roost_audit" ("at");
-                """))
-    }
-
     /// Whether there is no operator yet.
     public func isEmpty() async throws -> Bool {
-        try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
+        guard try await store.isThere("_roost_operator") else { return true }
+        return try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
     }
 
     /// The operator of a name; nil where there is none.
@@ -54,11 +34,11 @@ public struct OperatorRows: Sendable {
 
     private func list(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [StoredOperator] {
         let rows = try await store.query(
-            "SELECT \"id\", \"name\", \"role\", \"hash\" FROM \"_roost_operator\" \(condition)", parameters)
+            "SELECT \"id\", \"name\", \"role\", \"hash\", \"secret\" FROM \"_roost_operator\" \(condition)", parameters)
         return (0..<rows.rowCount).map { row in
             StoredOperator(
                 id: rows.string(row, 0) ?? "", name: rows.string(row, 1) ?? "", role: rows.string(row, 2) ?? "",
-                hash: rows.string(row, 3) ?? "")
+                hash: rows.string(row, 3) ?? "", secret: rows.string(row, 4))
         }
     }
 
@@ -77,14 +57,45 @@ public struct OperatorRows: Sendable {
 
     /// Changes the role or the password of an operator, whose sessions end by that.
     ///
+    /// - Parameter dropsFactor: Whether the second factor is turned off.
     /// - Returns: Whether there is one with the id.
-    public func change(id: String, hash: String?, role: String?) async throws -> Bool {
+    public func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
         try await store.query(
             Statement(
                 """
                 WITH ended AS (DELETE FROM "_roost_operator_session" WHERE "operator" = $1)
-                UPDATE "_roost_operator" SET "hash" = coalesce($2, "hash"), "role" = coalesce($3, "role") WHERE "id" = $1
-                """, [.text(id), hash.map { .text($0) } ?? .null(.text), role.map { .text($0) } ?? .null(.text)])
+                UPDATE "_roost_operator" SET "hash" = coalesce($2, "hash"), "role" = coalesce($3, "role"),
+                    "secret" = CASE WHEN $4 THEN NULL ELSE "secret" END WHERE "id" = $1
+                """,
+                [
+                    .text(id), hash.map { .text($0) } ?? .null(.text), role.map { .text($0) } ?? .null(.text),
+                    .bool(dropsFactor),
+                ])
+        ).affectedRows > 0
+    }
+
+    /// Sets the sealed secret of the second factor of an operator.
+    ///
+    /// - Parameters:
+    ///   - secret: The secret; nil to turn the factor off.
+    ///   - step: That of a code which is spent.
+    /// - Returns: Whether there is one with the id.
+    public func set(secret: String?, step: Int, of id: String) async throws -> Bool {
+        try await store.query(
+            Statement(
+                "UPDATE \"_roost_operator\" SET \"secret\" = $2, \"step\" = greatest(\"step\", $3) WHERE \"id\" = $1",
+                [.text(id), secret.map { .text($0) } ?? .null(.text), .int(Int64(step))])
+        ).affectedRows > 0
+    }
+
+    /// Spends a code of the second factor, and all that were shown before it.
+    ///
+    /// - Returns: Whether it was not spent yet.
+    public func spend(step: Int, of id: String) async throws -> Bool {
+        try await store.query(
+            Statement(
+                "UPDATE \"_roost_operator\" SET \"step\" = $2 WHERE \"id\" = $1 AND \"step\" < $2",
+                [.text(id), .int(Int64(step))])
         ).affectedRows > 0
     }
 

@@ -1,3 +1,4 @@
+public import JSON
 import Postgres
 
 /// A session of the console.
@@ -8,12 +9,20 @@ public struct StoredOperatorSession: Sendable {
     public let name: String
     /// What the session may do.
     public let role: String
+    /// Whether the operator has a second factor.
+    public let hasFactor: Bool
+    /// Whether it was shown lately that the operator is still the one who sits there.
+    public let isConfirmed: Bool
 
     /// Names who signed in.
-    public init(operatorId: String? = nil, name: String, role: String) {
+    public init(
+        operatorId: String? = nil, name: String, role: String, hasFactor: Bool = false, isConfirmed: Bool = true
+    ) {
         self.operatorId = operatorId
         self.name = name
         self.role = role
+        self.hasFactor = hasFactor
+        self.isConfirmed = isConfirmed
     }
 }
 
@@ -48,19 +57,32 @@ public struct OperatorSessionRows: Sendable {
     ///
     /// - Parameter idle: After how many seconds without a request it ends.
     public func find(token: [UInt8], cookie: [UInt8], idle: Int) async throws -> StoredOperatorSession? {
-        let rows = try await store.query(
-            Statement(
-                """
-                SELECT "operator", "name", "role", "usedAt" < now() - interval '30 seconds' FROM "_roost_operator_session"
-                WHERE "token" = $1 AND "cookie" = $2 AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)
-                """, [.bytes(token), .bytes(cookie), .double(Double(idle))]))
+        let rows: PostgresResult
+        do {
+            rows = try await find([.bytes(token), .bytes(cookie), .double(Double(idle))])
+        } catch let error as PostgresError where ["42P01", "42703"].contains(error.sqlState) {
+            // Nobody has signed in yet, or not to this version.
+            return nil
+        }
         guard rows.rowCount > 0, let name = rows.string(0, 1), let role = rows.string(0, 2) else { return nil }
         if rows.bool(0, 3) == true {
             _ = try await store.query(
                 Statement(
                     "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() WHERE \"token\" = $1", [.bytes(token)]))
         }
-        return StoredOperatorSession(operatorId: rows.string(0, 0), name: name, role: role)
+        return StoredOperatorSession(
+            operatorId: rows.string(0, 0), name: name, role: role, hasFactor: rows.bool(0, 5) == true,
+            isConfirmed: rows.bool(0, 4) == true)
+    }
+
+    private func find(_ parameters: [PostgresParameter]) async throws -> PostgresResult {
+        try await store.query(
+            """
+            SELECT "operator", "name", "role", "usedAt" < now() - interval '30 seconds', \(Self.isConfirmed),
+                (SELECT o."secret" IS NOT NULL FROM "_roost_operator" o WHERE o."id" = "operator")
+            FROM "_roost_operator_session"
+            WHERE "token" = $1 AND "cookie" = $2 AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)
+            """, parameters)
     }
 
     /// Takes a ticket, which is gone then.
@@ -76,6 +98,81 @@ public struct OperatorSessionRows: Sendable {
         guard rows.rowCount > 0, rows.bool(0, 3) == true, let name = rows.string(0, 1), let role = rows.string(0, 2)
         else { return nil }
         return StoredOperatorSession(operatorId: rows.string(0, 0), name: name, role: role)
+    }
+
+    /// For how many minutes a confirmation is valid.
+    public static let confirmation = 15
+    private static let isConfirmed = "\"confirmedAt\" > now() - interval '\(confirmation) minutes'"
+
+    /// Notes that the operator of a session has shown to be the same.
+    public func confirm(token: [UInt8]) async throws {
+        _ = try await store.query(
+            Statement(
+                "UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now(), \"deleted\" = 0 WHERE \"token\" = $1",
+                [.bytes(token)]))
+    }
+
+    /// Counts objects that a session deletes without a confirmation.
+    ///
+    /// - Returns: Whether they are no more than `most` since the last one.
+    public func mayDelete(_ objects: Int, most: Int, token: [UInt8]) async throws -> Bool {
+        try await store.query(
+            Statement(
+                """
+                UPDATE "_roost_operator_session" SET "deleted" = "deleted" + $2
+                WHERE "token" = $1 AND (\(Self.isConfirmed) OR "deleted" + $2 <= $3)
+                """, [.bytes(token), .int(Int64(objects)), .int(Int64(most))])
+        ).affectedRows > 0
+    }
+
+    /// What names a session to others: nothing can be done with it but end the session.
+    private static let id = "substr(encode(sha256(\"token\"), 'hex'), 1, 32)"
+    private static let isOwn = "(\"operator\" IS NOT DISTINCT FROM $1 AND \"name\" = $2)"
+
+    /// Sessions that are valid, the last used first, as JSON.
+    ///
+    /// - Parameters:
+    ///   - own: Whose they are.
+    ///   - token: The hash of the token of the session that asks.
+    ///   - all: Whether those of others are listed as well.
+    ///   - idle: After how many seconds without a request one ends.
+    public func list(_ own: StoredOperatorSession, token: [UInt8], all: Bool, idle: Int) async throws -> JSONValue {
+        let rows = try await store.query(
+            Statement(
+                """
+                SELECT coalesce(jsonb_agg(jsonb_build_object('id', \(Self.id), 'operator', "name", 'role', "role",
+                    'createdAt', \(Self.iso("createdAt")), 'usedAt', \(Self.iso("usedAt")), 'until', \(Self.iso("until")),
+                    'address', "address", 'agent', "agent", 'isOwn', \(Self.isOwn), 'isThis', "token" = $3)
+                    ORDER BY "usedAt" DESC), '[]')
+                FROM (SELECT * FROM "_roost_operator_session" WHERE "cookie" IS NOT NULL AND "until" > now()
+                    AND "usedAt" > now() - make_interval(secs => $5) AND ($4 OR \(Self.isOwn))
+                    ORDER BY "usedAt" DESC LIMIT 1000) AS found
+                """, Self.parameters(of: own) + [.bytes(token), .bool(all), .double(Double(idle))]))
+        return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
+    }
+
+    private static func parameters(of session: StoredOperatorSession) -> [PostgresParameter] {
+        [session.operatorId.map { .text($0) } ?? .null(.text), .text(session.name)]
+    }
+
+    private static func iso(_ column: String) -> String {
+        "to_char(\"\(column)\" AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+    }
+
+    /// Ends a session by its id.
+    ///
+    /// - Parameters:
+    ///   - own: Who ends it.
+    ///   - all: Whether it may be another's.
+    /// - Returns: Whether there was such a session.
+    public func end(id: String, _ own: StoredOperatorSession, all: Bool) async throws -> Bool {
+        try await store.query(
+            Statement(
+                """
+                DELETE FROM "_roost_operator_session"
+                WHERE "cookie" IS NOT NULL AND \(Self.id) = $3 AND ($4 OR \(Self.isOwn))
+                """, Self.parameters(of: own) + [.text(id), .bool(all)])
+        ).affectedRows > 0
     }
 
     /// Ends a session.

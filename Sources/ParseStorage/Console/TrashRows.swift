@@ -21,20 +21,6 @@ public struct TrashRows: Sendable {
         public let deletedAt: ParseDate
     }
 
-    /// Makes the table, if there is none.
-    public func prepare() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE TABLE IF NOT EXISTS "_roost_trash" (
-                    "_id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "_class" text NOT NULL,
-                    "_object" text NOT NULL, "_operator" text NOT NULL, "_deleted" timestamptz NOT NULL DEFAULT now(),
-                    "_row" jsonb NOT NULL, "_relations" jsonb, "_nulls" text[], "_bytes" bigint NOT NULL);
-                CREATE INDEX IF NOT EXISTS "_roost_trash_class" ON "_roost_trash" ("_class", "_object");
-                CREATE INDEX IF NOT EXISTS "_roost_trash_size" ON "_roost_trash" ("_id") INCLUDE ("_bytes");
-                """))
-    }
-
     /// Removes an object and keeps it, in one statement.
     ///
     /// - Parameters:
@@ -200,8 +186,7 @@ public struct TrashRows: Sendable {
     ///   - days: For how long an object stays.
     ///   - mostBytes: How many bytes stay.
     public func sweep(days: Int, mostBytes: Int64) async throws {
-        let isThere = try await store.client.query("SELECT to_regclass('\"_roost_trash\"') IS NOT NULL").bool(0, 0)
-        guard isThere == true else { return }
+        guard try await store.isThere("_roost_trash") else { return }
         _ = try await store.client.query(
             Statement(
                 "DELETE FROM \"_roost_trash\" WHERE \"_deleted\" < now() - make_interval(days => $1::bigint::int)",

@@ -34,17 +34,6 @@ public struct SavedView: Sendable {
 public struct ViewRows: Sendable {
     let store: ObjectStore
 
-    /// Makes the table, if there is none.
-    public func prepare() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE TABLE IF NOT EXISTS "_roost_view" (
-                    "id" text PRIMARY KEY, "class" text NOT NULL, "name" text NOT NULL, "shared" boolean NOT NULL,
-                    "owner" text NOT NULL, "content" text NOT NULL, "changed" timestamptz NOT NULL DEFAULT now());
-                """))
-    }
-
     /// An operator's own views, and those that others share, by class and name.
     public func list(for owner: String) async throws -> [SavedView] {
         let rows = try await asking(

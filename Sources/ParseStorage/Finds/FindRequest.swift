@@ -41,6 +41,8 @@ extension ObjectStore {
         public var expectedBytes: Int?
         /// From how many bytes on values are shortened, included ones as well; nil for never.
         public var shorten: Int?
+        /// Whether no other request may wait behind it, however quick it is expected to be.
+        public var isApart = false
         /// The most bytes that the answer may have.
         public var sizeLimit = AnswerSize.standard
         /// How file names become URLs.

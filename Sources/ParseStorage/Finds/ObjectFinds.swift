@@ -167,7 +167,7 @@ extension ObjectStore {
         -> [PostgresResult]
     {
         let cost = request.filter.cost
-        let isSlow = request.wantsCount || cost != .short
+        let isSlow = request.wantsCount || request.isApart || cost != .short
         let timeLimit = cost == .pattern ? request.patternTimeLimit : nil
         guard session == nil else { return try await run(statements, isSlow: isSlow, timeLimit: timeLimit) }
         var results: [PostgresResult] = []

@@ -40,7 +40,8 @@ extension RouteTable {
             Route(.get, path, shared) { routes, call in
                 .json(
                     try await routes.backend.finding.find(
-                        className(call), call.envelope.parameters, call.context, shorten: call.console?.shorten))
+                        className(call), call.envelope.parameters, call.context, shorten: call.console?.shorten,
+                        isApart: call.console != nil))
             },
             Route(.get, object, shared) { routes, call in
                 .json(

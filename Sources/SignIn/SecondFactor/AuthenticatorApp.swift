@@ -54,9 +54,9 @@ struct AuthenticatorApp {
 }
 
 /// Codes that an authenticator app shows for a while (RFC 6238, over RFC 4226).
-struct OneTimeCode: Sendable {
+package struct OneTimeCode: Sendable {
     /// The hash that codes are made with.
-    enum Algorithm: String, Sendable {
+    package enum Algorithm: String, Sendable {
         case sha1 = "SHA1"
         case sha256 = "SHA256"
         case sha512 = "SHA512"
@@ -64,17 +64,25 @@ struct OneTimeCode: Sendable {
 
     /// The secret that the app and the server share.
     let secret: [UInt8]
-    var algorithm = Algorithm.sha1
+    let algorithm: Algorithm
     /// How many digits a code has.
-    var digits = 6
+    let digits: Int
     /// For how many seconds a code is shown.
-    var period = 30
+    let period: Int
+
+    /// Codes of a secret as apps show them where nothing else is said, unless something is.
+    package init(secret: [UInt8], algorithm: Algorithm = .sha1, digits: Int = 6, period: Int = 30) {
+        self.secret = secret
+        self.algorithm = algorithm
+        self.digits = digits
+        self.period = period
+    }
 
     /// In how many steps before and after the present one a code is taken: clocks differ.
     private static let window = 1
 
     /// The code of a step.
-    func code(step: Int) -> String {
+    package func code(step: Int) -> String {
         let counter = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * $0)) }
         let key = SymmetricKey(data: secret)
         let hash =
@@ -94,7 +102,7 @@ struct OneTimeCode: Sendable {
     /// - Parameters:
     ///   - seconds: The time, in seconds since 1970.
     ///   - last: The step of the last code that was taken: it and those before are taken no more.
-    func step(of code: String, at seconds: Int, after last: Int?) -> Int? {
+    package func step(of code: String, at seconds: Int, after last: Int?) -> Int? {
         let now = seconds / period
         var found: Int?
         for step in (now - Self.window)...(now + Self.window) where ConstantTime.areEqual(code, self.code(step: step)) {

@@ -50,8 +50,7 @@ struct ConsoleRoutes: Sendable {
                 let store = ObjectStore(client: client, catalog: catalog, logger: logger)
                 let backend = Backend(
                     configuration: configuration, store: store, passwords: Passwords(cost: 4), logger: logger)
-                try await backend.trash.prepare()
-                try await backend.savedViews.prepare()
+                try await ConsoleTables(client: client).prepare()
                 let routes = ParseRoutes(backend: backend, logger: logger)
                 result = .success(try await body(ConsoleRoutes(routes: routes, client: client)))
             } catch {

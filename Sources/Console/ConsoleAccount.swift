@@ -1,0 +1,76 @@
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+internal import ParseStorage
+
+/// What operators do about themselves: sessions, the proof that they are still there, the second factor.
+extension ConsoleRouteTable {
+    static let account: [ConsoleRoute] = [
+        ConsoleRoute(.post, "confirm", .viewer, .account) { try await $0.confirm() },
+        ConsoleRoute(.get, "sessions", .viewer) { try await $0.sessions() },
+        ConsoleRoute(.delete, "sessions/:id", .viewer, .account) { try await $0.endSession() },
+        ConsoleRoute(.post, "totp", .viewer, .account, isConfirmed: true) { try await $0.makeFactor() },
+        ConsoleRoute(.put, "totp", .viewer, .account, isConfirmed: true) { try await $0.turnFactorOn() },
+        ConsoleRoute(.delete, "totp", .viewer, .account, isConfirmed: true) { try await $0.turnFactorOff() },
+    ]
+}
+
+extension ConsoleCall {
+    private var sessionRows: OperatorSessionRows { interface.backend.store.operatorSessions }
+
+    fileprivate func confirm() async throws -> Reply { try await interface.confirm(visit, session, body()) }
+
+    /// An owner sees, and ends, the sessions of all.
+    fileprivate func sessions() async throws -> Reply {
+        let token = ConsoleSecrets.hash(visit.fields.token ?? "")
+        return .object([
+            "sessions": try await sessionRows.list(
+                session, token: token, all: role == .owner, idle: interface.configuration.console.sessionLength)
+        ])
+    }
+
+    fileprivate func endSession() async throws -> Reply {
+        try await audited("sessions/\(arguments[0])") {
+            guard try await sessionRows.end(id: arguments[0], session, all: role == .owner) else {
+                throw ParseError(ParseError.objectNotFound, "There is no such session.")
+            }
+            return .object([:])
+        }
+    }
+
+    // MARK: The second factor
+
+    private var ownId: String {
+        get throws {
+            guard let id = session.operatorId else {
+                throw HTTPError(status: 400, message: "Operators alone have a second factor.")
+            }
+            return id
+        }
+    }
+
+    fileprivate func makeFactor() async throws -> Reply {
+        _ = try ownId
+        let made = interface.signIn.factor.make(for: session.name)
+        return .object(["secret": .string(made.secret), "url": .string(made.url)])
+    }
+
+    fileprivate func turnFactorOn() async throws -> Reply {
+        let (id, body) = (try ownId, try await body())
+        return try await audited("totp", fields: ["totp"]) {
+            guard let secret = body["secret"]?.stringValue, let code = body["code"]?.stringValue,
+                try await interface.signIn.factor.turnOn(secret, code: code, of: id)
+            else { throw HTTPError(status: 400, message: "That is no code that an app shows for the secret now.") }
+            return .object([:])
+        }
+    }
+
+    fileprivate func turnFactorOff() async throws -> Reply {
+        let id = try ownId
+        return try await audited("totp", fields: ["totp"]) {
+            _ = try await interface.backend.store.operators.set(secret: nil, step: 0, of: id)
+            return .object([:])
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import Encoding
+import Foundation
+import JSON
+import SignIn
+import TestSupport
+import TestTools
+import Testing
+
+@Suite("What operators of the console do about themselves")
+struct ConsoleAccountTests {
+    private static func age(_ server: TestServer) async throws {
+        try await server.execute(
+            "UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now() - interval '16 minutes'")
+    }
+
+    private static func add(_ server: TestServer, _ name: String, _ role: String) async throws -> JSONValue {
+        let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+        let made = try await owner.send(
+            "POST", "/console/api/operators",
+            ["name": .string(name), "password": "long enough", "role": .string(role)])
+        try #require(made.status == 201, "\(made.text)")
+        return ["name": .string(name), "password": "long enough"]
+    }
+
+    @Test("After 15 minutes, dropping and emptying a class and operators ask who it is once more")
+    func confirm() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "a"])
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            try await Self.age(server)
+            let operatorBody: JSONValue = ["name": "lou", "password": "long enough", "role": "owner"]
+            for (method, path, body) in [
+                ("DELETE", "/console/api/parse/schemas/Song", nil), ("DELETE", "/console/api/parse/purge/Song", nil),
+                ("POST", "/console/api/parse/purge/Song", ["_method": "DELETE"]),
+                ("POST", "/console/api/operators", operatorBody), ("DELETE", "/console/api/operators/x", nil),
+            ] as [(String, String, JSONValue?)] {
+                let answer = try await owner.send(method, path, body)
+                #expect(answer.status == 403 && answer["needs"] == "confirm", "\(method) \(path): \(answer.text)")
+            }
+            #expect(try await owner.parse("GET", "/classes/Song").results.count == 1)
+            #expect(try await owner.send("GET", "/console/api/operators")["operators"] == [])
+            for wrong: JSONValue in [["masterKey": "wrong"], [:], ["password": "long enough"]] {
+                #expect(try await owner.send("POST", "/console/api/confirm", wrong).status == 401)
+            }
+            #expect(try await owner.parse("DELETE", "/purge/Song").status == 403)
+            let confirmed = try await owner.send("POST", "/console/api/confirm", ConsoleBrowser.masterKey)
+            #expect(confirmed.status == 200 && confirmed["until"]?.stringValue != nil)
+            #expect(try await owner.parse("DELETE", "/purge/Song").status == 200)
+            #expect(try await owner.parse("DELETE", "/schemas/Song").status == 200)
+            #expect(try await owner.send("POST", "/console/api/operators", operatorBody).status == 201)
+            let kept = try await owner.audit().filter { $0["path"] == "confirm" }
+            #expect(kept.map { $0["status"] } == [200, 401, 401, 401])
+        }
+    }
+
+    @Test("Many deletions ask who it is once more, in one call or in several, and few do not")
+    func deletions() async throws {
+        try await TestServer.run { server in
+            let kim = try await ConsoleBrowser(server, Self.add(server, "kim", "editor"))
+            _ = try await server.create("Song", ["title": "a"])
+            try await server.execute(
+                "INSERT INTO \"Song\" (\"objectId\") SELECT 's' || i FROM generate_series(1, 300) AS i")
+            func delete(_ numbers: ClosedRange<Int>) async throws -> TestAnswer {
+                let requests = numbers.map { number -> JSONValue in
+                    ["method": "DELETE", "path": .string("/parse/classes/Song/s\(number)")]
+                }
+                return try await kim.parse("POST", "/batch", ["requests": .array(requests)])
+            }
+            #expect(try await delete(1...120).status == 200)
+            try await Self.age(server)
+            #expect(try await delete(121...240)["needs"] == "confirm")
+            #expect(try await delete(121...180).status == 200)
+            #expect(try await delete(181...240)["needs"] == "confirm")
+            #expect(try await delete(181...220).status == 200)
+            #expect(try await kim.parse("DELETE", "/classes/Song/s221")["needs"] == "confirm")
+            #expect(try await kim.send("POST", "/console/api/confirm", ["password": "wrong"]).status == 401)
+            #expect(try await kim.send("POST", "/console/api/confirm", ConsoleBrowser.masterKey).status == 401)
+            #expect(try await kim.send("POST", "/console/api/confirm", ["password": "long enough"]).status == 200)
+            #expect(try await delete(221...300).status == 200)
+            #expect(try await kim.parse("GET", "/classes/Song?count=1&limit=0")["count"] == 1)
+        }
+    }
+
+    @Test("Operators see and end their own sessions, owners those of all")
+    func sessions() async throws {
+        try await TestServer.run { server in
+            let way = try await Self.add(server, "kim", "viewer")
+            let (here, there) = (try await ConsoleBrowser(server, way), try await ConsoleBrowser(server, way))
+            let other = try await ConsoleBrowser(server, Self.add(server, "lou", "viewer"))
+            func sessions(_ browser: ConsoleBrowser) async throws -> [JSONValue] {
+                try await browser.send("GET", "/console/api/sessions")["sessions"]?.arrayValue ?? []
+            }
+            let own = try await sessions(here)
+            #expect(own.count == 2 && own.allSatisfy { $0["operator"] == "kim" && $0["isOwn"] == true })
+            #expect(own.filter { $0["isThis"] == true }.count == 1)
+            #expect(own.first?["address"] == "127.0.0.1")
+            let id = try #require(own.first { $0["isThis"] == false }?["id"]?.stringValue)
+            #expect(try await other.send("DELETE", "/console/api/sessions/\(id)").status == 404)
+            #expect(try await there.send("GET", "/console/api/session").status == 200)
+            #expect(try await here.send("DELETE", "/console/api/sessions/\(id)").status == 200)
+            #expect(try await there.send("GET", "/console/api/session").status == 401)
+            #expect(try await here.send("DELETE", "/console/api/sessions/\(id)").status == 404)
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let all = try await sessions(owner)
+            let lous = try #require(all.first { $0["operator"] == "lou" })
+            #expect(lous["isOwn"] == false)
+            #expect(
+                try await owner.send("DELETE", "/console/api/sessions/\(lous["id"]?.stringValue ?? "")").status == 200)
+            #expect(try await other.send("GET", "/console/api/session").status == 401)
+        }
+    }
+
+    @Test("A second factor is asked for after the password, and a code is good once")
+    func secondFactor() async throws {
+        try await TestServer.run { server in
+            guard case .object(var way) = try await Self.add(server, "kim", "developer") else { return }
+            let kim = try await ConsoleBrowser(server, .object(way))
+            #expect(try await kim.send("GET", "/console/api/session")["operator"]?["totp"] == false)
+            let made = try await kim.send("POST", "/console/api/totp", [:])
+            let secret = try #require(made["secret"]?.stringValue)
+            #expect(made["url"]?.stringValue?.hasPrefix("otpauth://totp/") == true)
+            let codes = OneTimeCode(secret: try #require(Base32.decode(secret)))
+            // The steps below are those of the same half minute.
+            while Int(Date().timeIntervalSince1970) % 30 > 15 { try await Task.sleep(for: .milliseconds(100)) }
+            let step = Int(Date().timeIntervalSince1970) / 30
+            func code(_ after: Int) -> JSONValue { .string(codes.code(step: step + after)) }
+            func set(_ code: JSONValue) async throws -> Int {
+                try await kim.send("PUT", "/console/api/totp", ["secret": .string(secret), "code": code]).status
+            }
+            #expect(try await set("000000") == 400)
+            #expect(try await set(code(-1)) == 200)
+            func signIn(_ code: JSONValue?) async throws -> TestAnswer {
+                way["code"] = code
+                return try await ConsoleBrowser(server).send("POST", "/console/api/session", .object(way))
+            }
+            let asked = try await signIn(nil)
+            #expect(asked.status == 401 && asked["needs"] == "code")
+            for wrong in ["000000", code(-1), "", 1] as [JSONValue] {
+                let answer = try await signIn(wrong)
+                #expect(answer.status == 401 && answer["needs"] == "code")
+            }
+            #expect(try await signIn(code(0)).status == 200)
+            #expect(try await signIn(code(0)).status == 401, "a code used twice")
+            way["password"] = "wrong words"
+            #expect(try await signIn(code(1))["needs"] == nil, "the code is asked for after the password")
+            way["password"] = "long enough"
+            #expect(try await kim.send("GET", "/console/api/session")["operator"]?["totp"] == true)
+            // Who confirms shows both.
+            try await Self.age(server)
+            #expect(try await kim.send("DELETE", "/console/api/totp").status == 403)
+            let half = try await kim.send("POST", "/console/api/confirm", ["password": "long enough"])
+            #expect(half.status == 401 && half["needs"] == "code")
+            let whole: JSONValue = ["password": "long enough", "code": code(1)]
+            #expect(try await kim.send("POST", "/console/api/confirm", whole).status == 200)
+            // The database does not give the secret away.
+            let rows = try await server.texts("SELECT string_agg(o::text, ' ') FROM \"_roost_operator\" o")
+            #expect(!rows.joined().contains(secret))
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            #expect(try await owner.send("POST", "/console/api/totp", [:]).status == 400)
+            let listed = try await owner.send("GET", "/console/api/operators")["operators"]?.arrayValue?.first
+            #expect(listed?["totp"] == true)
+            let place = "/console/api/operators/\(listed?["id"]?.stringValue ?? "")"
+            #expect(try await owner.send("PUT", place, ["totp": true]).status == 400)
+            #expect(try await owner.send("PUT", place, ["totp": false]).status == 200)
+            #expect(try await signIn(nil).status == 200)
+        }
+    }
+
+    @Test("Answers for browsers beyond this machine are compressed, but for small ones and those with secrets")
+    func compression() async throws {
+        let options: JSONObject = [
+            "console": ["enabled": true, "addresses": ["203.0.113.7"], "allowPlainHTTP": true],
+            "trustProxy": ["127.0.0.1"],
+        ]
+        try await TestServer.run(options) { server in
+            for number in 0..<60 { _ = try await server.create("Song", ["title": .string("title \(number)")]) }
+            let far = ["X-Forwarded-For": "203.0.113.7", "Accept-Encoding": "gzip, deflate"]
+            var browser = ConsoleBrowser(server)
+            let name = JSONValue.string(String(repeating: "x", count: 80))
+            let signedIn = try await browser.send(
+                "POST", "/console/api/session", ["ticket": .string(server.consoleTicket()), "name": name], headers: far)
+            #expect(signedIn.headers["content-encoding"] == nil)
+            browser.token = try #require(signedIn["token"]?.stringValue)
+            browser.cookie = String(try #require(signedIn.headers["set-cookie"]).prefix { $0 != ";" })
+            let plain = try await browser.parse(
+                "GET", "/classes/Song", headers: ["X-Forwarded-For": "203.0.113.7"])
+            #expect(plain.headers["content-encoding"] == nil && plain.results.count == 60)
+            let packed = try await browser.parse("GET", "/classes/Song", headers: far)
+            #expect(packed.headers["content-encoding"] == "gzip" && packed.headers["vary"] == "Accept-Encoding")
+            #expect(packed.bytes.count < plain.bytes.count / 4)
+            let unpacked = try await Program.run(["gzip", "-dc"], input: packed.bytes)
+            #expect(unpacked.output == plain.text)
+            let small = try await browser.parse("GET", "/classes/Song?limit=1", headers: far)
+            #expect(small.headers["content-encoding"] == nil)
+        }
+    }
+}
