@@ -25,6 +25,7 @@ const words = new Map(Object.entries({
   "rail.find": "Find",
   "rail.keys": "Keys",
   "rail.more": "More",
+  "rail.account": "My account",
   "rail.signOut": "Sign out",
   "rail.theme": "Appearance",
   "theme.auto": "As the system",
