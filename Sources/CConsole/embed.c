@@ -96,57 +96,51 @@ static const unsigned char file_27[] = {
 #embed "files/data/values.js"
 };
 static const unsigned char file_28[] = {
-#embed "files/data/words.js"
-};
-static const unsigned char file_29[] = {
 #embed "files/index.html"
 };
-static const unsigned char file_30[] = {
+static const unsigned char file_29[] = {
 #embed "files/main.js"
 };
-static const unsigned char file_31[] = {
+static const unsigned char file_30[] = {
 #embed "files/pages/account.js"
 };
-static const unsigned char file_32[] = {
+static const unsigned char file_31[] = {
 #embed "files/pages/data/class-actions.js"
 };
-static const unsigned char file_33[] = {
+static const unsigned char file_32[] = {
 #embed "files/pages/data/class-menu.js"
 };
-static const unsigned char file_34[] = {
+static const unsigned char file_33[] = {
 #embed "files/pages/data/class-view.js"
 };
-static const unsigned char file_35[] = {
+static const unsigned char file_34[] = {
 #embed "files/pages/data/index.js"
 };
-static const unsigned char file_36[] = {
+static const unsigned char file_35[] = {
 #embed "files/pages/data/new.js"
 };
-static const unsigned char file_37[] = {
+static const unsigned char file_36[] = {
 #embed "files/pages/data/object-view.js"
 };
-static const unsigned char file_38[] = {
+static const unsigned char file_37[] = {
 #embed "files/pages/palette.js"
 };
-static const unsigned char file_39[] = {
+static const unsigned char file_38[] = {
 #embed "files/pages/shell.js"
 };
-static const unsigned char file_40[] = {
+static const unsigned char file_39[] = {
 #embed "files/pages/trash/index.js"
 };
-static const unsigned char file_41[] = {
+static const unsigned char file_40[] = {
 #embed "files/parts/dialog.js"
 };
-static const unsigned char file_42[] = {
-#embed "files/parts/menu.js"
-};
-static const unsigned char file_43[] = {
+static const unsigned char file_41[] = {
 #embed "files/parts/states.js"
 };
-static const unsigned char file_44[] = {
+static const unsigned char file_42[] = {
 #embed "files/style/console.css"
 };
-static const unsigned char file_45[] = {
+static const unsigned char file_43[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -179,24 +173,22 @@ static const struct file all[] = {
     {"data/save.js", file_25, sizeof file_25},
     {"data/schema.js", file_26, sizeof file_26},
     {"data/values.js", file_27, sizeof file_27},
-    {"data/words.js", file_28, sizeof file_28},
-    {"index.html", file_29, sizeof file_29},
-    {"main.js", file_30, sizeof file_30},
-    {"pages/account.js", file_31, sizeof file_31},
-    {"pages/data/class-actions.js", file_32, sizeof file_32},
-    {"pages/data/class-menu.js", file_33, sizeof file_33},
-    {"pages/data/class-view.js", file_34, sizeof file_34},
-    {"pages/data/index.js", file_35, sizeof file_35},
-    {"pages/data/new.js", file_36, sizeof file_36},
-    {"pages/data/object-view.js", file_37, sizeof file_37},
-    {"pages/palette.js", file_38, sizeof file_38},
-    {"pages/shell.js", file_39, sizeof file_39},
-    {"pages/trash/index.js", file_40, sizeof file_40},
-    {"parts/dialog.js", file_41, sizeof file_41},
-    {"parts/menu.js", file_42, sizeof file_42},
-    {"parts/states.js", file_43, sizeof file_43},
-    {"style/console.css", file_44, sizeof file_44},
-    {"style/icon.svg", file_45, sizeof file_45},
+    {"index.html", file_28, sizeof file_28},
+    {"main.js", file_29, sizeof file_29},
+    {"pages/account.js", file_30, sizeof file_30},
+    {"pages/data/class-actions.js", file_31, sizeof file_31},
+    {"pages/data/class-menu.js", file_32, sizeof file_32},
+    {"pages/data/class-view.js", file_33, sizeof file_33},
+    {"pages/data/index.js", file_34, sizeof file_34},
+    {"pages/data/new.js", file_35, sizeof file_35},
+    {"pages/data/object-view.js", file_36, sizeof file_36},
+    {"pages/palette.js", file_37, sizeof file_37},
+    {"pages/shell.js", file_38, sizeof file_38},
+    {"pages/trash/index.js", file_39, sizeof file_39},
+    {"parts/dialog.js", file_40, sizeof file_40},
+    {"parts/states.js", file_41, sizeof file_41},
+    {"style/console.css", file_42, sizeof file_42},
+    {"style/icon.svg", file_43, sizeof file_43},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

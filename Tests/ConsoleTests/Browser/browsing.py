@@ -1,6 +1,7 @@
 """Scenarios of looking things up."""
 
 import json
+import subprocess
 import time
 
 CREATED = "2024-03-04T05:06:07.%03dZ"
@@ -125,6 +126,75 @@ FILTERS = [
     {"title": {"$text": {"$search": {"$term": "x"}}}}, {"meta.bpm": {"$gt": 3}}, {"$nor": [{"plays": 1}]},
     {"title": {"$regex": "a.*b"}}, {"plays": {"$lte": 5}, "title": {"$ne": "x"}},
 ]
+
+
+def scenario_27_a_slow_order_offers_an_index_and_builds_it(console, rest):
+    rest.define("Sorted", plays={"type": "Number"})
+    rest.create_many("Sorted", [{"plays": number} for number in range(300)])
+    console.open_class("Sorted", order="plays")
+    # As if they were many.
+    console.value("(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))")
+    console.click_text("Build an index", ".content > .foot")
+    console.wait_text("Index on plays is built", ".toasts")
+    assert any("plays" in fields for fields in rest.call("GET", "/schemas/Sorted")["indexes"].values())
+    console.wait("document.querySelector('.content > .foot').hidden")
+
+
+def scenario_28_leaving_a_slow_page_ends_its_statement(console, rest):
+    if not rest.database:
+        return
+    rest.define("Slow", name={"type": "String"})
+    rest.create("Slow", name="locked")
+    console.open("data")
+    console.wait_text("Slow", ".classes")
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%\"Slow\"%' AND query LIKE 'SELECT%'"
+
+    def until(condition):
+        end = time.monotonic() + 10
+        while not condition(int(rest.sql(waiting))):
+            assert time.monotonic() < end, rest.sql("SELECT query FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+            time.sleep(0.05)
+
+    lock = subprocess.Popen(["psql", "-XAtq", rest.database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        lock.stdin.write("BEGIN; LOCK TABLE \"Slow\" IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n")
+        lock.stdin.flush()
+        assert lock.stdout.readline().strip() == "locked"
+        console.value("[...document.querySelectorAll('.classes a')].find((link) => link.title === 'Slow').click()")
+        until(lambda number: number > 0)
+        console.press("g", "t")
+        until(lambda number: number == 0)
+    finally:
+        lock.stdin.close()
+        lock.wait()
+
+
+def scenario_37_counts_of_many_classes_delay_no_click(console, rest):
+    for number in range(200):
+        rest.call("POST", "/schemas", {"className": f"Many{number}", "fields": {"name": {"type": "String"}}})
+    try:
+        rest.create("Many7", name="seven")
+        console.open("data/Many8")
+        console.wait("document.querySelectorAll('.classes a').length >= 200")
+        click = """(async () => {
+            const { loadCounts } = await import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'data/schema.js'));
+            if (%s) loadCounts();
+            const began = performance.now();
+            [...document.querySelectorAll('.classes a')].find((link) => link.title === 'Many%d').click();
+            while (!document.querySelector('.content h1')?.textContent.includes('Many%d') || !document.querySelector('.content r-grid .g-cell, .content .state')) {
+                await new Promise((resolve) => requestAnimationFrame(resolve));
+            }
+            return performance.now() - began;
+        })()"""
+        took = {counts: min(console.value(click % (counts, number, number)) for number in (7, 8, 7)) for counts in ("false", "true")}
+        assert took["true"] < max(100, 3 * took["false"]), took
+        console.wait("[...document.querySelectorAll('.classes a')].find((link) => link.title === 'Many7').textContent.includes('1')")
+    finally:
+        for number in range(200):
+            rest.call("DELETE", f"/schemas/Many{number}")
+            if number == 7:
+                rest.call("DELETE", "/purge/Many7")
+                rest.call("DELETE", "/schemas/Many7")
 
 
 def scenario_29_filters_are_the_same_as_sentences_and_as_json(console, rest):

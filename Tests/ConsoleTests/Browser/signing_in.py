@@ -19,6 +19,37 @@ def scenario_02_rows_of_a_class_within_two_seconds(console, rest):
     assert console.cell(0, "name") == "hello"
 
 
+def in_a_browser_of(console, **credentials):
+    """Another browser, with the form in front of it."""
+    other = Console(console.url, credentials)
+    other.browser.open(other.url)
+    other.wait("document.querySelector('.signin input')")
+    if "name" in credentials and other.value("document.querySelector('.signin [name=name]') === null"):
+        other.click_text("Use name and password")
+    return other
+
+
+def new_operator(console, role):
+    """The name of an operator of the role, whose password is "a long password"."""
+    name = f"{role} {time.time_ns()}"
+    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": role}) in (200, 201)
+    return name
+
+
+def scenario_03_a_ticket_signs_in_once(console, rest):
+    if not rest.ticket:
+        return
+    for is_first in (True, False):
+        other = Console(console.url, {})
+        try:
+            other.browser.open(f"{other.url}#ticket={rest.ticket}")
+            other.wait("document.querySelector('main, .signin')")
+            assert other.value("document.querySelector('main') !== null") == is_first
+            assert other.value("location.hash") == ""
+        finally:
+            other.close()
+
+
 def scenario_12_no_frame_shows_it(console, rest):
     with urllib.request.urlopen(console.url) as answer:
         assert answer.headers["X-Frame-Options"] == "DENY"
@@ -59,14 +90,9 @@ def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(conso
     if not console.credentials:
         return
     console.open("data")
-    name = f"kim{time.time_ns()}"
-    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": "editor"}) in (200, 201)
-    other = Console(console.url, {"name": name, "password": "a long password"})
+    name = new_operator(console, "editor")
+    other = in_a_browser_of(console, name=name, password="a long password")
     try:
-        other.browser.open(other.url)
-        other.wait("document.querySelector('.signin input')")
-        if other.value("document.querySelector('.signin [name=name]') === null"):
-            other.click_text("Use name and password")
         said = set()
         for wrong in ({"name": name, "password": "wrong"}, {"name": "nobody", "password": "wrong"}):
             for field, value in wrong.items():
@@ -88,14 +114,9 @@ def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
     rest.define("Viewed", name={"type": "String"})
     object_id = rest.create("Viewed", name="as it is")
     console.open("data")
-    name = f"vera{time.time_ns()}"
-    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": "viewer"}) in (200, 201)
-    other = Console(console.url, {"name": name, "password": "a long password"})
+    name = new_operator(console, "viewer")
+    other = in_a_browser_of(console, name=name, password="a long password")
     try:
-        other.browser.open(other.url)
-        other.wait("document.querySelector('.signin input')")
-        if other.value("document.querySelector('.signin [name=name]') === null"):
-            other.click_text("Use name and password")
         other.open_class("Viewed")
         assert "New object" not in other.text() and "New class" not in other.text()
         other.at(0, "name")

@@ -55,11 +55,11 @@ export async function send(method, path, options = {}) {
       continue;
     }
     isReachable.set(true);
-    if (answer.status === 401 && path !== "session") {
-      await asks.signIn(await read(answer));
+    const body = await read(answer);
+    if (answer.status === 401 && path !== "session" && path !== "confirm") {
+      await asks.signIn(body);
       continue;
     }
-    const body = await read(answer);
     if (body.needs === "confirm" && answer.status === 403) {
       await asks.confirm(body);
       continue;

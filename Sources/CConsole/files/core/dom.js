@@ -6,6 +6,7 @@ const PROPERTIES = new Set(["value", "checked", "disabled", "indeterminate", "ta
 export function h(name, properties, ...children) {
   const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag || "div");
+  if (tag === "button") element.type = "button";
   if (classes.length) element.className = classes.join(" ");
   return fill(element, properties, children);
 }
@@ -71,7 +72,7 @@ export function debounce(milliseconds, body) {
 }
 
 /** A button: `button(".button.primary", action, "text")`. */
-export const button = (kind, onclick, ...children) => h("button" + kind, { type: "button", onclick }, ...children);
+export const button = (kind, onclick, ...children) => h("button" + kind, { onclick }, ...children);
 
 /** A control below its label. */
 export const labelled = (words, ...controls) => h("label.stack", h("span.label", words), ...controls);
@@ -120,4 +121,4 @@ export function icon(name) {
 }
 
 /** A button of an icon alone; the label says what it does. */
-export const iconButton = (name, label, onclick) => h("button.plain", { type: "button", "aria-label": label, onclick }, icon(name));
+export const iconButton = (name, label, onclick) => h("button.plain", { "aria-label": label, onclick }, icon(name));

@@ -27,7 +27,7 @@ export async function resume() {
 }
 
 /** Signs in where this machine may do so without a form; gives whether that is so. */
-export async function signInWithoutForm(refusal) {
+async function signInWithoutForm(refusal) {
   ways.set({ ways: refusal.ways ?? ["operator", "masterKey"], first: Boolean(refusal.first) });
   if (!ways.peek().ways.includes("thisMachine")) return false;
   await signIn({});

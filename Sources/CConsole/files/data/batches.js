@@ -10,7 +10,6 @@ import { valueInput } from "./editors/inline.js";
 import { nameOfRow } from "./save.js";
 import { forget, isReadOnly, ranked } from "./schema.js";
 import { setOwn } from "./values.js";
-import "./words.js";
 
 addWords({
   "batch.of": "{done} of {total}",

@@ -123,7 +123,7 @@ function title(grid, column) {
     role: "columnheader", "aria-colindex": String(column + 1), style: { width: `${field.width}px` }, title: plain(`${field.name}: ${field.type}`),
     "aria-sort": direction && (direction === "up" ? "ascending" : "descending"),
   },
-  h("button", { type: "button", tabIndex: -1, onclick: (event) => grid.controller.title?.(field, event.currentTarget) },
+  h("button", { tabIndex: -1, onclick: (event) => grid.controller.title?.(field, event.currentTarget) },
     h("bdi", plain(field.name, 60)), field.type === "Date" && h("small", zone.isUTC ? t("grid.utc") : t("grid.local")), direction && icon(direction)),
   h("i.g-resize", { onpointerdown: (event) => resize(grid, column, event) }));
   if (grid.geometry.isFrozen(column)) {

@@ -12,7 +12,6 @@ import { INLINE, inlineEditor } from "./editors/inline.js";
 import { nameOfRow, saveField, wholeValue } from "./save.js";
 import { isReadOnly, isShortened, namesChanged, typeOf } from "./schema.js";
 import { isEqual } from "./values.js";
-import "./words.js";
 
 addWords({
   "fields.edit": "Edit {field}",
@@ -175,7 +174,7 @@ export function fieldList({ className, row, fields, rows, scope }) {
     const isFixed = isReadOnly(className, field) || !mayWrite();
     const content = drawValue(value, field);
     const place = h(isFixed ? ".field-value" : "button.field-value", isFixed ? {} : {
-      type: "button", "data-field": field.name, "aria-label": t("fields.edit", { field: field.name }), onclick: () => editLine(field),
+      "data-field": field.name, "aria-label": t("fields.edit", { field: field.name }), onclick: () => editLine(field),
     }, content === "" ? h("span.apart", t("fields.notSet")) : content);
     return h(".field-line", { role: "listitem" },
       h(".field-name", h("bdi", plain(field.name, 60)), h("span.label", field.targetClass ? `${field.type} \u00b7 ${plain(field.targetClass, 40)}` : field.type)),

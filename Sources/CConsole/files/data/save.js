@@ -9,7 +9,6 @@ import { drawValue } from "./cells.js";
 import { SHORTEN } from "./rows.js";
 import { isShortened, learn, namingField } from "./schema.js";
 import { copy, inWords, isEqual, setOwn } from "./values.js";
-import "./words.js";
 
 const REMOVE = { __op: "Delete" };
 

@@ -35,8 +35,8 @@ function ask({ isAgain = false, problem }) {
     let usesKey = !offered.includes("operator") && offered.length > 0 || ways.peek().first;
     const message = problemLine();
     const fields = h("div.fields");
-    const button = h("button.button.primary", t("signIn.button"));
-    const other = h("button.plain", { type: "button" });
+    const button = h("button.button.primary", { type: "submit" }, t("signIn.button"));
+    const other = h("button.plain");
     const form = h("form", { novalidate: true, "aria-label": t("signIn.title") },
       h(".head", h("span.logo", icon("data")), h("h1", isAgain ? t("signIn.again") : t("signIn.title")), h("span.quiet", location.host)),
       isAgain && h("p.notice", t("signIn.againHint")),

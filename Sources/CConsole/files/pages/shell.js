@@ -4,7 +4,7 @@ import { asks, isReachable, token } from "../core/api.js";
 import { h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
-import { applyTheme, session, signInWithoutForm, signOut, theme } from "../core/session.js";
+import { applyTheme, session, resume, signOut, theme } from "../core/session.js";
 import { effect } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
 import { failed, loading } from "../parts/states.js";
@@ -19,8 +19,8 @@ export function openShell() {
   const main = h("main", { id: "main", tabIndex: -1 });
   const frame = h(".frame", banners(), rail(), main);
   put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
-  asks.signIn = async (refusal) => {
-    if (!(await signInWithoutForm(refusal))) await (await import("./account.js")).askToSignIn({ isAgain: true });
+  asks.signIn = async () => {
+    if (!(await resume())) await (await import("./account.js")).askToSignIn({ isAgain: true });
   };
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
@@ -60,7 +60,7 @@ async function openPage(name, main, scope) {
 function rail() {
   const { server, operator } = session.peek();
   const appName = plain(server.appName || server.appId);
-  const item = (name, words, keys, action) => h("button.item", { type: "button", onclick: action, "aria-label": words, title: words },
+  const item = (name, words, keys, action) => h("button.item", { onclick: action, "aria-label": words, title: words },
     icon(name), h("span", words), keys && h("kbd", keys));
   const links = Object.entries(PAGES).map(([name, page]) => h("a.item", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) },
     icon(page.icon), h("span", t("rail." + name))));
@@ -97,7 +97,7 @@ function banners() {
 }
 
 async function openMenu(anchor, rows) {
-  (await import("../parts/menu.js")).openMenu(anchor, rows());
+  (await import("../parts/dialog.js")).openMenu(anchor, rows());
 }
 
 async function leave() {

@@ -41,8 +41,8 @@ export function toast(text, { action, isBad = false, seconds = isBad ? 20 : 6 } 
     if (!host.childElementCount) host.hidePopover?.();
   };
   const focusBefore = document.activeElement;
-  if (action) element.append(h("button", { type: "button", onclick: () => { end(); action.do(); } }, action.words));
-  element.append(h("button", { type: "button", "aria-label": t("close"), onclick: end }, icon("close")));
+  if (action) element.append(h("button", { onclick: () => { end(); action.do(); } }, action.words));
+  element.append(h("button", { "aria-label": t("close"), onclick: end }, icon("close")));
   while (host.childElementCount > 2) host.firstElementChild.remove();
   host.append(element);
   // Above dialogs, which lie in the top layer, too.

@@ -111,7 +111,7 @@ function read(text, field, value, startText, picker) {
 }
 
 function dateHint(input, hint) {
-  const zoneButton = h("button.plain", { type: "button" });
+  const zoneButton = h("button.plain");
   const means = h("span");
   const native = h("input.hidden-date", { type: "datetime-local", tabIndex: -1, "aria-hidden": "true", step: "0.001" });
   const draw = () => {

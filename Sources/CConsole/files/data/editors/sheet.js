@@ -7,7 +7,6 @@ import { saveBlob } from "../batches.js";
 import { nameOfRow } from "../save.js";
 import { typeOf } from "../schema.js";
 import { copy, isEqual, parsePoint } from "../values.js";
-import "../words.js";
 import { editPoint, map } from "./map.js";
 import { tree } from "./tree.js";
 
@@ -114,7 +113,7 @@ function editBytes({ value, row, field }) {
   const area = h("textarea", { rows: 12, autofocus: true, spellcheck: "false", value: hex, readOnly: data.length > SOME, "aria-label": t("bytes.label") });
   return {
     body: [h("p.quiet", t("bytes.label"), ` \u00b7 ${bytes(data.length)}`), area],
-    extra: h("button.button.start", { type: "button", disabled: data.length === 0, onclick: () => saveBlob(new Blob([data]), `${row.id}-${field.name}.bin`) }, t("bytes.download")),
+    extra: h("button.button.start", { disabled: data.length === 0, onclick: () => saveBlob(new Blob([data]), `${row.id}-${field.name}.bin`) }, t("bytes.download")),
     read: () => {
       if (area.value === hex) return null;
       const digits = area.value.replace(/\s+/g, "");

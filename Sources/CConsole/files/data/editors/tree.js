@@ -55,7 +55,7 @@ export function tree(value, changed) {
       return h(".leaf", { role: "treeitem" }, label, h("span.leaf-value", { ondblclick: (event) => changed && editLeaf(event, item, path) }, drawValue(item)), h("span.actions", actions));
     }
     const inside = h(".inside", { role: "group", hidden: !opened.has(name) });
-    const toggle = h("button.branch", { type: "button", "aria-expanded": String(opened.has(name)), "aria-label": t("tree.open", { key: String(key) }), onclick: () => {
+    const toggle = h("button.branch", { "aria-expanded": String(opened.has(name)), "aria-label": t("tree.open", { key: String(key) }), onclick: () => {
       const isOpen = inside.hidden;
       inside.hidden = !isOpen;
       toggle.setAttribute("aria-expanded", String(isOpen));

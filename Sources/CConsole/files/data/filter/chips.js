@@ -34,9 +34,9 @@ export function drawChips(page, element) {
   const showJSON = () => openJSON(page, element, draw);
   const chip = (group, index) => h("span.chip", { title: group.json ? plain(JSON.stringify(group.json), 500) : null },
     index > 0 && h("span.sr", t("filter.and")),
-    h("button", { type: "button", title: t("filter.edit"), onclick: (event) => (group.json ? showJSON() : edit(event.currentTarget.parentElement, index)) },
+    h("button", { title: t("filter.edit"), onclick: (event) => (group.json ? showJSON() : edit(event.currentTarget.parentElement, index)) },
       group.json ? shown(JSON.stringify(group.json), 90) : h("bdi.text", groupSentence(group, typeOfField))),
-    h("button", { type: "button", "aria-label": t("filter.remove"), onclick: () => apply(page, groups.filter((_, place) => place !== index)) }, icon("close")));
+    h("button", { "aria-label": t("filter.remove"), onclick: () => apply(page, groups.filter((_, place) => place !== index)) }, icon("close")));
   const draw = () => put(element, h("span.quiet", t("filter.where")), groups.map(chip),
     button(".plain.add", (event) => page.addCondition(undefined, event.currentTarget), icon("filter"), t("filter.add")),
     button(".plain", showJSON, icon("code"), t("filter.json")),

@@ -2,7 +2,7 @@
 
 import { button, h, option, problemLine, put, textField } from "../../core/dom.js";
 import { plain, t } from "../../core/words.js";
-import { openPanel } from "../../parts/menu.js";
+import { openPanel } from "../../parts/dialog.js";
 import { startText } from "../editors/inline.js";
 import { pointerField } from "../editors/pointer.js";
 import { classes, ranked, typeOf } from "../schema.js";

@@ -8,7 +8,7 @@ import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { number, t } from "../../core/words.js";
 import { replaceClass, typeOf } from "../../data/schema.js";
-import "../../data/words.js";
+import "../../data/values.js";
 import { failed, toast } from "../../parts/states.js";
 
 /** Adds the keys of the page, and what the grid asks for beyond single cells. */
@@ -156,6 +156,6 @@ export function watchNewer(page) {
 
 function offer(page, n) {
   put(page.newer, n > 0 && h("button.pill", {
-    type: "button", title: t("grid.newRowsHint"), onclick: () => { put(page.newer); page.reload(); },
+    title: t("grid.newRowsHint"), onclick: () => { put(page.newer); page.reload(); },
   }, icon("up"), t("grid.newRows", { n })));
 }

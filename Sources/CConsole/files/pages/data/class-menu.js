@@ -6,8 +6,8 @@ import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { addWords, plain, t, zone } from "../../core/words.js";
 import "../../data/filter/model.js";
 import { choices, choose, deleteView, ranked, visible } from "../../data/schema.js";
-import "../../data/words.js";
-import { openMenu, openPanel } from "../../parts/menu.js";
+import "../../data/values.js";
+import { openMenu, openPanel } from "../../parts/dialog.js";
 import { toast } from "../../parts/states.js";
 
 addWords({
@@ -71,7 +71,7 @@ export function openColumns(page, anchor) {
   };
   const draw = () => {
     const hidden = choices(className).hidden ?? [];
-    const arrow = (name, step, words, picture) => h("button.plain", { type: "button", "data-move": step, "data-name": name, "aria-label": t(words, { field: name }), onclick: () => move(name, step) }, icon(picture));
+    const arrow = (name, step, words, picture) => h("button.plain", { "data-move": step, "data-name": name, "aria-label": t(words, { field: name }), onclick: () => move(name, step) }, icon(picture));
     put(list, order().map((name) => h(".line", h("label.line.grow", h("input", {
       type: "checkbox", checked: !hidden.includes(name), disabled: name === "objectId",
       onchange: (event) => apply({ hidden: event.target.checked ? hidden.filter((other) => other !== name) : [...hidden, name] }),

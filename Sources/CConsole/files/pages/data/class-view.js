@@ -78,7 +78,7 @@ function header(page) {
     rows.changed();
     put(number, rows.isCounted ? t("grid.objects", { n: rows.total }) : "");
   }, page.scope);
-  const tool = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { type: "button", "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
+  const tool = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
   return h("header.head", h("a.plain.back", { href: address("data"), "aria-label": t("classes.label") }, icon("back")),
     h("h1", shown(page.className, 80)), number, page.newer, h(".space"),
     tool("refresh", t("grid.refresh"), () => page.reload()),

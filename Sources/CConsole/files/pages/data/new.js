@@ -7,7 +7,6 @@ import { valueInput } from "../../data/editors/inline.js";
 import { Row } from "../../data/rows.js";
 import { classes, isReadOnly, loadCounts, ranked, replaceClass } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
-import "../../data/words.js";
 import { openForm } from "../../parts/dialog.js";
 import { record, toast } from "../../parts/states.js";
 

@@ -89,7 +89,7 @@ function header(className, objectId, row, remove, scope) {
   }, scope);
   return h("header.head", h("a.plain.back", { href: address("data", [className]), "aria-label": t("object.back", { class: className }) }, icon("back")),
     h("a.crumb", { href: address("data", [className]) }, shown(className, 40)), h("span.quiet.crumb", "/"), title, h("code.quiet.crumb", plain(objectId, 40)),
-    h("button.plain", { type: "button", "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")),
+    h("button.plain", { "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")),
     h(".space"), mayWrite() && button(".plain.bad", remove, icon("trash"), h("span.words", t("object.delete"))));
 }
 

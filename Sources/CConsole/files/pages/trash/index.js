@@ -64,7 +64,7 @@ function row(entry, again) {
     again();
   };
   return h(".trash-row",
-    h("button.what", { type: "button", "aria-label": t("trash.show", { name }), onclick: () => show(entry, name) },
+    h("button.what", { "aria-label": t("trash.show", { name }), onclick: () => show(entry, name) },
       shown(entry.name || entry.objectId, 80),
       h("span.quiet", h("bdi", plain(entry.className, 40)), " \u00b7 ", h("code", plain(entry.objectId, 24)))),
     h("span.quiet.when", h("time", { title: date(entry.deletedAt, true) }, ago(entry.deletedAt)), entry.operator && ` ${t("trash.by", { who: typeof entry.operator === "string" ? entry.operator : entry.operator.name })}`),
