@@ -19,6 +19,8 @@ struct ConsoleInterface: Sendable {
     let audit: ConsoleAudit
     /// Lets so many finds of consoles be at the database that processors are left for apps.
     let finds = Gate(capacity: max(1, ProcessInfo.processInfo.activeProcessorCount / 2))
+    /// Lets one count of all classes at a time be there: several consoles may ask for it.
+    let counting = Gate(capacity: 1)
     private let tables: ConsoleTables
     private let version: String
     private let logger: Logger

@@ -24,7 +24,8 @@ extension ConsoleCall {
     private var context: RequestContext { interface.dispatcher.context(of: visit.request, interface.backend.clock.now) }
 
     fileprivate func counts() async throws -> Reply {
-        let counts = try await interface.backend.classCounts.counts()
+        let classCounts = interface.backend.classCounts
+        let counts = try await interface.counting.run { try await classCounts.counts() }
         return .object([
             "classes": .array(
                 counts.map { count in

@@ -3,7 +3,6 @@ import Foundation
 import JSON
 import SignIn
 import TestSupport
-import TestTools
 import Testing
 
 @Suite("What operators of the console do about themselves")
@@ -31,7 +30,6 @@ struct ConsoleAccountTests {
             let operatorBody: JSONValue = ["name": "lou", "password": "long enough", "role": "owner"]
             for (method, path, body) in [
                 ("DELETE", "/console/api/parse/schemas/Song", nil), ("DELETE", "/console/api/parse/purge/Song", nil),
-                ("POST", "/console/api/parse/purge/Song", ["_method": "DELETE"]),
                 ("POST", "/console/api/operators", operatorBody), ("DELETE", "/console/api/operators/x", nil),
             ] as [(String, String, JSONValue?)] {
                 let answer = try await owner.send(method, path, body)
@@ -183,13 +181,14 @@ struct ConsoleAccountTests {
             browser.token = try #require(signedIn["token"]?.stringValue)
             browser.cookie = String(try #require(signedIn.headers["set-cookie"]).prefix { $0 != ";" })
             let plain = try await browser.parse(
-                "GET", "/classes/Song", headers: ["X-Forwarded-For": "203.0.113.7"])
+                "GET", "/classes/Song", headers: ["X-Forwarded-For": "203.0.113.7", "Accept-Encoding": "identity"])
             #expect(plain.headers["content-encoding"] == nil && plain.results.count == 60)
             let packed = try await browser.parse("GET", "/classes/Song", headers: far)
             #expect(packed.headers["content-encoding"] == "gzip" && packed.headers["vary"] == "Accept-Encoding")
-            #expect(packed.bytes.count < plain.bytes.count / 4)
-            let unpacked = try await Program.run(["gzip", "-dc"], input: packed.bytes)
-            #expect(unpacked.output == plain.text)
+            // The client unpacks it.
+            #expect(packed.bytes == plain.bytes)
+            let sent = try #require(packed.headers["content-length"].flatMap { Int($0) })
+            #expect(sent < plain.bytes.count / 4)
             let small = try await browser.parse("GET", "/classes/Song?limit=1", headers: far)
             #expect(small.headers["content-encoding"] == nil)
         }
