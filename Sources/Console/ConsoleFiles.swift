@@ -33,10 +33,25 @@ struct ConsoleFiles: Sendable {
             let bytes = Array(UnsafeBufferPointer(start: start, count: console_file_size(number)))
             hash.update(data: Array(name.utf8) + [0])
             hash.update(data: bytes)
-            files[name] = File(type: type(of: name), bytes: bytes, packed: Gzip.packed(bytes))
+            let sent = name.hasSuffix(".js") || name.hasSuffix(".css") ? withoutComments(bytes) : bytes
+            files[name] = File(type: type(of: name), bytes: sent, packed: Gzip.packed(sent))
         }
         return (files, hash.finalize().prefix(8).hexadecimal)
     }()
+
+    /// What browsers need of a module or a style sheet: lines keep their numbers, but comments that have lines of their
+    /// own and indentation stay here. The lint keeps texts from beginning in one line and ending in another.
+    static func withoutComments(_ bytes: [UInt8]) -> [UInt8] {
+        var isComment = false
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+            let code = line.drop { $0 == UInt8(ascii: " ") }
+            if code.starts(with: "/*".utf8) { isComment = true }
+            let isLeftOut = isComment || code.starts(with: "//".utf8)
+            if isComment, code.suffix(2).elementsEqual("*/".utf8) { isComment = false }
+            return isLeftOut ? [] : code
+        }
+        return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
+    }
 
     /// - Parameters:
     ///   - path: The path of the console.

@@ -10,10 +10,12 @@ import Testing
     func scenarios(_ group: String) async throws {
         try await TestServer.run { server in
             let root = String(server.url.dropLast("/parse".count))
+            let ticket = try await server.consoleTicket()
             let outcome = try await Program.run([
                 "python3", "-B", Checkout.path("Tests/ConsoleTests/Browser/scenarios.py"),
                 "--console", root + "/console", "--rest", server.url, "--app", TestServer.applicationID,
                 "--key", TestServer.masterKey, "--masterKey", TestServer.masterKey, "--rows", "3000", "--group", group,
+                "--ticket", ticket, "--database", server.databaseURI,
             ])
             #expect(outcome.status == 0, "\(outcome.output)")
         }

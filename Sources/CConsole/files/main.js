@@ -4,14 +4,13 @@ import { isReachable, token } from "./core/api.js";
 import { h, put } from "./core/dom.js";
 import { start as startKeys } from "./core/keys.js";
 import { start as startRouter } from "./core/router.js";
-import { resume, session } from "./core/session.js";
-import { applyTheme } from "./core/theme.js";
-import { t } from "./core/words.js";
+import { applyTheme, resume, session } from "./core/session.js";
+import { plain, t } from "./core/words.js";
 import { loadClasses } from "./data/schema.js";
-import { failed } from "./parts/states.js";
 import { openShell } from "./pages/shell.js";
+import { failed } from "./parts/states.js";
 
-const askToSignIn = async (options) => (await import("./pages/sign-in.js")).askToSignIn(options);
+const askToSignIn = async (options) => (await import("./pages/account.js")).askToSignIn(options);
 
 async function begin() {
   applyTheme();
@@ -28,7 +27,7 @@ async function begin() {
     }
     await askToSignIn({ problem });
   }
-  document.title = `${session.peek().server.appName || t("app.title")} \u00b7 ${t("app.title")}`;
+  document.title = `${plain(session.peek().server.appName || t("app.title"))} \u00b7 ${t("app.title")}`;
   isReachable.set(true);
   openShell();
 }

@@ -1,6 +1,7 @@
 """Scenarios of looking things up."""
 
 import json
+import subprocess
 import time
 
 CREATED = "2024-03-04T05:06:07.%03dZ"
@@ -127,6 +128,75 @@ FILTERS = [
 ]
 
 
+def scenario_27_a_slow_order_offers_an_index_and_builds_it(console, rest):
+    rest.define("Sorted", plays={"type": "Number"})
+    rest.create_many("Sorted", [{"plays": number} for number in range(300)])
+    console.open_class("Sorted", order="plays")
+    # As if they were many.
+    console.value("(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))")
+    console.click_text("Build an index", ".content > .foot")
+    console.wait_text("Index on plays is built", ".toasts")
+    assert any("plays" in fields for fields in rest.call("GET", "/schemas/Sorted")["indexes"].values())
+    console.wait("document.querySelector('.content > .foot').hidden")
+
+
+def scenario_28_leaving_a_slow_page_ends_its_statement(console, rest):
+    if not rest.database:
+        return
+    rest.define("Slow", name={"type": "String"})
+    rest.create("Slow", name="locked")
+    console.open("data")
+    console.wait_text("Slow", ".classes")
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%\"Slow\"%' AND query LIKE 'SELECT%'"
+
+    def until(condition):
+        end = time.monotonic() + 10
+        while not condition(int(rest.sql(waiting))):
+            assert time.monotonic() < end, rest.sql("SELECT query FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+            time.sleep(0.05)
+
+    lock = subprocess.Popen(["psql", "-XAtq", rest.database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        lock.stdin.write("BEGIN; LOCK TABLE \"Slow\" IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n")
+        lock.stdin.flush()
+        assert lock.stdout.readline().strip() == "locked"
+        console.value("[...document.querySelectorAll('.classes a')].find((link) => link.title === 'Slow').click()")
+        until(lambda number: number > 0)
+        console.press("g", "t")
+        until(lambda number: number == 0)
+    finally:
+        lock.stdin.close()
+        lock.wait()
+
+
+def scenario_37_counts_of_many_classes_delay_no_click(console, rest):
+    for number in range(200):
+        rest.call("POST", "/schemas", {"className": f"Many{number}", "fields": {"name": {"type": "String"}}})
+    try:
+        rest.create("Many7", name="seven")
+        console.open("data/Many8")
+        console.wait("document.querySelectorAll('.classes a').length >= 200")
+        click = """(async () => {
+            const { loadCounts } = await import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'data/schema.js'));
+            if (%s) loadCounts();
+            const began = performance.now();
+            [...document.querySelectorAll('.classes a')].find((link) => link.title === 'Many%d').click();
+            while (!document.querySelector('.content h1')?.textContent.includes('Many%d') || !document.querySelector('.content r-grid .g-cell, .content .state')) {
+                await new Promise((resolve) => requestAnimationFrame(resolve));
+            }
+            return performance.now() - began;
+        })()"""
+        took = {counts: min(console.value(click % (counts, number, number)) for number in (7, 8, 7)) for counts in ("false", "true")}
+        assert took["true"] < max(100, 3 * took["false"]), took
+        console.wait("[...document.querySelectorAll('.classes a')].find((link) => link.title === 'Many7').textContent.includes('1')")
+    finally:
+        for number in range(200):
+            rest.call("DELETE", f"/schemas/Many{number}")
+            if number == 7:
+                rest.call("DELETE", "/purge/Many7")
+                rest.call("DELETE", "/schemas/Many7")
+
+
 def scenario_29_filters_are_the_same_as_sentences_and_as_json(console, rest):
     rest.define("FArtist", name={"type": "String"}, country={"type": "String"})
     rest.define("Filtered", title={"type": "String"}, plays={"type": "Number"}, flag={"type": "Boolean"}, place={"type": "GeoPoint"},
@@ -239,6 +309,35 @@ def scenario_33_pointed_at_by_counts_what_finds_find(console, rest):
     console.wait_text(f"{found} objects", ".head")
 
 
+def scenario_55_why_somebody_may_is_said_in_words(console, rest):
+    user, password = f"ida{time.time_ns()}", "a long password"
+    user_id = rest.call("POST", "/users", {"username": user, "password": password})["objectId"]
+    role = f"Editors{time.time_ns()}"
+    rest.call("POST", "/roles", {"name": role, "ACL": {}, "users": {"__op": "AddRelation", "objects": [
+        {"__type": "Pointer", "className": "_User", "objectId": user_id}]}})
+    rest.define("Ruled", name={"type": "String"})
+    rest.call("PUT", "/schemas/Ruled", {"className": "Ruled", "classLevelPermissions": {
+        "get": {"*": True}, "find": {"*": True}, "update": {"requiresAuthentication": True}}})
+    object_id = rest.create("Ruled", name="ruled", ACL={f"role:{role}": {"read": True}})
+    console.open(f"data/Ruled/{object_id}")
+    console.wait("document.querySelector('.may')")
+    lines = "[...document.querySelectorAll('.may .line')].map((line) => line.innerText.replace(/\\s+/g, ' ').trim())"
+    console.click_text("And without signing in?", ".object-side")
+    console.wait("document.querySelectorAll('.may .line').length === 7")
+    said = console.value(lines)
+    assert said[0].startswith("no Read") and "its ACL does not" in said[0], said
+    console.value("document.querySelector('.object-side input').focus()")
+    console.type(user)
+    console.wait(f"document.querySelector('.object-side [role=option][aria-selected=true]')?.textContent.includes({json.dumps(user)})")
+    console.press("Enter")
+    console.wait(f"document.querySelector('.may h3')?.textContent.includes({json.dumps(user)})")
+    said = console.value(lines)
+    assert said[0].startswith("yes Read") and f"its ACL lets role {role}" in said[0], said
+    update = next(line for line in said if "Change" in line)
+    assert update.startswith("no Change") and "its ACL does not" in update, said
+    assert any(line.startswith("no Delete") for line in said), said
+
+
 def scenario_34_the_address_is_the_view(console, rest):
     console.open_class("Filtered")
     console.value("[...document.querySelectorAll('.g-title button')].find((e) => e.innerText.startsWith('plays')).click()")
@@ -255,7 +354,7 @@ def scenario_35_an_empty_class_says_how_to_begin(console, rest):
     console.open_class("Nothing")
     assert "No object yet" in console.text(".state")
     console.click_text("New object", ".state")
-    console.wait("document.querySelector('dialog form input')")
+    console.wait("document.querySelector('dialog .form input')")
     console.type("the first")
     console.press("Control+Enter")
     console.wait("document.querySelector('dialog') === null && document.querySelector('r-grid .g-cell')")
@@ -279,7 +378,7 @@ def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
     console.wait("document.querySelector('dialog') === null")
     assert rest.call("GET", "/schemas/Made")["fields"]["title"] == {"type": "String"}
     console.click_text("New object", ".state")
-    console.wait("document.querySelector('dialog form input')")
+    console.wait("document.querySelector('dialog .form input')")
     console.type("the first")
     console.press("Control+Enter")
     console.wait_text("the first", "r-grid")

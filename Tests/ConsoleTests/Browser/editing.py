@@ -309,6 +309,24 @@ def scenario_47_a_file_is_stored_and_shown(console, rest):
     console.press("Escape")
 
 
+def scenario_38_a_point_is_set_on_the_map(console, rest):
+    rest.define("Places", name={"type": "String"}, at={"type": "GeoPoint"})
+    object_id = rest.create("Places", name="here", at={"__type": "GeoPoint", "latitude": 59.3, "longitude": 18.1})
+    console.open_class("Places")
+    console.at(0, "at")
+    console.press("F2")
+    console.click_text("Map", ".g-editor")
+    console.wait("document.querySelector('dialog .map circle')")
+    assert console.value("document.querySelector('dialog .map circle').getAttribute('cy')") == "-59.3"
+    console.value("document.querySelector('dialog .map').focus()")
+    console.press("ArrowUp", "ArrowRight")
+    assert console.value("document.querySelector('dialog input').value") == "62.3, 21.1"
+    console.click_text("Nearer", "dialog")
+    console.press("Control+Enter")
+    console.wait_text("saved", ".toasts")
+    assert rest.get("Places", object_id)["at"] == {"__type": "GeoPoint", "latitude": 62.3, "longitude": 21.1}
+
+
 def scenario_48_a_path_is_saved_beside_an_apps_change(console, rest):
     object_id, _ = edited(console, rest, object={"bpm": 120, "key": "C"})
     sheet(console, 0, "object")
@@ -323,7 +341,7 @@ def scenario_49_a_required_field_is_told_at_the_field(console, rest):
     rest.define("Required", name={"type": "String", "required": True}, other={"type": "String"})
     console.open_class("Required")
     console.click_text("New object", ".state")
-    console.wait("document.querySelector('dialog form input')")
+    console.wait("document.querySelector('dialog .form input')")
     console.press("Control+Enter")
     console.wait_text("name is required.", "dialog .field-row")
     assert rest.count("Required") == 0

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import subprocess
 import sys
 import urllib.error
 import urllib.parse
@@ -57,6 +58,10 @@ class REST:
         self.call("DELETE", f"/purge/{class_name}")
         self.call("DELETE", f"/schemas/{class_name}")
         return self.call("POST", f"/schemas/{class_name}", {"className": class_name, "fields": fields})
+
+    def sql(self, text):
+        """What PostgreSQL answers, where the scenarios know the database."""
+        return subprocess.run(["psql", "-XAtc", text, self.database], check=True, capture_output=True, text=True).stdout.strip()
 
     def create_many(self, class_name, rows):
         ids = []

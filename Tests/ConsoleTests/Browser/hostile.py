@@ -5,7 +5,8 @@ import json
 MARKUP = ['<img src=x onerror="window.ran=1">', '"><script>window.ran=1</script>', "javascript:window.ran=1",
           "<svg onload=window.ran=1>", "{{constructor.constructor('window.ran=1')()}}", "'-window.ran=1-'"]
 LIES = {"abc\u202etxt.exe": "\\u202e", "zero\u200bwidth": "\\u200b", "\ufeffmark": "\\ufeff", "bell\u0007": "\\u0007",
-        "line\nbreak": "\u23ce", "     ": "5 spaces", "": "empty", "saved": "saved", "null": "null"}
+        "line\nbreak": "\u23ce", "blank\u2800": "\\u2800", "admin\ufe0f": "\\ufe0f", "tag\U000e0041": "\\u{e0041}",
+        "note\U0001d173": "\\u{1d173}", "joined\u034f": "\\u034f", "\u2764\ufe0f": "\u2764\ufe0f", "     ": "5 spaces", "": "empty", "saved": "saved", "null": "null"}
 PATHS = ("data", "data/{class}", "data/{class}/{id}", "trash", "trash/{class}")
 
 
@@ -73,6 +74,25 @@ def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
     assert console.value("[...document.querySelectorAll('.g-cell .apart')].map((e) => e.innerText).sort()") == ["5 spaces", "empty"]
 
 
+def scenario_66_names_of_all_scripts_stand_in_sentences(console, rest):
+    """Letters that are no lies are not escaped, wherever our words stand around them."""
+    rest.define("Scripts", name={"type": "String"})
+    name = "Zo\u00eb \u05e9\u05dc\u05d5\u05dd"
+    object_id = rest.create("Scripts", name=name, ACL={f"role:{name}": {"read": True}})
+    console.open_class("Scripts", where={"name": name})
+    console.wait("document.querySelector('.chip')")
+    said = [console.text(".chip"), console.cell(0, "ACL")]
+    console.at(0, "ACL")
+    console.press("Enter")
+    console.wait("document.querySelector('dialog .matrix')")
+    said += [console.text("dialog .sentences"), console.value("document.querySelector('dialog .matrix input').getAttribute('aria-label')")]
+    console.press("Escape")
+    console.open(f"data/Scripts/{object_id}")
+    console.wait("document.querySelector('.object-side p')")
+    said.append(console.text(".object-side"))
+    assert all(name in text and "\\u20" not in text for text in said), said
+
+
 def scenario_67_deep_and_strange_objects_open(console, rest):
     deep = {"end": True}
     for number in range(60):
@@ -91,6 +111,47 @@ def scenario_67_deep_and_strange_objects_open(console, rest):
         console.press("Escape")
         console.wait("document.querySelector('dialog') === null")
     assert console.value("({}).end === undefined && Object.keys(Object.prototype).length === 0")
+
+
+def scenario_67_what_only_claims_a_type_is_an_object(console, rest):
+    claims = [{"__type": name} for name in ("Array", "String", "Number", "Bytes", "Date", "Polygon", "File", "constructor")]
+    claims += [{"__type": "Shortened", "type": "constructor", "bytes": 1}, {"__type": "Pointer", "className": "..", "objectId": ".."},
+               {"__type": "Date", "iso": "2024\u202e"}, {"__type": "Object", "className": ["x"]}]
+    rest.define("Claims", name={"type": "String"}, list={"type": "Array"}, object={"type": "Object"})
+    stored = [rest.call("POST", "/classes/Claims", {"name": "claims", "list": [claim], "object": {"inner": claim}}) for claim in claims]
+    ids = [answer["objectId"] for answer in stored if "objectId" in answer]
+    assert len(ids) >= 4, stored
+    console.open_class("Claims")
+    for row in range(len(ids)):
+        for field in ("list", "object"):
+            console.at(row, field)
+            console.press("Enter")
+            console.wait("document.querySelector('dialog.sheet .tree')")
+            console.value("document.querySelectorAll('dialog .branch').forEach((e) => e.click())")
+            assert "\u202e" not in console.text("dialog .tree")
+            console.press("Escape")
+            console.wait("document.querySelector('dialog') === null")
+    console.open(f"data/Claims/{ids[0]}")
+    console.wait("document.querySelector('.object')")
+
+
+def scenario_67_words_are_no_values_and_dots_no_steps(console, rest):
+    """What the pure modules make of texts that JavaScript or browsers understand in their own way."""
+    console.open("data")
+    console.wait("document.querySelector('.classes a')")
+    found = console.value("""(async () => {
+        const folder = document.querySelector('script[type=module]').src.replace(/main[.]js$/, '');
+        const [api, values] = await Promise.all([import(folder + 'core/api.js'), import(folder + 'data/values.js')]);
+        const refused = (body) => Promise.resolve().then(body).then(() => false, (problem) => problem.message || true);
+        return {
+            words: await Promise.all(['constructor', 'toString', '__proto__'].map((text) => refused(() => values.fromText(text, { name: 'f', type: 'Boolean' })))),
+            steps: await Promise.all(['.', '..'].map((id) => refused(() => api.parse.delete(api.objectPath('Track', id))))),
+            said: new api.Refusal(400, { error: 'a\\u202eb\\u0007' }).message,
+            own: Object.keys(values.setOwn({}, '__proto__', { x: 1 })),
+        };
+    })()""")
+    assert all(found["words"]) and all(found["steps"]), found
+    assert found["said"] == "a\\u202eb\\u0007" and found["own"] == ["__proto__"], found
 
 
 def scenario_68_numbers_and_dates_stay_what_they_are(console, rest):

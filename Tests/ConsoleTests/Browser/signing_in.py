@@ -1,5 +1,9 @@
 """Scenarios of getting in."""
 
+import base64
+import hashlib
+import hmac
+import struct
 import time
 import urllib.request
 
@@ -17,6 +21,130 @@ def scenario_02_rows_of_a_class_within_two_seconds(console, rest):
         took.append(time.monotonic() - began)
     assert min(took) < 2, took
     assert console.cell(0, "name") == "hello"
+
+
+def in_a_browser_of(console, **credentials):
+    """Another browser, with the form in front of it."""
+    other = Console(console.url, credentials)
+    other.browser.open(other.url)
+    other.wait("document.querySelector('.signin input')")
+    if "name" in credentials and other.value("document.querySelector('.signin [name=name]') === null"):
+        other.click_text("Use name and password")
+    return other
+
+
+def new_operator(console, role):
+    """The name of an operator of the role, whose password is "a long password"."""
+    name = f"{role} {time.time_ns()}"
+    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": role}) in (200, 201)
+    return name
+
+
+def scenario_03_a_ticket_signs_in_once(console, rest):
+    if not rest.ticket:
+        return
+    for is_first in (True, False):
+        other = Console(console.url, {})
+        try:
+            other.browser.open(f"{other.url}#ticket={rest.ticket}")
+            other.wait("document.querySelector('main, .signin')")
+            assert other.value("document.querySelector('main') !== null") == is_first
+            assert other.value("location.hash") == ""
+        finally:
+            other.close()
+
+
+def scenario_05_a_code_is_asked_for_and_taken_once(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    name = new_operator(console, "developer")
+    other = in_a_browser_of(console, name=name, password="a long password")
+    try:
+        other.sign_in()
+        other.click(".rail button.item:last-child")
+        other.click_text("My account", ".menu")
+        other.click_text("Set up", "dialog")
+        other.wait("document.querySelectorAll('dialog').length === 2")
+        secret = other.value("document.querySelector('dialog:last-of-type code').textContent").replace(" ", "")
+        key = base64.b32decode(secret + "=" * (-len(secret) % 8))
+
+        def code(step):
+            digest = hmac.new(key, struct.pack(">Q", int(time.time()) // 30 + step), hashlib.sha1).digest()
+            return f"{(struct.unpack_from('>I', digest, digest[19] & 15)[0] & 0x7fffffff) % 1_000_000:06d}"
+
+        used = code(-1)
+        other.browser.fill("dialog:last-of-type input", used)
+        other.press("Enter")
+        other.wait_text("A code is asked for at each sign-in.", "dialog")
+        assert other.api("DELETE", "session") == 200
+        other.browser.open(other.url)
+        other.wait("document.querySelector('.signin input')")
+        for field, value in (("name", name), ("password", "a long password")):
+            other.browser.fill(f".signin [name={field}]", value)
+        other.press("Enter")
+        other.wait("document.querySelector('.signin [name=code]')")
+        for value, is_right in ((used, False), (code(0), True)):
+            other.value("document.querySelector('.signin [name=code]').value = ''")
+            other.browser.fill(".signin [name=code]", value)
+            other.press("Enter")
+            other.wait("document.querySelector('.signin') === null || !document.querySelector('.signin .primary').disabled")
+            assert other.value("document.querySelector('.signin') === null") == is_right
+    finally:
+        other.close()
+
+
+def scenario_18_who_it_is_is_asked_again_before_a_class_goes(console, rest):
+    if not rest.database or not console.credentials:
+        return
+    console.open("data")
+    name = new_operator(console, "owner")
+    other = in_a_browser_of(console, name=name, password="a long password")
+    try:
+        other.sign_in()
+        rest.define("Dropped", name={"type": "String"})
+        drop = """import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'core/api.js')).then(({ parse }) => {
+            window.dropped = undefined;
+            parse.delete('schemas/Dropped').then(() => { window.dropped = 'gone'; }, (problem) => { window.dropped = problem.status; });
+        })"""
+        rest.sql("UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now() - interval '16 minutes' WHERE name = '" + name + "'")
+        other.value(drop)
+        other.wait_text("Is it you?", "dialog")
+        other.click_text("Cancel", "dialog")
+        other.wait("window.dropped === 403")
+        assert "error" not in rest.call("GET", "/schemas/Dropped")
+        other.value(drop)
+        other.wait("document.querySelector('dialog input[type=password]')")
+        for password in ("wrong", "a long password"):
+            other.value("document.querySelector('dialog input').value = ''")
+            other.browser.fill("dialog input", password)
+            other.press("Enter")
+            other.wait("document.querySelector('dialog') === null || document.querySelector('dialog .problem').textContent !== ''")
+        other.wait("window.dropped === 'gone'")
+        assert "error" in rest.call("GET", "/schemas/Dropped")
+    finally:
+        other.close()
+
+
+def scenario_18_sessions_are_listed_and_ended(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    name = new_operator(console, "viewer")
+    first, second = (in_a_browser_of(console, name=name, password="a long password") for _ in range(2))
+    try:
+        first.sign_in()
+        second.sign_in()
+        first.click(".rail button.item:last-child")
+        first.click_text("My account", ".menu")
+        first.wait("document.querySelectorAll('dialog .member').length === 2")
+        assert first.value("document.querySelectorAll('dialog .member .tag').length") == 1
+        first.click_text("End", "dialog")
+        first.wait("document.querySelectorAll('dialog .member').length === 1")
+        assert second.api("GET", "session") == 401 and first.api("GET", "session") == 200
+    finally:
+        first.close()
+        second.close()
 
 
 def scenario_12_no_frame_shows_it(console, rest):
@@ -59,14 +187,9 @@ def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(conso
     if not console.credentials:
         return
     console.open("data")
-    name = f"kim{time.time_ns()}"
-    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": "editor"}) in (200, 201)
-    other = Console(console.url, {"name": name, "password": "a long password"})
+    name = new_operator(console, "editor")
+    other = in_a_browser_of(console, name=name, password="a long password")
     try:
-        other.browser.open(other.url)
-        other.wait("document.querySelector('.signin input')")
-        if other.value("document.querySelector('.signin [name=name]') === null"):
-            other.click_text("Use name and password")
         said = set()
         for wrong in ({"name": name, "password": "wrong"}, {"name": "nobody", "password": "wrong"}):
             for field, value in wrong.items():
@@ -88,14 +211,9 @@ def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
     rest.define("Viewed", name={"type": "String"})
     object_id = rest.create("Viewed", name="as it is")
     console.open("data")
-    name = f"vera{time.time_ns()}"
-    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": "viewer"}) in (200, 201)
-    other = Console(console.url, {"name": name, "password": "a long password"})
+    name = new_operator(console, "viewer")
+    other = in_a_browser_of(console, name=name, password="a long password")
     try:
-        other.browser.open(other.url)
-        other.wait("document.querySelector('.signin input')")
-        if other.value("document.querySelector('.signin [name=name]') === null"):
-            other.click_text("Use name and password")
         other.open_class("Viewed")
         assert "New object" not in other.text() and "New class" not in other.text()
         other.at(0, "name")

@@ -1,7 +1,7 @@
 /** All HTTP of the page leaves here: with the token, with errors in words, again after a new sign-in or a lost connection. */
 
 import { signal } from "./signal.js";
-import { t } from "./words.js";
+import { plain, t } from "./words.js";
 
 /** The path of the console, with a slash at the end. */
 export const base = new URL("../../../", import.meta.url).pathname;
@@ -20,7 +20,7 @@ export const token = {
 /** A refusal of the server, or a lost connection (status 0). */
 export class Refusal extends Error {
   constructor(status, body, request) {
-    super(typeof body?.error === "string" ? body.error : t("error.status", { status }));
+    super(typeof body?.error === "string" ? plain(body.error, 1000) : t("error.status", { status }));
     this.status = status;
     this.code = body?.code;
     this.requestId = body?.requestId;
@@ -29,12 +29,10 @@ export class Refusal extends Error {
   }
 }
 
-let signInAgain = () => Promise.reject(new Refusal(401, {}));
+const refuse = (refusal) => Promise.reject(new Refusal(401, refusal));
 
-/** What is awaited when the session has ended, before the request is sent again. */
-export function onSignedOut(body) {
-  signInAgain = body;
-}
+/** What is awaited before a request is sent again: when the session has ended, and when the operator must say again who he is. */
+export const asks = { signIn: refuse, confirm: refuse };
 
 /**
  * Sends a request below `/console/api/` and gives `{ body, headers }`.
@@ -49,7 +47,7 @@ export async function send(method, path, options = {}) {
     try {
       answer = await once(method, path + (query ? "?" + query : ""), options);
     } catch (problem) {
-      if (options.signal?.aborted) throw problem;
+      if (options.signal?.aborted || problem instanceof Refusal) throw problem;
       isReachable.set(false);
       // A creation may have arrived although its answer did not.
       if (method === "POST" && path !== "session" && !options.isRepeatable) throw new Refusal(0, { error: t("error.lost") });
@@ -57,11 +55,15 @@ export async function send(method, path, options = {}) {
       continue;
     }
     isReachable.set(true);
-    if (answer.status === 401 && path !== "session") {
-      await signInAgain(await read(answer));
+    const body = await read(answer);
+    if (answer.status === 401 && path !== "session" && path !== "confirm") {
+      await asks.signIn(body);
       continue;
     }
-    const body = await read(answer);
+    if (body.needs === "confirm" && answer.status === 403) {
+      await asks.confirm(body);
+      continue;
+    }
     if (!answer.ok) {
       const refusal = new Refusal(answer.status, body, `${method} ${path}`);
       refusal.retryAfter = answer.headers.get("Retry-After");
@@ -72,6 +74,8 @@ export async function send(method, path, options = {}) {
 }
 
 function once(method, path, { body, file, headers = {}, signal }) {
+  // Browsers take such parts, encoded ones too, for steps to another route.
+  if (/(^|\/)\.\.?($|[/?])/.test(path)) throw new Refusal(404, {});
   const fields = { "X-Roost-Console": token.get() ?? "", ...headers };
   if (body !== undefined) fields["Content-Type"] = "application/json";
   return fetch(base + "api/" + path, {

@@ -6,6 +6,7 @@ const PROPERTIES = new Set(["value", "checked", "disabled", "indeterminate", "ta
 export function h(name, properties, ...children) {
   const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag || "div");
+  if (tag === "button") element.type = "button";
   if (classes.length) element.className = classes.join(" ");
   return fill(element, properties, children);
 }
@@ -71,4 +72,53 @@ export function debounce(milliseconds, body) {
 }
 
 /** A button: `button(".button.primary", action, "text")`. */
-export const button = (kind, onclick, ...children) => h("button" + kind, { type: "button", onclick }, ...children);
+export const button = (kind, onclick, ...children) => h("button" + kind, { onclick }, ...children);
+
+/** A control below its label. */
+export const labelled = (words, ...controls) => h("label.stack", h("span.label", words), ...controls);
+
+/** The line that says what is wrong with a form. */
+export const problemLine = () => h("p.problem", { role: "alert" });
+
+/** A field for a line of text that is no prose. */
+export const textField = (properties) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...properties });
+
+/** A choice in a list. */
+export const option = (value, words, selected) => h("option", { value, selected }, words);
+
+const PATHS = {
+  data: "M2 4c0-1.1 2.7-2 6-2s6 .9 6 2-2.7 2-6 2-6-.9-6-2zm0 0v8c0 1.1 2.7 2 6 2s6-.9 6-2V4M2 8c0 1.1 2.7 2 6 2s6-.9 6-2",
+  trash: "M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.7 9h6.6l.7-9M6.7 7v4M9.3 7v4",
+  search: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zm3.6-1.4L14 14",
+  plus: "M8 3v10M3 8h10",
+  close: "M4 4l8 8M12 4l-8 8",
+  check: "M3 8.5l3.5 3.5L13 5",
+  chevron: "M6 3.5L10.5 8 6 12.5",
+  down: "M3.5 6L8 10.5 12.5 6",
+  up: "M3.5 10L8 5.5 12.5 10",
+  more: "M2.6 8h.8M7.600 8h.8M12.600 8h.8",
+  out: "M6 2.5H3v11h3M7 8h7M11 5l3 3-3 3",
+  filter: "M2 3.5h12L9.5 9v4l-3-1.5V9z",
+  columns: "M2.5 3h11v10h-11zM6.2 3v10M9.8 3v10",
+  panel: "M2.5 3h11v10h-11zM9.5 3v10",
+  link: "M6.5 9.5l3-3M7 4.5l1-1a3 3 0 0 1 4.5 4.5l-1 1M9 11.5l-1 1A3 3 0 0 1 3.500 8l1-1",
+  file: "M4 1.500h5l3 3v10H4zM9 1.500v3h3",
+  refresh: "M13 8a5 5 0 1 1-1.500-3.500M13 2v3h-3",
+  copy: "M5.500 5.500h8v8h-8zM10.500 5.500v-3h-8v8h3",
+  undo: "M6 3L3 6l3 3M3 6h6a4 4 0 0 1 0 8H6",
+  warn: "M8 2.500l6 10.500H2zM8 6.500v3M8 11.300h.01",
+  lock: "M4 7.500h8v6H4zM5.500 7.500V5a2.500 2.500 0 0 1 5 0v2.500",
+  bookmark: "M4 2.500h8v11L8 10.500l-4 3z",
+  keyboard: "M1.500 4h13v8h-13zM4 6.500h.01M6.700 6.500h.01M9.300 6.500h.01M12 6.500h.01M5 9.500h6",
+  code: "M5.500 4.500L2 8l3.500 3.500M10.500 4.500L14 8l-3.500 3.500",
+  back: "M9.500 3.500L5 8l4.500 4.500",
+};
+
+/** An icon; words beside it or a label of its button say what it means. */
+export function icon(name) {
+  return svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" },
+    svg("path", { d: PATHS[name] }));
+}
+
+/** A button of an icon alone; the label says what it does. */
+export const iconButton = (name, label, onclick) => h("button.plain", { "aria-label": label, onclick }, icon(name));

@@ -27,7 +27,7 @@ export async function resume() {
 }
 
 /** Signs in where this machine may do so without a form; gives whether that is so. */
-export async function signInWithoutForm(refusal) {
+async function signInWithoutForm(refusal) {
   ways.set({ ways: refusal.ways ?? ["operator", "masterKey"], first: Boolean(refusal.first) });
   if (!ways.peek().ways.includes("thisMachine")) return false;
   await signIn({});
@@ -54,3 +54,20 @@ export const mayWrite = () => session()?.operator.role !== "viewer";
 
 /** Whether the operator may change classes. */
 export const mayChangeClasses = () => ["owner", "developer"].includes(session()?.operator.role);
+
+const KEY = "roost.theme";
+
+/** "auto", "light" or "dark". */
+export const theme = signal(localStorage.getItem(KEY) ?? "auto");
+
+/** Shows the page in the chosen colours. */
+export function applyTheme(value = theme.peek()) {
+  theme.set(value);
+  if (value === "auto") {
+    localStorage.removeItem(KEY);
+    delete document.documentElement.dataset.theme;
+  } else {
+    localStorage.setItem(KEY, value);
+    document.documentElement.dataset.theme = value;
+  }
+}

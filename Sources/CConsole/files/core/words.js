@@ -1,10 +1,10 @@
-/** All words of the first screen, by key. `{name}` is a place, `{n|object|objects}` chooses by a number. */
+/** What is said: our words by key, texts from outside as what they are, numbers and dates. */
 
-import { plain } from "./text.js";
-import { count } from "./format.js";
+import { h } from "./dom.js";
 
 const plural = new Intl.PluralRules("en");
 
+/** `{name}` is a place, `{n|object|objects}` chooses by a number. */
 const words = new Map(Object.entries({
   "error.status": "The server answered {status}.",
   "error.lost": "The connection to the server was lost.",
@@ -25,6 +25,7 @@ const words = new Map(Object.entries({
   "rail.find": "Find",
   "rail.keys": "Keys",
   "rail.more": "More",
+  "rail.account": "My account",
   "rail.signOut": "Sign out",
   "rail.theme": "Appearance",
   "theme.auto": "As the system",
@@ -92,7 +93,15 @@ export function addWords(table) {
   for (const [key, text] of Object.entries(table)) words.set(key, text);
 }
 
-const isPlain = /^[\x20-\x7e\u2026\u201c\u201d\u2013\u00b7]*$/;
+/** Letters that are written to the left. */
+const LEFTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+class Said {
+  constructor(text) { this.text = text; }
+}
+
+/** Words of ours that stand in others, and are not escaped again. */
+export const said = (text) => new Said(text);
 
 /** The words of a key, with values in their places. Texts from outside are escaped, and isolated where they need it. */
 export function t(key, places = {}) {
@@ -102,7 +111,114 @@ export function t(key, places = {}) {
     const value = places[name];
     if (one !== undefined) return plural.select(Number(value)) === "one" ? one : other;
     if (typeof value === "number") return count(value);
+    if (value instanceof Said) return value.text;
     const safe = plain(value ?? "");
-    return isPlain.test(safe) ? safe : `\u2068${safe}\u2069`;
+    return LEFTWARD.test(safe) ? `\u2068${safe}\u2069` : safe;
   });
+}
+
+// Controls, marks of direction, what has no width or no ink, lone halves of pairs, and heaps of combining marks; not what joins emoji.
+const UNSAFE = new RegExp([
+  String.raw`[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\u2800]--[\u200d\ufe0f]]`,
+  String.raw`(?<![\p{Extended_Pictographic}\ufe0f])\u200d|\u200d(?!\p{Extended_Pictographic})|(?<!\p{Emoji})\ufe0f`,
+  String.raw`\p{M}{5,}`,
+].join("|"), "gv");
+
+const NAMES = new Map([["\n", "\u23ce"], ["\t", "\u21e5"], ["\r", "\\r"]]);
+
+function escape(match) {
+  const name = NAMES.get(match);
+  if (name) return name;
+  if (match.length > 4) return `\\u${match.codePointAt(0).toString(16).padStart(4, "0")}\u00d7${[...match].length}`;
+  const point = match.codePointAt(0);
+  return point > 0xffff ? `\\u{${point.toString(16)}}` : `\\u${point.toString(16).padStart(4, "0")}`;
+}
+
+/** At most `limit` characters, never half of a pair. */
+export function cut(text, limit) {
+  if (text.length <= limit) return text;
+  const end = /[\ud800-\udbff]/.test(text[limit - 1]) ? limit - 1 : limit;
+  return text.slice(0, end);
+}
+
+/** A text for places that take no elements: titles, labels, sentences. */
+export function plain(text, limit = 120) {
+  const all = String(text);
+  const short = cut(all, limit).replace(UNSAFE, escape);
+  return all.length > limit ? short + "\u2026" : short;
+}
+
+/** A text as an element that is isolated from its surroundings, with escapes drawn apart. */
+export function shown(text, limit = 200) {
+  const all = String(text);
+  const element = h("bdi.text");
+  if (all === "") return drawnApart("empty");
+  if (all.length < 10000 && /^ +$/.test(all)) return drawnApart(all.length === 1 ? "1 space" : `${all.length} spaces`);
+  const short = cut(all, limit);
+  let from = 0;
+  for (const match of short.matchAll(UNSAFE)) {
+    if (match.index > from) element.append(short.slice(from, match.index));
+    element.append(h("i.escape", escape(match[0])));
+    from = match.index + match[0].length;
+  }
+  element.append(short.slice(from));
+  if (all.length > limit) element.append(h("i.escape", "\u2026"));
+  return element;
+}
+
+/** A word of ours in the place of a value, such as "empty" or "null". */
+export function drawnApart(word) {
+  return h("i.apart", word);
+}
+
+const whole = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+/** A count, with separators. */
+export const count = (value) => whole.format(value);
+
+/** A Number of Parse: exact, with separators where these cannot mislead. */
+export function number(value) {
+  if (Object.is(value, -0)) return "-0";
+  return Number.isSafeInteger(value) && Math.abs(value) < 1e15 ? whole.format(value) : String(value);
+}
+
+/** A number of bytes. */
+export function bytes(value) {
+  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${short.format(value)} ${units[unit]}`;
+}
+
+const two = (value) => String(value).padStart(2, "0");
+
+/** Whether dates are shown in UTC; else in the zone of the browser. */
+export const zone = {
+  get isUTC() { return localStorage.getItem("roost.zone") === "utc"; },
+  set isUTC(value) { localStorage.setItem("roost.zone", value ? "utc" : "local"); },
+};
+
+/** A date, to the minute or the millisecond. */
+export function date(iso, isExact = false) {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return plain(iso);
+  const utc = zone.isUTC;
+  const part = (name) => at[(utc ? "getUTC" : "get") + name]();
+  let text = `${String(part("FullYear")).padStart(4, "0")}-${two(part("Month") + 1)}-${two(part("Date"))} ${two(part("Hours"))}:${two(part("Minutes"))}`;
+  if (isExact) text += `:${two(part("Seconds"))}.${String(part("Milliseconds")).padStart(3, "0")}${utc ? " UTC" : ""}`;
+  return text;
+}
+
+/** How long ago something was. */
+export function ago(iso) {
+  const seconds = Math.round((Date.now() - new Date(iso)) / 1000);
+  const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  for (const [unit, length] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
+    if (Math.abs(seconds) >= length) return relative.format(-Math.round(seconds / length), unit);
+  }
+  return relative.format(-seconds, "second");
 }

@@ -1,10 +1,15 @@
-/** Work on many objects: batches of 200, with a bar, a rate, a stop, and a list of what failed. */
+/** Work on many objects, deleting and setting a field: by 200, with a bar, a rate, a stop, and a list of what failed. */
 
-import { parse } from "../core/api.js";
-import { button, h, put } from "../core/dom.js";
-import { bytes } from "../core/format.js";
-import { addWords, t } from "../core/words.js";
-import { openDialog } from "../parts/dialog.js";
+import { objectPath, parse, send } from "../core/api.js";
+import { button, h, labelled, option, put } from "../core/dom.js";
+import { session } from "../core/session.js";
+import { addWords, bytes, plain, t } from "../core/words.js";
+import { confirm, openDialog, openForm } from "../parts/dialog.js";
+import { record, toast } from "../parts/states.js";
+import { valueInput } from "./editors/inline.js";
+import { nameOfRow } from "./save.js";
+import { forget, isReadOnly, ranked } from "./schema.js";
+import { setOwn } from "./values.js";
 
 addWords({
   "batch.of": "{done} of {total}",
@@ -20,8 +25,8 @@ addWords({
 /** Objects in a request. */
 export const BATCH = 200;
 
-/** A dialog with a bar: `{ signal, advance(done, failures), finish(), end() }`. */
-export function openProgress(title, total) {
+/** A dialog with a bar. */
+function openProgress(title, total) {
   const control = new AbortController();
   const bar = h("progress", { max: String(total), value: 0, "aria-label": title });
   const words = h("p", { role: "status" });
@@ -51,7 +56,7 @@ export function openProgress(title, total) {
       }
       put(words, isLost ? t("batch.lost", { done, total }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
       const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n");
-      put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", failures[0].error, " ", download(text)]);
+      put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", plain(failures[0].error, 300), " ", download(text)]);
       stop.hidden = true;
       stop.after(button(".button.primary", () => close(), t("close")));
     },
@@ -75,8 +80,9 @@ export function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Sends a request for each of a list, by `BATCH`; gives `{ done }`, what succeeded. Stops between two batches. */
-export async function runBatches(list, requestOf, progress) {
+/** Sends a request for each of a list, by `BATCH`; gives those of which it succeeded. Stops between two batches. */
+export async function run(title, list, requestOf) {
+  const progress = openProgress(title, list.length);
   const done = [];
   let handled = 0;
   for (let from = 0; from < list.length && !progress.signal.aborted; from += BATCH) {
@@ -87,7 +93,7 @@ export async function runBatches(list, requestOf, progress) {
     } catch (problem) {
       if (problem.status === 0) {
         progress.end(true);
-        return { done };
+        return done;
       }
       answers = some.map(() => ({ error: { error: problem.message, code: problem.code } }));
     }
@@ -99,5 +105,194 @@ export async function runBatches(list, requestOf, progress) {
     handled += some.length;
     progress.advance(handled);
   }
-  return { done };
+  progress.end();
+  return done;
+}
+
+/** Above this number it must be typed. */
+export const TYPED = 1000;
+
+/** Asks for, and deletes rows of a page. */
+export async function deleteRows(page, rows) {
+  const { className } = page;
+  if (rows.length === 0 || !(await askToDelete(className, rows.length, rows.slice(0, 6).map((row) => nameOfRow(className, row))))) {
+    page.grid?.focus({ preventScroll: true });
+    return false;
+  }
+  const ids = rows.map((row) => row.id);
+  const deleted = ids.length === 1 ? await deleteOne(className, ids[0]) : await deleteMany(page, ids);
+  if (!deleted) return false;
+  for (const id of deleted.ids) {
+    page.grid?.selected.delete(id);
+    page.rows?.remove(id);
+  }
+  page.grid?.redraw();
+  page.moved?.();
+  page.grid?.focus({ preventScroll: true });
+  if (deleted.ids.length === 0) return false;
+  forget(className);
+  record(t("delete.done", { n: deleted.ids.length, class: className }), async () => {
+    const n = await restore(className, deleted);
+    forget(className);
+    page.reload?.();
+    return t("delete.restored", { n });
+  });
+  return true;
+}
+
+/** Asks whether objects are to be deleted. */
+export function askToDelete(className, n, names) {
+  return confirm({
+    title: t("delete.title", { n, class: className }), button: t("delete.button"), isDanger: true,
+    text: h("div", names.length > 0 && h("ul.names", names.map((name) => h("li", h("bdi", plain(name, 60)))), n > names.length && h("li.quiet", t("delete.more", { n: n - names.length }))), h("p.quiet", t("delete.text"))),
+    typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
+  });
+}
+
+async function deleteOne(className, id) {
+  try {
+    const { headers } = await parse.delete(objectPath(className, id));
+    return { ids: [id], trash: headers.get("X-Roost-Trash") ? [headers.get("X-Roost-Trash")] : null };
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+    return null;
+  }
+}
+
+async function deleteMany({ className }, ids) {
+  return {
+    ids: await run(t("delete.title", { n: ids.length, class: className }), ids, (id) => ({ method: "DELETE", path: batchPath(className, id) })), trash: null,
+  };
+}
+
+/** The path of an object inside a batch. */
+export function batchPath(className, id) {
+  return `${mount()}/${objectPath(className, id)}`;
+}
+
+const mount = () => (session.peek().server.mount ?? "/parse").replace(/\/$/, "");
+
+/** Takes objects out of the trash again. */
+async function restore(className, { ids, trash }) {
+  let wanted = trash;
+  if (!wanted) {
+    const { body } = await send("GET", "trash", { query: { className } });
+    const newest = new Map(body.objects.toReversed().map((entry) => [entry.objectId, entry.id]));
+    // The list has the last ones only.
+    for (const objectId of ids.filter((id) => !newest.has(id))) {
+      const { body: one } = await send("GET", "trash", { query: { className, objectId } });
+      const found = one.objects.find((entry) => entry.objectId === objectId);
+      if (found) newest.set(objectId, found.id);
+    }
+    wanted = ids.map((id) => newest.get(id)).filter(Boolean);
+  }
+  let n = 0;
+  for (const id of wanted) {
+    await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: {}, isRepeatable: false });
+    n += 1;
+  }
+  return n;
+}
+
+addWords({
+  "bulk.title": "Set a field of {n} {n|object|objects}",
+  "bulk.field": "Field",
+  "bulk.value": "Value",
+  "bulk.empty": "Leave the value empty to remove it.",
+  "bulk.go": "Set {n} {n|object|objects}",
+  "bulk.sure": "{field} of {n} {n|object|objects} of {class} is set to {value}.",
+  "bulk.done": "{field} of {n} {n|object|objects} set",
+  "bulk.undone": "{field} of {n} {n|object|objects} as before",
+  "bulk.nothing": "nothing",
+  "bulk.reading": "Reading the objects…",
+});
+
+/** Asks for a field and a value, and sets it; `which` is "selected" or "all". */
+export async function openBulk(page, which) {
+  const { className, description, grid } = page;
+  const n = which === "all" ? page.rows.total : grid.selected.size;
+  const fields = ranked(description).filter((field) => !isReadOnly(className, field) && !["Relation", "File", "Password"].includes(field.type));
+  const chosen = await openForm({ title: t("bulk.title", { n }), button: t("bulk.go", { n }) }, () => {
+    let input;
+    const choice = h("select", { autofocus: true, onchange: () => draw() }, fields.map((field) => option(field.name, plain(field.name, 60))));
+    const place = h("div");
+    const draw = () => {
+      input = valueInput(fields[choice.selectedIndex]);
+      put(place, input.element);
+    };
+    draw();
+    return {
+      body: [labelled(t("bulk.field"), choice), labelled(t("bulk.value"), place), h("p.quiet", t("bulk.empty"))],
+      save: () => ({ field: fields[choice.selectedIndex], value: input.read(), text: place.querySelector("input, select, textarea").value }),
+      focus: () => input.focus(),
+    };
+  });
+  if (!chosen) return;
+  const { field, value } = chosen;
+  const shownValue = value === undefined ? t("bulk.nothing") : chosen.text ?? String(value);
+  if (which === "all" && !(await confirm({
+    title: t("bulk.title", { n }), text: t("bulk.sure", { field: field.name, n, class: className, value: shownValue }), button: t("bulk.go", { n }),
+    typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
+  }))) return;
+  const before = await readAll(page, which, field.name);
+  if (!before) return;
+  const store = (title, objects, valueOf) => run(title, objects, (object) => {
+    const next = valueOf(object);
+    return { method: "PUT", path: batchPath(className, object.id), body: setOwn({}, field.name, next === undefined ? { __op: "Delete" } : next) };
+  });
+  const done = await store(t("bulk.title", { n: before.length }), before, () => value);
+  for (const { id } of done) {
+    const index = page.rows.indexOf(id);
+    if (index >= 0) page.rows.at(index).set(field.name, value);
+  }
+  page.reload();
+  if (done.length === 0) return;
+  record(t("bulk.done", { field: field.name, n: done.length }), async () => {
+    const undone = await store(t("bulk.undone", { field: field.name, n: done.length }), done, ({ old }) => old);
+    page.reload();
+    return t("bulk.undone", { field: field.name, n: undone.length });
+  });
+}
+
+/** Deletes all that fit the filter. */
+export async function deleteAll(page) {
+  const n = page.rows.total;
+  const { className } = page;
+  if (!(await askToDelete(className, n, []))) return;
+  const all = await readAll(page, "all");
+  if (!all) return;
+  const done = await run(t("delete.title", { n: all.length, class: className }), all, ({ id }) => ({ method: "DELETE", path: batchPath(className, id) }));
+  page.reload();
+  toast(t("delete.done", { n: done.length, class: className }));
+}
+
+/** Ids, and the old values of a field, of all objects that are meant: read before anything changes. */
+async function readAll(page, which, field) {
+  const { className, where } = page;
+  const found = [];
+  const read = async (condition, limit) => (await parse.get(objectPath(className), {
+    where: condition, keys: field ?? "objectId", order: "objectId", limit,
+  }, { signal: page.scope })).body.results;
+  const add = (objects) => {
+    for (const object of objects) found.push({ id: object.objectId, old: new Map(Object.entries(object)).get(field) });
+  };
+  try {
+    if (which === "selected") {
+      const ids = [...page.grid.selected.keys()];
+      for (let from = 0; from < ids.length; from += 100) add(await read({ objectId: { $in: ids.slice(from, from + 100) } }, 100));
+      return found;
+    }
+    const waiting = toast(t("bulk.reading"), { seconds: 600 });
+    for (;;) {
+      const after = found.length > 0 ? { objectId: { $gt: found.at(-1).id } } : {};
+      const some = await read(Object.keys(where).length > 0 ? { $and: [where, after] } : after, 5 * BATCH);
+      add(some);
+      if (some.length < 5 * BATCH) break;
+    }
+    waiting();
+    return found;
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+    return undefined;
+  }
 }

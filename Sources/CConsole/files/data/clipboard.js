@@ -1,15 +1,11 @@
 /** Ranges of cells as tab-separated text, out to spreadsheets and back. */
 
-import { h } from "../core/dom.js";
-import { plain } from "../core/text.js";
-import { addWords, t } from "../core/words.js";
-import { openDialog } from "../parts/dialog.js";
-import { toast } from "../parts/toast.js";
 import { objectPath, parse } from "../core/api.js";
-import { wordsFor } from "./editors/inline.js";
-import { record } from "./history.js";
-import { isReadOnly } from "./schema.js";
-import { isShortened } from "./types.js";
+import { h } from "../core/dom.js";
+import { addWords, plain, t } from "../core/words.js";
+import { firstButton, openDialog } from "../parts/dialog.js";
+import { record, toast } from "../parts/states.js";
+import { isReadOnly, isShortened } from "./schema.js";
 import { asText, fromText, isEqual } from "./values.js";
 
 addWords({
@@ -101,7 +97,7 @@ export async function pasteText(page, text) {
         const old = row.values.get(field.name);
         if (!isShortened(old) && !(isEqual(value, old) && (value === undefined) === (old === undefined))) fields.set(field.name, { value, old });
       } catch (problem) {
-        faults.push(wordsFor(problem, field));
+        faults.push(problem.message);
       }
     });
     if (fields.size > 0) changes.push({ row, fields });
@@ -115,7 +111,7 @@ export async function pasteText(page, text) {
       stored.push({ row, fields });
       n += fields.size;
     } catch (problem) {
-      faults.push(`${row.id}: ${problem.message}`);
+      faults.push(`${plain(row.id)}: ${problem.message}`);
     }
     grid.later();
   }
@@ -128,8 +124,8 @@ export async function pasteText(page, text) {
   }
   if (faults.length > 0) {
     await openDialog({ title: t("paste.title") }, (close) => ({
-      body: h("ul.names", [...new Set(faults)].slice(0, 12).map((fault) => h("li", plain(fault, 200)))),
-      foot: h("button.button.primary", { type: "button", autofocus: true, onclick: () => close() }, t("close")),
+      body: h("ul.names", [...new Set(faults)].slice(0, 12).map((fault) => h("li", fault))),
+      foot: firstButton(".button.primary", () => close(), t("close")),
     }));
   }
 }

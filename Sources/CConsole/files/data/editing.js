@@ -1,27 +1,104 @@
-/** Editing in a grid: opens the editor of a type, saves what it gives, and moves on. */
+/** Editing: opens the editor of a type, in a grid or in the list of an object's fields, saves what it gives, and moves on. */
 
-import { t } from "../core/words.js";
+import { button, h, icon, iconButton, put } from "../core/dom.js";
+import { address } from "../core/router.js";
 import { mayWrite } from "../core/session.js";
-import { toast } from "../parts/toast.js";
+import { effect, signal } from "../core/signal.js";
+import { addWords, plain, t } from "../core/words.js";
+import { firstButton, openDialog } from "../parts/dialog.js";
+import { toast } from "../parts/states.js";
+import { drawValue } from "./cells.js";
 import { INLINE, inlineEditor } from "./editors/inline.js";
 import { nameOfRow, saveField, wholeValue } from "./save.js";
-import { isReadOnly } from "./schema.js";
-import { isShortened } from "./types.js";
+import { isReadOnly, isShortened, namesChanged, typeOf } from "./schema.js";
 import { isEqual } from "./values.js";
-import { openDialog } from "../parts/dialog.js";
-import { button, h } from "../core/dom.js";
-import "./words.js";
 
-/** What is edited now. */
+addWords({
+  "fields.edit": "Edit {field}",
+  "fields.clear": "Remove {field}",
+  "fields.open": "Open {class} {id}",
+  "fields.notSet": "not set",
+});
+
+/** What is edited now in a grid. */
 let open = null;
 
 /** Whether a field may be changed; says why not. */
-export function mayEdit(className, field) {
+function mayEdit(className, field) {
   if (!mayWrite()) toast(t("edit.notAllowed"));
   else if (isReadOnly(className, field)) toast(t("edit.readOnly", { field: field.name }));
   else return true;
   return false;
 }
+
+/**
+ * Edits a field. `place(editor)` puts the editor of a line where it is to stand, `ended(editor, hasFocus)` takes it away again;
+ * `save(change, old)` stores, `focus()` follows a sheet, `step(direction)` a line.
+ */
+async function edit({ className, row, field, text, problem, place, ended, save, focus, step }) {
+  let value = row.values.get(field.name);
+  if (field.type === "Boolean" && text === undefined) {
+    save({ value: value === true ? false : value === false ? undefined : true }, value);
+    return;
+  }
+  const openSheet = async (typed) => {
+    if (isShortened(value)) value = await wholeValue(className, row, field.name);
+    await (await import("./editors/sheet.js")).openSheet({ className, row, field, value, text: typed, save: (change) => save(change, value) });
+    focus();
+  };
+  if (!INLINE.has(field.type) || (field.type === "String" && (isShortened(value) || /[\n\r]/.test(value) || value?.length > 200))) {
+    await openSheet(text);
+    return;
+  }
+  const editor = inlineEditor({
+    field, value, text, problem, label: t("edit.label", { field: field.name, object: nameOfRow(className, row) }),
+    commit: async (change, direction) => {
+      row.failed?.delete(field.name);
+      ended(editor, direction !== "none");
+      if (change?.sheet !== undefined) await openSheet(change.sheet);
+      else {
+        if (change) save(change, value);
+        step?.(direction);
+      }
+    },
+    cancel: () => {
+      row.failed?.delete(field.name);
+      row.version += 1;
+      ended(editor, true);
+    },
+  });
+  place(editor);
+  editor.focus();
+}
+
+/** Stores a change where it is one; `again(text, problem)` opens the editor once more. */
+function store({ className, rows, row, field, change, old, again }) {
+  const isSame = change.amount === undefined && !change.path && isEqual(change.value, old) && (change.value === undefined) === (old === undefined);
+  if (isSame && field.type !== "Password") return undefined;
+  return saveField({
+    className, rows, row, field, change, old,
+    refused: (problem) => {
+      const text = typeof change.value === "string" ? change.value : change.amount !== undefined ? `+${change.amount}` : undefined;
+      row.failed ??= new Map();
+      row.failed.set(field.name, { text, problem: problem.message });
+      row.version += 1;
+      rows.notify();
+      toast(t("edit.refused", { field: field.name, reason: problem.message }), {
+        isBad: true, action: { words: t("edit.again"), do: () => again(text, problem.message) },
+      });
+    },
+  });
+}
+
+const cellStore = (grid, className, row, field) => (change, old) => store({
+  className, rows: grid.rows, row, field, change, old,
+  again: (text, problem) => {
+    const place = { row: grid.rows.indexOf(row.id), column: grid.columns.findIndex(({ name }) => name === field.name) };
+    if (place.row < 0) return;
+    grid.moveTo(place.row, place.column);
+    editCell(grid, className, place, text, problem);
+  },
+});
 
 /** Opens the editor of a cell; `text` is what was typed already. */
 export async function editCell(grid, className, { row: index, column }, text, problem) {
@@ -30,87 +107,33 @@ export async function editCell(grid, className, { row: index, column }, text, pr
   if (!row || !field || !mayEdit(className, field)) return;
   open?.finish("none");
   const known = row.failed?.get(field.name);
-  text ??= known?.text;
-  problem ??= known?.problem;
-  let value = row.values.get(field.name);
-  const isLong = field.type === "String" && (isShortened(value) || /[\n\r]/.test(value) || value?.length > 200);
-  const save = (change, old = value) => saveChange(grid, className, row, field, change, old);
-  if (field.type === "Boolean" && text === undefined) {
-    const next = value === true ? false : value === false ? undefined : true;
-    save({ value: next });
-    return;
-  }
-  if (INLINE.has(field.type) && !isLong) {
-    openInline(grid, { className, row, field, value, text, problem, index, column, save });
-    return;
-  }
-  if (isShortened(value)) value = await wholeValue(className, row, field.name);
-  const { openSheet } = await import("./editors/sheet.js");
-  await openSheet({ className, row, field, value, text, save: (change) => save(change, value), grid });
-  grid.focus({ preventScroll: true });
-}
-
-function openInline(grid, { className, row, field, value, text, problem, index, column, save }) {
-  const close = () => {
-    open = null;
-    editor.remove();
-    grid.later();
-  };
-  const editor = inlineEditor({
-    field, value, text, problem, label: t("edit.label", { field: field.name, object: nameOfRow(className, row) }),
-    commit: async (change, direction) => {
-      close();
-      row.failed?.delete(field.name);
-      if (direction !== "none") grid.focus({ preventScroll: true });
-      if (change?.sheet !== undefined) {
-        const { openSheet } = await import("./editors/sheet.js");
-        await openSheet({ className, row, field, value, text: change.sheet, save, grid });
-        grid.focus({ preventScroll: true });
-        return;
-      }
-      if (change) save(change);
-      const step = { down: [1, 0], up: [-1, 0], right: [0, 1], left: [0, -1] }[direction];
-      if (step) grid.moveTo(index + step[0], column + step[1]);
+  const focus = () => grid.focus({ preventScroll: true });
+  await edit({
+    className, row, field, text: text ?? known?.text, problem: problem ?? known?.problem, save: cellStore(grid, className, row, field), focus,
+    place: (editor) => placeInGrid(grid, editor, index, column),
+    ended: (editor, hasFocus) => {
+      open = null;
+      editor.remove();
+      grid.later();
+      if (hasFocus) focus();
     },
-    cancel: () => {
-      close();
-      row.failed?.delete(field.name);
-      row.version += 1;
-      grid.focus({ preventScroll: true });
+    step: (direction) => {
+      const to = { down: [1, 0], up: [-1, 0], right: [0, 1], left: [0, -1] }[direction];
+      if (to) grid.moveTo(index + to[0], column + to[1]);
     },
   });
+}
+
+function placeInGrid(grid, editor, index, column) {
   open = editor;
   grid.lifetime.signal.addEventListener("abort", () => { if (open === editor) open = null; });
   const { geometry } = grid;
+  const { type, width } = grid.columns[column];
   const left = geometry.left(column);
   editor.style.transform = `translateY(${geometry.top(index)}px)`;
-  editor.style.insetInlineStart = `${left}px`;
-  editor.style.width = `${Math.max(grid.columns[column].width, field.type === "Pointer" || field.type === "Date" ? 260 : 160)}px`;
-  if (geometry.isFrozen(column)) editor.style.insetInlineStart = `${left + grid.scroller.scrollLeft}px`;
+  editor.style.insetInlineStart = `${left + (geometry.isFrozen(column) ? grid.scroller.scrollLeft : 0)}px`;
+  editor.style.width = `${Math.max(width, type === "Pointer" || type === "Date" ? 260 : 160)}px`;
   grid.body.append(editor);
-  editor.focus();
-}
-
-function saveChange(grid, className, row, field, change, old) {
-  if (change.amount === undefined && !change.path && field.type !== "Password" && isEqual(change.value, old) && (change.value === undefined) === (old === undefined)) return undefined;
-  return saveField({
-    className, rows: grid.rows, row, field, change, old,
-    refused: (problem) => {
-      const text = typeof change.value === "string" ? change.value : change.amount !== undefined ? `+${change.amount}` : undefined;
-      row.failed ??= new Map();
-      row.failed.set(field.name, { text, problem: problem.message });
-      row.version += 1;
-      grid.later();
-      toast(t("edit.refused", { field: field.name, reason: problem.message }), {
-        isBad: true, action: { words: t("edit.again"), do: () => {
-          const place = { row: grid.rows.indexOf(row.id), column: grid.columns.findIndex(({ name }) => name === field.name) };
-          if (place.row < 0) return;
-          grid.moveTo(place.row, place.column);
-          editCell(grid, className, place, text, problem.message);
-        } },
-      });
-    },
-  });
 }
 
 let clearing;
@@ -120,17 +143,67 @@ export async function clearCell(grid, className) {
   const row = grid.activeRow;
   const field = grid.activeColumn;
   if (!row || !field || !mayEdit(className, field) || field.type === "Password") return;
-  let value = row.values.get(field.name);
-  if (value === undefined || field.type === "Relation") return;
-  clearing ??= field.type === "ACL" ? undefined : await openDialog({ title: t("edit.clearTitle", { field: field.name }) }, (close) => ({
+  if (row.values.get(field.name) === undefined || field.type === "Relation") return;
+  const isAccess = field.type === "ACL";
+  clearing ??= isAccess ? undefined : await openDialog({ title: t("edit.clearTitle", { field: field.name }) }, (close) => ({
     body: h("p", t("edit.clearText")),
     foot: [
       button(".button.start", () => close(), t("cancel")),
       button(".button", () => close("null"), t("edit.setNull")),
-      h("button.button.primary", { type: "button", autofocus: true, onclick: () => close("remove") }, t("edit.remove")),
+      firstButton(".button.primary", () => close("remove"), t("edit.remove")),
     ],
   }));
-  if (!clearing && field.type !== "ACL") return;
-  if (isShortened(value)) value = await wholeValue(className, row, field.name);
-  await saveChange(grid, className, row, field, { value: clearing === "null" && field.type !== "ACL" ? null : undefined }, value);
+  if (!clearing && !isAccess) return;
+  await cellStore(grid, className, row, field)({ value: clearing === "null" && !isAccess ? null : undefined }, await wholeValue(className, row, field.name));
+}
+
+/** All fields of one object, one below the other, each edited where it stands; `rows` are notified of changes, too. */
+export function fieldList({ className, row, fields, rows, scope }) {
+  const changed = signal(0);
+  const element = h(".fields", { role: "list" });
+  const watch = rows ?? { notify: () => changed.set(changed.peek() + 1) };
+  const placeOf = (field) => element.querySelector(`[data-field="${CSS.escape(field)}"]`);
+  const draw = () => {
+    if (element.querySelector(".g-editor")) return;
+    const focused = element.contains(document.activeElement) ? document.activeElement.dataset.field : undefined;
+    put(element, fields.map((field) => line(field)));
+    if (focused !== undefined) placeOf(focused)?.focus();
+  };
+  const line = (field) => {
+    const value = row.values.get(field.name);
+    const isFixed = isReadOnly(className, field) || !mayWrite();
+    const content = drawValue(value, field);
+    const place = h(isFixed ? ".field-value" : "button.field-value", isFixed ? {} : {
+      "data-field": field.name, "aria-label": t("fields.edit", { field: field.name }), onclick: () => editLine(field),
+    }, content === "" ? h("span.apart", t("fields.notSet")) : content);
+    return h(".field-line", { role: "listitem" },
+      h(".field-name", h("bdi", plain(field.name, 60)), h("span.label", field.targetClass ? `${field.type} \u00b7 ${plain(field.targetClass, 40)}` : field.type)),
+      place,
+      h("span.actions",
+        typeOf(value) === "Pointer" && h("a.plain", { href: address("data", [value.className, value.objectId]), "aria-label": t("fields.open", { class: value.className, id: value.objectId }) }, icon("link")),
+        !isFixed && value !== undefined && !["Relation", "Password"].includes(field.type)
+          && iconButton("close", t("fields.clear", { field: field.name }), async () => save(field, { value: undefined }, await wholeValue(className, row, field.name)))));
+  };
+  const save = (field, change, old) => store({ className, rows: watch, row, field, change, old, again: (text, problem) => editLine(field, text, problem) });
+  const editLine = (field, text, problem) => {
+    if (!mayEdit(className, field)) return;
+    edit({
+      className, row, field, text, problem, save: (change, old) => save(field, change, old), focus: () => placeOf(field.name)?.focus(),
+      place: (editor) => {
+        editor.classList.add("in-place");
+        placeOf(field.name)?.replaceWith(editor);
+      },
+      ended: (editor, hasFocus) => {
+        editor.remove();
+        draw();
+        if (hasFocus) placeOf(field.name)?.focus();
+      },
+    });
+  };
+  effect(() => {
+    (rows?.changed ?? changed)();
+    namesChanged();
+    draw();
+  }, scope);
+  return element;
 }

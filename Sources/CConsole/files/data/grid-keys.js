@@ -1,6 +1,8 @@
 /** Keys of the grid. */
 
 import { combination } from "../core/keys.js";
+import { mayWrite } from "../core/session.js";
+import { isReadOnly } from "./schema.js";
 
 /** Moves, selects, and asks the controller to edit. */
 export function handleKey(grid, event) {
@@ -59,3 +61,9 @@ function moves(grid, keys, shift) {
   const isEnd = shift ? column === 0 : column === lastColumn;
   return () => (isEnd ? false : grid.moveTo(row, column + (shift ? -1 : 1)));
 }
+
+/** Whether what is typed begins an edit of a field; the list of keys and the search come before texts. */
+export const takesTyping = (className, field, key) =>
+  mayWrite() && !isReadOnly(className, field) && !" ?/".includes(key) && (field.type === "String" || field.type === "Password"
+    || (field.type === "Number" && /[\d.+-]/.test(key)) || (field.type === "Date" && /[\dna]/.test(key)) || field.type === "Pointer"
+    || (field.type === "GeoPoint" && /[\d.+-]/.test(key)));

@@ -3,13 +3,10 @@
 import { h, put } from "../core/dom.js";
 import { effect } from "../core/signal.js";
 import { t } from "../core/words.js";
-import { drawValue } from "./cells.js";
+import { drawCard, drawHead, drawValue } from "./cells.js";
 import { GridGeometry } from "./grid-geometry.js";
 import { handleKey } from "./grid-keys.js";
-import { drawCard } from "./grid-card.js";
-import { drawHead } from "./grid-head.js";
-import { namesChanged } from "./names.js";
-import { typeOf } from "./types.js";
+import { namesChanged, typeOf } from "./schema.js";
 
 /** The grid. `show(rows, columns, controller)` gives it what to show, and whom to ask for edits. */
 export class Grid extends HTMLElement {

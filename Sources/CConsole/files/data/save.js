@@ -1,16 +1,14 @@
 /** Saving one field: shown at once, stored under the condition that nobody changed the object meanwhile, undone on demand. */
 
 import { objectPath, parse } from "../core/api.js";
-import { plain } from "../core/text.js";
-import { t } from "../core/words.js";
-import "./words.js";
-import { record } from "./history.js";
-import { learn } from "./names.js";
+import { button, h } from "../core/dom.js";
+import { ago, plain, t } from "../core/words.js";
+import { firstButton, openDialog } from "../parts/dialog.js";
+import { record, toast } from "../parts/states.js";
+import { drawValue } from "./cells.js";
 import { SHORTEN } from "./rows.js";
-import { namingField } from "./schema.js";
-import { isShortened } from "./types.js";
+import { isShortened, learn, namingField } from "./schema.js";
 import { copy, inWords, isEqual, setOwn } from "./values.js";
-import { toast } from "../parts/toast.js";
 
 const REMOVE = { __op: "Delete" };
 
@@ -83,10 +81,7 @@ async function store({ className, rows, row, field, change, old, refused }) {
       const theirs = theirsOf(object);
       // Another field was changed, or ours had arrived before the connection broke; adding is right whatever was there.
       return change.amount !== undefined || isEqual(theirs, seen) || isEqual(theirs, change.value) || isShortened(seen);
-    }, async (object) => {
-      const { askWhoseValue } = await import("./conflict.js");
-      return askWhoseValue({ field, theirs: theirsOf(object), mine: change.value, at: object.updatedAt });
-    });
+    }, (object) => askWhoseValue({ field, theirs: theirsOf(object), mine: change.value, at: object.updatedAt }));
   } catch (problem) {
     if (old === undefined || field.type !== "Password") row.set(field.name, field.type === "Password" ? undefined : old);
     rows?.notify();
@@ -155,4 +150,16 @@ async function undo({ className, rows, row, field, change, seen, now, old, place
   show(row, field, change.amount !== undefined ? back : { value: old }, row.values.get(field.name));
   rows?.notify();
   return t("edit.undone", { ...places, value: inWords(change.amount !== undefined ? row.values.get(field.name) : seen) });
+}
+
+/** Asks; gives whether mine is to be saved. */
+async function askWhoseValue({ field, theirs, mine, at }) {
+  const side = (words, value) => h(".card", h("span.label", words), h(".value", drawValue(value, field) || t("pointer.clear")));
+  return Boolean(await openDialog({ title: t("conflict.title") }, (close) => ({
+    body: [h("p", t("conflict.text", { field: field.name, when: ago(at) })), h(".pair", side(t("conflict.theirs"), theirs), side(t("conflict.mine"), mine))],
+    foot: [
+      button(".button", () => close(false), t("conflict.keepTheirs")),
+      firstButton(".button.primary", () => close(true), t("conflict.keepMine")),
+    ],
+  })));
 }

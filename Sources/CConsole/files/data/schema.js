@@ -1,6 +1,6 @@
-/** The classes of the app with their fields and counts: one place that reads them, signals for those who show them. */
+/** The classes of the app with fields, columns, counts and saved views: one place that reads them, signals for those who show them. */
 
-import { parse, send } from "../core/api.js";
+import { objectPath, parse, send } from "../core/api.js";
 import { signal } from "../core/signal.js";
 
 /** `Map` of class names to `{ className, fields: Map, indexes, permissions }`, or null until they are known. */
@@ -68,3 +68,167 @@ export function isReadOnly(className, field) {
 
 /** Whether a class belongs to the server rather than to the app. */
 export const isServerClass = (className) => className.startsWith("_");
+
+/** What a value of a type has; an object without is none, whatever it calls itself. */
+const FORMS = new Map(Object.entries({
+  Date: { iso: "string" }, Pointer: { className: "string", objectId: "string" }, Relation: {}, File: { name: "string" },
+  GeoPoint: { latitude: "number", longitude: "number" }, Polygon: { coordinates: "object" }, Bytes: { base64: "string" },
+  Shortened: { type: "string", bytes: "number" },
+}));
+
+/** The type of a JSON value, in Parse's words; undefined for null and what is not there. */
+export function typeOf(value) {
+  if (value === undefined || value === null) return undefined;
+  if (Array.isArray(value)) return "Array";
+  if (typeof value !== "object") return { string: "String", number: "Number", boolean: "Boolean" }[typeof value];
+  // An object that a pointer led to stands for the pointer.
+  const type = Object.hasOwn(value, "__type") ? (value.__type === "Object" ? "Pointer" : value.__type) : undefined;
+  const form = FORMS.get(type);
+  return form && Object.entries(form).every(([key, kind]) => typeof value[key] === kind) ? type : "Object";
+}
+
+/** Whether the server has cut a value off. */
+export const isShortened = (value) => typeOf(value) === "Shortened";
+
+/** The views of the operator, and those that are shared. */
+export const savedViews = signal([]);
+
+/** Reads the views, then how many objects each has. */
+export async function loadViews() {
+  try {
+    const { body } = await send("GET", "views");
+    savedViews.set(body.views);
+  } catch {
+    return;
+  }
+  await Promise.all(savedViews.peek().slice(0, 30).map(async (view) => {
+    try {
+      const { body } = await parse.get(objectPath(view.className), { where: view.where ?? {}, count: 1, limit: 0 });
+      savedViews.set(savedViews.peek().map((other) => (other.id === view.id ? { ...other, count: body.count } : other)));
+    } catch {
+      // A view whose fields are gone has no number.
+    }
+  }));
+}
+
+/** Keeps a view, a new one under an id of its own. */
+export async function keepView(view) {
+  const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  const id = view.id ?? [...crypto.getRandomValues(new Uint8Array(10))].map((byte) => letters[byte % 36]).join("");
+  await send("PUT", "views/" + encodeURIComponent(id), { body: { ...view, id } });
+  await loadViews();
+  return id;
+}
+
+/** Takes a view away. */
+export async function deleteView(id) {
+  await send("DELETE", "views/" + encodeURIComponent(id));
+  savedViews.set(savedViews.peek().filter((view) => view.id !== id));
+}
+
+const RANK = ["String", "Pointer", "Number", "Boolean", "Date", "File", "GeoPoint", "Array", "Object", "Relation", "Polygon", "Bytes", "Password"];
+const WIDTHS = { String: 200, Pointer: 168, Number: 112, Boolean: 96, Date: 168, File: 168, GeoPoint: 160, Array: 192, Object: 224, Relation: 120, ACL: 208, Password: 96 };
+
+/** All columns of a class in the order in which they are of use; dates of the object and the ACL come last. */
+export function ranked(description) {
+  const naming = namingField(description.className);
+  const rank = ({ name, type }) => {
+    if (name === "objectId") return -2;
+    if (name === naming) return -1;
+    if (name === "createdAt" || name === "updatedAt") return 50;
+    if (name === "ACL") return 51;
+    const place = RANK.indexOf(type);
+    return place < 0 ? 40 : place;
+  };
+  return [...description.fields.values()].map((field) => ({ ...field, width: WIDTHS[field.type] ?? 168 }))
+    .map((field) => (field.name === "objectId" ? { ...field, width: 128 } : field))
+    .sort((left, right) => rank(left) - rank(right) || left.name.localeCompare(right.name, "en"));
+}
+
+const key = (className) => `roost.columns.${className}`;
+
+/** What an operator chose for a class: `{ order, hidden, widths }`. */
+export function choices(className) {
+  try {
+    return JSON.parse(localStorage.getItem(key(className))) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Keeps a choice in this browser. */
+export function choose(className, change) {
+  localStorage.setItem(key(className), JSON.stringify({ ...choices(className), ...change }));
+}
+
+/** The columns that are shown, in the order and the widths of the operator, or of a saved view. */
+export function visible(description, { order, hidden = [], widths = {} } = choices(description.className)) {
+  let columns = ranked(description);
+  if (order) {
+    const place = (column) => (order.includes(column.name) ? order.indexOf(column.name) : order.length);
+    columns = columns.map((column, index) => [column, index]).sort(([a, i], [b, j]) => place(a) - place(b) || i - j).map(([column]) => column);
+  }
+  return columns.filter((column) => !hidden.includes(column.name))
+    .map((column) => ({ ...column, width: Number(new Map(Object.entries(widths)).get(column.name)) || column.width }));
+}
+
+const known = new Map();
+const wanted = new Map();
+const asked = new Set();
+let timer;
+
+/** Notified when names have come. */
+export const namesChanged = signal(0);
+
+/** The name of an object: a text, "" where the class has none, null when the object is gone, undefined while unknown. */
+export function nameOf(className, objectId) {
+  const key = className + "\n" + objectId;
+  if (known.has(key)) return known.get(key);
+  if (!classes.peek()?.has(className)) return "";
+  if (asked.has(key)) return undefined;
+  asked.add(key);
+  if (!wanted.has(className)) wanted.set(className, new Set());
+  wanted.get(className).add(objectId);
+  timer ??= setTimeout(fetchAll, 10);
+  return undefined;
+}
+
+/** Keeps the name of an object that was read. */
+export function learn(className, object) {
+  const field = namingField(className);
+  const name = field ? new Map(Object.entries(object)).get(field) : "";
+  known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
+  namesChanged.set(namesChanged.peek() + 1);
+}
+
+/** Forgets all names of a class. */
+export function forget(className) {
+  for (const keys of [known, asked]) for (const key of keys.keys()) if (key.startsWith(className + "\n")) keys.delete(key);
+}
+
+async function fetchAll() {
+  timer = undefined;
+  const jobs = [...wanted];
+  wanted.clear();
+  await Promise.all(jobs.map(([className, ids]) => fetchSome(className, [...ids])));
+  namesChanged.set(namesChanged.peek() + 1);
+}
+
+async function fetchSome(className, ids) {
+  const field = namingField(className);
+  for (let from = 0; from < ids.length; from += 100) {
+    const some = ids.slice(from, from + 100);
+    try {
+      const { body } = await parse.get(objectPath(className), {
+        where: { objectId: { $in: some } }, keys: field ?? "objectId", limit: some.length,
+      }, { headers: { "X-Roost-Shorten": "256" } });
+      for (const id of some) known.set(className + "\n" + id, null);
+      for (const object of body.results) {
+        const name = field ? object[field] : "";
+        known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
+      }
+    } catch {
+      for (const id of some) known.set(className + "\n" + id, "");
+    }
+  }
+}

@@ -1,8 +1,7 @@
-/** Values of Parse: what type one is, how it reads in one line, whether two are equal. */
+/** Values of Parse: how one reads in one line, what a text stands for, whether two are equal; and the words for work on them. */
 
-import { date, number } from "../core/format.js";
-import { plain } from "../core/text.js";
-import { typeOf } from "./types.js";
+import { addWords, date, number, plain, t } from "../core/words.js";
+import { typeOf } from "./schema.js";
 
 /** A pointer to an object. */
 export const pointer = (className, objectId) => ({ __type: "Pointer", className, objectId });
@@ -55,27 +54,29 @@ export function inWords(value) {
   }
 }
 
+/** Why a text is no value of a field, in words. */
+export const notOne = (text, field) => new Error(t("edit.notOne", { field: field.name, type: t("type." + field.type), text: plain(text, 40) }));
+
 /**
  * The value of a type that a text stands for; undefined for an empty text, except of Strings.
- * Throws an Error with the type as its cause where it stands for none.
+ * Throws an Error in words where it stands for none.
  */
 export function fromText(text, field) {
   const trimmed = text.trim();
-  const refuse = () => { throw new Error("notOne", { cause: { type: field.type, text } }); };
+  const refuse = () => { throw notOne(text, field); };
   if (field.type === "String") return text;
   if (trimmed === "") return undefined;
   switch (field.type) {
     case "Number": return parseNumber(trimmed) ?? refuse();
-    case "Boolean": return { true: true, false: false, yes: true, no: false, 1: true, 0: false }[trimmed.toLowerCase()] ?? refuse();
+    case "Boolean": return /^(true|yes|1)$/i.test(trimmed) || (/^(false|no|0)$/i.test(trimmed) ? false : refuse());
     case "Date": {
       const at = parseDate(trimmed);
       return at ? { __type: "Date", iso: at } : refuse();
     }
     case "Pointer": return /^[\x21-\x7e]+$/.test(trimmed) ? pointer(field.targetClass, trimmed) : refuse();
     case "GeoPoint": {
-      const match = /^\(?\s*(-?\d+(?:\.\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?)\s*\)?$/.exec(trimmed);
-      if (!match || Math.abs(match[1]) > 90 || Math.abs(match[2]) > 180) return refuse();
-      return { __type: "GeoPoint", latitude: Number(match[1]), longitude: Number(match[2]) };
+      const point = parsePoint(trimmed);
+      return point ? { __type: "GeoPoint", latitude: point[0], longitude: point[1] } : refuse();
     }
     default: {
       let value;
@@ -89,6 +90,12 @@ export function fromText(text, field) {
       return value;
     }
   }
+}
+
+/** The `[latitude, longitude]` of "59.33, 18.06"; undefined for other texts. */
+export function parsePoint(text) {
+  const match = /^\(?\s*(-?\d+(?:\.\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?)\s*\)?$/.exec(text);
+  return match && Math.abs(match[1]) <= 90 && Math.abs(match[2]) <= 180 ? [Number(match[1]), Number(match[2])] : undefined;
 }
 
 /** A number in decimal or exponential form; undefined for other texts, and for numbers with more digits than a Number keeps. */
@@ -121,3 +128,83 @@ export function parseDate(text, isUTC = localStorage.getItem("roost.zone") === "
   const at = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, "0")}${zone}`);
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
 }
+
+addWords({
+  "type.String": "a text", "type.Number": "a Number", "type.Boolean": "true or false", "type.Date": "a date",
+  "type.Pointer": "an id", "type.GeoPoint": "a pair of latitude and longitude", "type.Array": "a JSON list",
+  "type.Object": "a JSON object", "type.Polygon": "a polygon", "type.File": "a file", "type.Bytes": "Bytes", "type.ACL": "an ACL",
+  "edit.notOne": "{field} is {type}; {text} is not one.",
+  "edit.digits": "{text} has more digits than a Number keeps. Use a String.",
+  "edit.readOnly": "{field} is set by the server.",
+  "edit.notAllowed": "Your role may only read.",
+  "edit.saved": "{field} of {object} saved",
+  "edit.cleared": "{field} of {object} removed",
+  "edit.undone": "{field} of {object} is {value} again",
+  "edit.undoRefused": "Not undone: {field} was changed to {theirs} since; you had set {mine}.",
+  "edit.refused": "{field} not saved: {reason}",
+  "edit.again": "Edit again",
+  "edit.clearTitle": "Remove {field}?",
+  "edit.clearText": "Take the value away, or set it to null? Your answer holds for this visit.",
+  "edit.remove": "Remove the value",
+  "edit.setNull": "Set null",
+  "edit.save": "Save",
+  "edit.label": "{field} of {object}",
+  "date.means": "{date}",
+  "date.hint": "2024-05-01 10:00, now, 2 days ago",
+  "date.utc": "UTC",
+  "date.local": "Local time",
+  "date.pick": "Calendar",
+  "geo.hint": "59.33, 18.06",
+  "geo.map": "Map",
+  "number.hint": "12.5, or +1 to add",
+  "pointer.find": "Name or id of {class}",
+  "pointer.none": "No {class} is called like that.",
+  "pointer.clear": "Not set",
+  "conflict.title": "Changed by another",
+  "conflict.text": "{field} was changed {when}, while you edited it.",
+  "conflict.theirs": "Theirs",
+  "conflict.mine": "Yours",
+  "conflict.keepTheirs": "Keep theirs",
+  "conflict.keepMine": "Save yours",
+  "delete.title": "Delete {n} {n|object|objects} of {class}?",
+  "delete.text": "They go to the trash for 30 days, and can be restored from there.",
+  "delete.more": "and {n} more",
+  "delete.button": "Delete",
+  "delete.done": "{n} {n|object|objects} of {class} deleted",
+  "delete.restored": "{n} {n|object|objects} restored",
+  "delete.type": "Type {n} to go on",
+  "new.title": "New object of {class}",
+  "new.create": "Create",
+  "new.done": "{object} created",
+  "new.missing": "{field} is required.",
+  "new.required": "required",
+  "new.undone": "The new object is gone again",
+});
+
+addWords({
+  "keys.edit": "Edit the cell",
+  "keys.openObject": "Open the object, or what the pointer leads to",
+  "keys.tab": "Save and go right, drop the edit",
+  "keys.select": "Select the row",
+  "keys.range": "Select cells",
+  "keys.copy": "Copy and paste cells",
+  "keys.clear": "Remove the value, or delete selected rows",
+  "keys.filterCell": "Filter by this cell",
+  "keys.inspector": "Inspector",
+  "grid.slow": "Sorting by {field} read all {count} rows ({time} s).",
+  "grid.buildIndex": "Build an index",
+  "grid.indexBuilt": "Index on {field} is built",
+  "grid.selected": "{n} selected",
+  "grid.clearSelection": "Clear",
+  "grid.range": "{n} {n|cell|cells}",
+  "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}",
+  "grid.ascending": "Sort ascending",
+  "grid.descending": "Sort descending",
+  "grid.unsort": "Newest first",
+  "grid.hide": "Hide column",
+  "grid.newRows": "{n} new",
+  "grid.newRowsHint": "Show new objects",
+  "foot.set": "Set a field",
+  "foot.delete": "Delete",
+  "filter.byField": "Filter by {field}",
+});

@@ -1,13 +1,12 @@
 /** The palette: pages, classes, objects by id, actions. */
 
 import { objectPath, parse } from "../core/api.js";
-import { debounce, h, put } from "../core/dom.js";
-import { icon } from "../core/icons.js";
+import { debounce, h, icon, put } from "../core/dom.js";
+import { list, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
-import { shown } from "../core/text.js";
-import { addWords, t } from "../core/words.js";
+import { addWords, shown, t } from "../core/words.js";
 import { classes, loadClasses, namingField } from "../data/schema.js";
-import { show } from "../parts/dialog.js";
+import { openDialog, show } from "../parts/dialog.js";
 
 addWords({
   "palette.label": "Find a page, a class, a name or an id",
@@ -94,4 +93,14 @@ async function findObjects(text) {
     }
   }));
   return answers.flat();
+}
+
+/** Shows the list. */
+export function openKeys() {
+  openDialog({ title: t("keys.title"), kind: "" }, () => ({
+    body: h(".keys", list().flatMap(({ title, rows }) => [
+      h("h3", title),
+      ...rows.flatMap(([keys, { words }]) => [h("span", words), h("span", keys.split(" / ").map((one) => [h("kbd", readable(one)), " "]))]),
+    ])),
+  }));
 }

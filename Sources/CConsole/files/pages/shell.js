@@ -1,14 +1,12 @@
 /** The frame: rail, banners, the page that the address names, and the keys that work everywhere. */
 
-import { isReachable, onSignedOut, token } from "../core/api.js";
-import { h, put } from "../core/dom.js";
-import { icon } from "../core/icons.js";
+import { asks, isReachable, token } from "../core/api.js";
+import { h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
-import { session, signInWithoutForm, signOut } from "../core/session.js";
+import { applyTheme, session, resume, signOut, theme } from "../core/session.js";
 import { effect } from "../core/signal.js";
-import { applyTheme, theme } from "../core/theme.js";
-import { t } from "../core/words.js";
+import { plain, t } from "../core/words.js";
 import { failed, loading } from "../parts/states.js";
 
 const PAGES = {
@@ -21,13 +19,14 @@ export function openShell() {
   const main = h("main", { id: "main", tabIndex: -1 });
   const frame = h(".frame", banners(), rail(), main);
   put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
-  onSignedOut(async (refusal) => {
-    if (!(await signInWithoutForm(refusal))) await (await import("./sign-in.js")).askToSignIn({ isAgain: true });
-  });
+  asks.signIn = async () => {
+    if (!(await resume())) await (await import("./account.js")).askToSignIn({ isAgain: true });
+  };
+  asks.confirm = async (refusal) => (await import("./account.js")).askToConfirm(refusal);
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
     "?": { words: t("keys.list"), do: openKeys },
-    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../data/history.js")).undoLast() },
+    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../parts/states.js")).undoLast() },
     "g d": { words: t("keys.goData"), do: () => go(address("data")) },
     "g t": { words: t("keys.goTrash"), do: () => go(address("trash")) },
   });
@@ -61,7 +60,8 @@ async function openPage(name, main, scope) {
 
 function rail() {
   const { server, operator } = session.peek();
-  const item = (name, words, keys, action) => h("button.item", { type: "button", onclick: action, "aria-label": words, title: words },
+  const appName = plain(server.appName || server.appId);
+  const item = (name, words, keys, action) => h("button.item", { onclick: action, "aria-label": words, title: words },
     icon(name), h("span", words), keys && h("kbd", keys));
   const links = Object.entries(PAGES).map(([name, page]) => h("a.item", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) },
     icon(page.icon), h("span", t("rail." + name))));
@@ -72,17 +72,18 @@ function rail() {
       else links[index].removeAttribute("aria-current");
     });
   });
-  const more = item("more", operator.name ?? t("rail.more"), "", (event) => openMenu(event.currentTarget, () => [
+  const more = item("more", operator.name ? plain(operator.name, 40) : t("rail.more"), "", (event) => openMenu(event.currentTarget, () => [
     ...["auto", "light", "dark"].map((value) => ({
       words: t("theme." + value), isChecked: theme.peek() === value, do: () => applyTheme(value),
     })),
     null,
     { words: t("keys.title"), icon: "keyboard", keys: "?", do: openKeys },
+    { words: t("rail.account"), icon: "lock", do: async () => (await import("./account.js")).openAccount() },
     { words: t("rail.signOut"), icon: "out", do: leave },
   ]));
-  more.title = `${operator.name} \u00b7 ${t("role." + operator.role)}`;
+  more.title = `${plain(operator.name, 40)} \u00b7 ${t("role." + operator.role)}`;
   return h("nav.rail", { "aria-label": t("rail.label") },
-    h(".app", { title: server.appName || server.appId }, h("span.logo", icon("data")), h("span", server.appName || server.appId)),
+    h(".app", { title: appName }, h("span.logo", icon("data")), h("span", appName)),
     links, h(".space"), item("search", t("rail.find"), readable("Mod+k"), openPalette), more);
 }
 
@@ -98,7 +99,7 @@ function banners() {
 }
 
 async function openMenu(anchor, rows) {
-  (await import("../parts/menu.js")).openMenu(anchor, rows());
+  (await import("../parts/dialog.js")).openMenu(anchor, rows());
 }
 
 async function leave() {
@@ -115,5 +116,5 @@ async function openPalette() {
 }
 
 async function openKeys() {
-  (await import("./keys-list.js")).open();
+  (await import("./palette.js")).openKeys();
 }

@@ -1,8 +1,7 @@
-/** Dialogs and sheets. The focus returns to where it was when one closes. */
+/** What lies over the page: dialogs and sheets, menus and small panels. The focus returns to where it was when one closes. */
 
-import { button, firstFocusable, h } from "../core/dom.js";
-import { iconButton } from "../core/icons.js";
-import { t } from "../core/words.js";
+import { button, firstFocusable, h, icon, iconButton, labelled, problemLine, put, textField } from "../core/dom.js";
+import { plain, t } from "../core/words.js";
 
 /**
  * Opens a dialog; `build(close)` gives `{ body, foot }`. Gives a promise of what `close` was called with.
@@ -17,15 +16,42 @@ export function openDialog({ title, kind = "", mayClose = () => true }, build) {
       result = value;
       element.close();
     };
-    const { body, foot } = build(close, element);
+    const { body, foot = button(".button.primary", () => close(), t("close")) } = build(close, element);
     element.append(
       h(".dialog-head", h("h2", title), iconButton("close", t("close"), () => mayClose() && close())),
-      h(".dialog-body", body));
-    if (foot) element.append(h(".dialog-foot", foot));
+      h(".dialog-body", body), h(".dialog-foot", foot));
     show(element, focused, mayClose, () => resolve(result));
     const first = element.querySelector("[autofocus]") ?? firstFocusable(element.querySelector(".dialog-body"))
-      ?? firstFocusable(element.querySelector(".dialog-foot") ?? element);
+      ?? firstFocusable(element.querySelector(".dialog-foot"));
     first?.focus();
+  });
+}
+
+/**
+ * Opens a dialog with fields; `build()` gives `{ body, save(), focus(), extra }`. What `save` gives is given; what it throws stands below
+ * the fields. Enter saves, in a sheet together with Ctrl.
+ */
+export function openForm({ title, kind, button: words }, build) {
+  return openDialog({ title, kind }, (close, element) => {
+    const problem = problemLine();
+    const { body, save, focus = () => firstFocusable(element.querySelector(".dialog-body"))?.focus(), extra } = build(close);
+    const go = button(".button.primary", async () => {
+      go.disabled = true;
+      put(problem);
+      try {
+        close(await save());
+      } catch (refusal) {
+        go.disabled = false;
+        put(problem, plain(refusal.message, 300));
+        focus();
+      }
+    }, words);
+    element.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.defaultPrevented || !(event.ctrlKey || event.metaKey || (!kind && event.target.matches("input")))) return;
+      event.preventDefault();
+      go.click();
+    });
+    return { body: [body, problem], foot: [extra, button(".button", () => close(), t("cancel")), go] };
   });
 }
 
@@ -47,22 +73,73 @@ export function show(element, focused, mayClose, ended) {
   element.showModal();
 }
 
+/** A button that has the focus when its dialog opens. */
+export const firstButton = (kind, onclick, words) => h("button" + kind, { autofocus: true, onclick }, words);
+
 /** Asks before something is done; gives whether it is to be done. `typed` is what must be typed first. */
 export function confirm({ title, text, button: words, isDanger = false, typed, typedLabel }) {
   return openDialog({ title }, (close) => {
-    const input = typed === undefined ? null : h("input", { autofocus: true, autocomplete: "off", "aria-label": typedLabel });
-    const go = h("button", {
-      class: isDanger ? "button danger" : "button primary", type: "button", autofocus: !input,
-      onclick: () => { if (!input || input.value.trim() === String(typed)) close(true); },
-    }, words);
-    if (input) {
-      go.disabled = true;
-      input.addEventListener("input", () => { go.disabled = input.value.trim() !== String(typed); });
-      input.addEventListener("keydown", (event) => { if (event.key === "Enter") go.click(); });
-    }
+    const input = typed === undefined ? null : textField({ autofocus: true, "aria-label": typedLabel });
+    const isTyped = () => !input || input.value.trim() === String(typed);
+    const go = (input ? button : firstButton)(isDanger ? ".button.danger" : ".button.primary", () => isTyped() && close(true), words);
+    go.disabled = !isTyped();
+    input?.addEventListener("input", () => { go.disabled = !isTyped(); });
+    input?.addEventListener("keydown", (event) => { if (event.key === "Enter") go.click(); });
     return {
-      body: [typeof text === "string" ? h("p", text) : text, input && h("label.stack", h("span.label", typedLabel), input)],
+      body: [typeof text === "string" ? h("p", text) : text, input && labelled(typedLabel, input)],
       foot: [button(".button", () => close(false), t("cancel")), go],
     };
   });
+}
+
+/** Opens a panel beside an element (or a place `{ x, y }`); gives a function that closes it. */
+export function openPanel(anchor, content, { label, onclose, role } = {}) {
+  const focused = document.activeElement;
+  const element = h(".menu", { popover: "auto", "aria-label": label, role });
+  element.append(content);
+  // Inside a dialog the panel must be a part of it, else it lies beneath.
+  ((anchor instanceof Element && anchor.closest("dialog")) || document.querySelector("dialog[open]") || document.body).append(element);
+  const close = () => element.isConnected && element.hidePopover();
+  element.addEventListener("toggle", (event) => {
+    if (event.newState !== "closed") return;
+    const hadFocus = element.contains(document.activeElement) || document.activeElement === document.body;
+    element.remove();
+    if (anchor instanceof Element) anchor.removeAttribute("aria-expanded");
+    if (hadFocus && focused?.isConnected) focused.focus({ preventScroll: true });
+    onclose?.();
+  });
+  element.showPopover();
+  const box = anchor instanceof Element ? anchor.getBoundingClientRect() : { left: anchor.x, bottom: anchor.y, top: anchor.y };
+  const size = element.getBoundingClientRect();
+  const top = box.bottom + 4 + size.height > innerHeight - 8 ? Math.max(8, box.top - size.height - 4) : box.bottom + 4;
+  element.style.top = `${top}px`;
+  element.style.left = `${Math.max(8, Math.min(box.left, innerWidth - size.width - 8))}px`;
+  if (anchor instanceof Element) anchor.setAttribute("aria-expanded", "true");
+  firstFocusable(element)?.focus();
+  return close;
+}
+
+/** Opens a menu of `{ words, icon, do, isDanger, isChecked }`; null is a line between groups. */
+export function openMenu(anchor, rows, options) {
+  const list = h("div", { role: "none" });
+  let close;
+  for (const row of rows) {
+    if (row === null) list.append(h("hr"));
+    else if (row) {
+      list.append(h("button", {
+        role: row.isChecked === undefined ? "menuitem" : "menuitemcheckbox",
+        "aria-checked": row.isChecked === undefined ? null : String(row.isChecked), class: row.isDanger ? "danger" : "",
+        onclick: () => { close(); row.do(); },
+      }, row.isChecked === undefined ? row.icon && icon(row.icon) : row.isChecked ? icon("check") : h("i.icon"), h("span", row.words), row.keys && h("kbd", row.keys)));
+    }
+  }
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    const buttons = [...list.querySelectorAll("button")];
+    buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length].focus();
+    event.preventDefault();
+  });
+  close = openPanel(anchor, list, { role: "menu", ...options });
+  return close;
 }

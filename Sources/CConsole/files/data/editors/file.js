@@ -1,12 +1,9 @@
 /** Files: a preview that runs nothing, a new one by choice or drop, size and type. */
 
-import { button, h, put } from "../../core/dom.js";
-import { bytes } from "../../core/format.js";
-import { icon } from "../../core/icons.js";
-import { plain, shown } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
 import { send } from "../../core/api.js";
+import { button, h, icon, problemLine, put } from "../../core/dom.js";
 import { session } from "../../core/session.js";
+import { addWords, bytes, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../cells.js";
 
 addWords({
@@ -29,7 +26,7 @@ const TEXT = /^(text\/(plain|csv|markdown)|application\/json)/;
 /** Preview and choice. */
 export function edit({ value, save, close }) {
   const preview = h(".preview");
-  const problem = h("p.problem", { role: "alert" });
+  const problem = problemLine();
   const input = h("input.sr", { type: "file", onchange: () => input.files[0] && upload(input.files[0]) });
   const zone = h("label.drop", { tabIndex: 0 }, icon("file"), h("span.link", t("file.choose")), h("span.quiet", t("file.drop")), input);
   const upload = async (file) => {
@@ -70,7 +67,7 @@ export function edit({ value, save, close }) {
 export async function show(host, value) {
   put(host, h("p.quiet", "\u2026"));
   try {
-    const answer = await fetch(location.origin + new URL(value.url).pathname, { cache: "force-cache" });
+    const answer = await fetch(location.origin + new URL(value.url).pathname, { cache: "force-cache", credentials: "omit" });
     if (!answer.ok) throw new Error(String(answer.status));
     const blob = await answer.blob();
     const type = blob.type.split(";")[0];

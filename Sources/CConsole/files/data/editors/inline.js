@@ -1,22 +1,19 @@
 /** Editors that stand in the cell: texts of one line, numbers, dates, points, pointers. */
 
-import { button, h, put } from "../../core/dom.js";
-import { date, zone } from "../../core/format.js";
-import { plain } from "../../core/text.js";
-import { t } from "../../core/words.js";
-import { toast } from "../../parts/toast.js";
-import { asText, fromText, losesDigits, parseDate, parseNumber } from "../values.js";
-import "../words.js";
-import { PointerPicker } from "./pointer.js";
+import { button, h, option, put, textField } from "../../core/dom.js";
+import { date, plain, t, zone } from "../../core/words.js";
+import { toast } from "../../parts/states.js";
+import { typeOf } from "../schema.js";
+import { asText, fromText, losesDigits, parseDate, parseNumber, pointer } from "../values.js";
+import { pointerField, PointerPicker } from "./pointer.js";
 
 /** Types that are edited in the cell. */
 export const INLINE = new Set(["String", "Number", "Date", "GeoPoint", "Pointer", "Password"]);
 
-/** Why a text is no value of a field, in words. */
-export function wordsFor(problem, field) {
-  const text = problem.cause?.text;
-  return t(problem.message === "digits" ? "edit.digits" : "edit.notOne", { field: field.name, type: t("type." + field.type), text: plain(text ?? "", 40) });
-}
+/** The text with which the editor of a value begins. */
+export const startText = (type, value) => (type === "Date" && value ? date(value.iso ?? value, true).replace(/ UTC$/, "") : asText(value));
+
+const secret = (type) => (type === "Password" ? { type: "password", autocomplete: "new-password" } : {});
 
 /**
  * An editor of one value. `commit(change, direction)` is called with `{ value }` or `{ amount }`, or with null when nothing was
@@ -24,10 +21,9 @@ export function wordsFor(problem, field) {
  * The element has `focus()`; it says itself what is wrong with what was typed.
  */
 export function inlineEditor({ field, value, text, problem, label, commit, cancel }) {
-  const startText = text ?? (field.type === "Date" && value ? date(value.iso, true).replace(/ UTC$/, "") : asText(value));
-  const input = h("input", {
-    type: field.type === "Password" ? "password" : "text", value: startText, "aria-label": label, autocomplete: field.type === "Password" ? "new-password" : "off",
-    spellcheck: field.type === "String" ? "true" : "false", class: field.type === "Number" ? "right" : "",
+  const start = text ?? startText(field.type, value);
+  const input = textField({
+    ...secret(field.type), value: start, "aria-label": label, spellcheck: String(field.type === "String"), class: field.type === "Number" ? "right" : "",
     inputmode: field.type === "Number" ? "decimal" : null,
     placeholder: { Number: t("number.hint"), Date: t("date.hint"), GeoPoint: t("geo.hint"), Pointer: field.targetClass && t("pointer.find", { class: field.targetClass }) }[field.type] ?? "",
   });
@@ -43,7 +39,11 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   };
   const picker = field.type === "Pointer" ? new PointerPicker(field.targetClass, input, (picked) => end({ value: picked }, "stay")) : null;
   if (picker) element.append(picker.list);
-  if (field.type === "Date") dateHint(input, hint, startText);
+  if (field.type === "Date") dateHint(input, hint);
+  if (field.type === "GeoPoint") {
+    put(hint, h("span"), button(".plain", () => end({ sheet: input.value }), t("geo.map")));
+    hint.hidden = false;
+  }
   let isDone = false;
   const end = (change, direction) => {
     if (isDone) return;
@@ -54,9 +54,9 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   const finish = (direction) => {
     let change;
     try {
-      change = read(input.value, field, value, startText, picker);
+      change = read(input.value, field, value, start, picker);
     } catch (refusal) {
-      complain(wordsFor(refusal, field));
+      complain(refusal.message);
       input.focus();
       return false;
     }
@@ -70,7 +70,7 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
     const direction = event.key === "Enter" && !event.altKey ? (event.shiftKey ? "up" : "down") : event.key === "Tab" ? (event.shiftKey ? "left" : "right") : null;
     if (direction) finish(direction);
     else if (event.key === "Escape") end(null);
-    else if (event.key === "Enter" && event.altKey && field.type === "String") end({ sheet: input.value });
+    else if (event.key === "Enter" && event.altKey && ["String", "GeoPoint"].includes(field.type)) end({ sheet: input.value });
     else {
       event.stopPropagation();
       return;
@@ -103,7 +103,7 @@ function read(text, field, value, startText, picker) {
   if (field.type === "Number") {
     const sum = /^\s*\+\s*(.+)$/.exec(text);
     if (sum && parseNumber(sum[1]) !== undefined) return { amount: parseNumber(sum[1]) };
-    if (parseNumber(text.trim()) !== undefined && losesDigits(text)) throw new Error("digits", { cause: { text } });
+    if (parseNumber(text.trim()) !== undefined && losesDigits(text)) throw new Error(t("edit.digits", { text: plain(text, 40) }));
   }
   if (picker?.chosen) return { value: picker.chosen };
   const read = fromText(text, field);
@@ -111,7 +111,7 @@ function read(text, field, value, startText, picker) {
 }
 
 function dateHint(input, hint) {
-  const zoneButton = h("button.plain", { type: "button" });
+  const zoneButton = h("button.plain");
   const means = h("span");
   const native = h("input.hidden-date", { type: "datetime-local", tabIndex: -1, "aria-hidden": "true", step: "0.001" });
   const draw = () => {
@@ -135,4 +135,30 @@ function dateHint(input, hint) {
   hint.hidden = false;
   input.addEventListener("input", draw);
   draw();
+}
+
+let number = 0;
+
+/** A field of a form: `{ element, id, read(), focus() }`; `read` gives undefined for nothing, and throws an Error in words. */
+export function valueInput(field, value) {
+  number += 1;
+  const id = `value-${number}`;
+  const { type } = field;
+  if (type === "Pointer") {
+    const choice = pointerField(field.targetClass, { id, value: typeOf(value) === "Pointer" ? pointer(value.className, value.objectId) : undefined });
+    return { element: choice.element, id, read: () => choice.chosen() ?? fromText(choice.input.value, field), focus: () => choice.input.focus() };
+  }
+  const isLong = ["Array", "Object", "Polygon", "Bytes", "ACL"].includes(type);
+  const given = value === undefined || value === null ? "" : isLong ? JSON.stringify(value, null, 2) : startText(type, value);
+  const placeholder = { Date: t("date.hint"), GeoPoint: t("geo.hint"), Array: "[]", Object: "{}", Polygon: '{"__type":"Polygon","coordinates":[[0,0],[0,1],[1,1]]}' }[type];
+  const element = type === "Boolean" ? h("select", { id }, [["", t("pointer.clear")], ["true", "true"], ["false", "false"]].map(([key, words]) => option(key, words, key === given)))
+    : isLong ? h("textarea", { id, rows: 3, value: given, placeholder, spellcheck: "false" })
+    : textField({ id, value: given, placeholder, ...secret(type) });
+  const read = () => {
+    const text = element.value;
+    if (text === "") return undefined;
+    if (type === "Number" && losesDigits(text)) throw new Error(t("edit.digits", { text: plain(text, 40) }));
+    return type === "Password" ? text : fromText(text, field);
+  };
+  return { element, id, read, focus: () => element.focus() };
 }

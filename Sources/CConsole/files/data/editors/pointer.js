@@ -1,11 +1,9 @@
 /** Finds the object that a pointer is to lead to, by the beginning of its name or by its id. */
 
 import { objectPath, parse } from "../../core/api.js";
-import { debounce, h, put } from "../../core/dom.js";
-import { plain, shown } from "../../core/text.js";
-import { t } from "../../core/words.js";
-import { learn, nameOf } from "../names.js";
-import { namingField } from "../schema.js";
+import { debounce, h, put, textField } from "../../core/dom.js";
+import { plain, shown, t } from "../../core/words.js";
+import { learn, nameOf, namingField } from "../schema.js";
 import { pointer } from "../values.js";
 
 /** A list of choices below a text field. `picked(pointer)` is called with the choice. */
@@ -70,4 +68,46 @@ export class PointerPicker {
     event.stopPropagation();
     return true;
   }
+}
+
+/** A text field for an object, with the choices below while one is looked for: `{ element, input, chosen(), clear() }`. */
+export function pointerField(className, { id, value, label, isOpen, picked } = {}) {
+  let chosen = value;
+  let picker;
+  const nameFor = (found) => (found ? nameOf(found.className, found.objectId) || found.objectId : "");
+  const input = textField({ id, value: nameFor(value), placeholder: label ?? t("pointer.find", { class: className }), "aria-label": label });
+  const list = h("div");
+  const open = () => {
+    if (list.childElementCount) return;
+    picker ??= new PointerPicker(className, input, pick);
+    if (input.value) picker.search();
+    put(list, picker.list);
+  };
+  const pick = (found) => {
+    chosen = found;
+    input.value = nameFor(found);
+    put(list);
+    picked?.(found, picker.rows.find((row) => row.objectId === found.objectId) ?? found);
+  };
+  input.addEventListener("input", () => {
+    chosen = undefined;
+    open();
+  });
+  if (isOpen) input.addEventListener("focus", () => chosen || open());
+  input.addEventListener("keydown", (event) => {
+    if (!list.childElementCount || picker.handleKey(event)) return;
+    if (event.key === "Enter" && picker.chosen) pick(picker.chosen);
+    else if (event.key === "Escape") put(list);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return {
+    element: h(".picker", input, list), input,
+    chosen: () => chosen ?? (list.childElementCount ? picker.chosen : undefined),
+    clear: () => {
+      chosen = undefined;
+      input.value = "";
+    },
+  };
 }

@@ -1,11 +1,9 @@
 /** A JSON value as a tree whose members open on demand, and whose simple values can be edited. */
 
-import { button, h, put } from "../../core/dom.js";
-import { icon, iconButton } from "../../core/icons.js";
-import { plain, shown } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
+import { button, h, icon, iconButton, put } from "../../core/dom.js";
+import { addWords, plain, shown, t } from "../../core/words.js";
 import { drawValue } from "../cells.js";
-import { typeOf } from "../types.js";
+import { typeOf } from "../schema.js";
 import { copy, setOwn } from "../values.js";
 
 addWords({
@@ -57,7 +55,7 @@ export function tree(value, changed) {
       return h(".leaf", { role: "treeitem" }, label, h("span.leaf-value", { ondblclick: (event) => changed && editLeaf(event, item, path) }, drawValue(item)), h("span.actions", actions));
     }
     const inside = h(".inside", { role: "group", hidden: !opened.has(name) });
-    const toggle = h("button.branch", { type: "button", "aria-expanded": String(opened.has(name)), "aria-label": t("tree.open", { key: String(key) }), onclick: () => {
+    const toggle = h("button.branch", { "aria-expanded": String(opened.has(name)), "aria-label": t("tree.open", { key: String(key) }), onclick: () => {
       const isOpen = inside.hidden;
       inside.hidden = !isOpen;
       toggle.setAttribute("aria-expanded", String(isOpen));

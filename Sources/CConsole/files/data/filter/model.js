@@ -3,8 +3,9 @@
  * a group is a list of conditions, one of which must hold. What no sentence can say stays JSON: `{ json }`.
  */
 
-import { typeOf } from "../types.js";
-import { isEqual, setOwn } from "../values.js";
+import { addWords, plain, said, t } from "../../core/words.js";
+import { nameOf, typeOf } from "../schema.js";
+import { asText, inWords, isEqual, setOwn } from "../values.js";
 
 const ORDERED = ["$eq", "$ne", "$gte", "$lte", "$gt", "$lt", "$in", "$exists", "$missing"];
 
@@ -146,3 +147,64 @@ function pattern(value) {
   if (text.endsWith("$") && unquoted(text.slice(0, -1)) !== undefined) return ["ends", unquoted(text.slice(0, -1))];
   return undefined;
 }
+
+/** The word of an operator for a type. */
+export const operatorWord = (operator, type) => (type === "Date" && operator.startsWith("$") && !["$exists", "$missing"].includes(operator)
+  ? t("op.date." + operator) : t("op." + operator));
+
+function valueWords(value) {
+  if (typeOf(value) === "Pointer") return nameOf(value.className, value.objectId) || value.objectId;
+  if (Array.isArray(value)) return value.map(valueWords).join(", ");
+  return inWords(value);
+}
+
+/** One condition as a sentence. */
+export function sentence({ field, operator, value }, type) {
+  if (operator === "$exists" || operator === "$missing") return t("filter.bare", { field, operator: operatorWord(operator, type) });
+  if (operator === "near") return t("filter.near", { field, kilometers: value.kilometers, point: asText(value.point) });
+  if (operator === "whose") return t("filter.whose", { field, inner: said(value.groups.map((group) => groupSentence(group, () => "")).join(` ${t("filter.and")} `)) });
+  return t("filter.sentence", { field, operator: operatorWord(operator, type), value: valueWords(value) });
+}
+
+/** A group of alternatives as a sentence. */
+export function groupSentence(group, typeOfField) {
+  if (group.json) return plain(JSON.stringify(group.json));
+  return group.map((condition) => sentence(condition, typeOfField(condition.field))).join(` ${t("filter.or")} `);
+}
+
+addWords({
+  "filter.where": "where",
+  "filter.and": "and",
+  "filter.or": "or",
+  "filter.json": "JSON",
+  "filter.sentences": "Sentences",
+  "filter.remove": "Remove this condition",
+  "filter.edit": "Change this condition",
+  "filter.field": "Field",
+  "filter.operator": "Condition",
+  "filter.value": "Value",
+  "filter.kilometers": "Kilometres",
+  "filter.apply": "Apply",
+  "filter.addOr": "Or…",
+  "filter.invalid": "This is no JSON object: {reason}",
+  "filter.save": "Save view",
+  "filter.slow": "“contains” and “ends with” read every row.",
+  "filter.listHint": "separated by commas",
+  "filter.jsonLabel": "Filter as JSON",
+  "op.contains": "contains", "op.starts": "starts with", "op.ends": "ends with", "op.$eq": "is", "op.$ne": "is not",
+  "op.$in": "is one of", "op.$gte": "at least", "op.$lte": "at most", "op.$gt": "more than", "op.$lt": "less than",
+  "op.$exists": "is set", "op.$missing": "is not set", "op.has": "has", "op.$all": "has all of", "op.near": "near", "op.whose": "whose",
+  "op.date.$gte": "from", "op.date.$lt": "before", "op.date.$gt": "after", "op.date.$lte": "until",
+  "filter.near": "{field} within {kilometers} km of {point}",
+  "filter.whose": "{field} whose {inner}",
+  "filter.sentence": "{field} {operator} {value}",
+  "filter.bare": "{field} {operator}",
+  "view.title": "Save this view",
+  "view.name": "Name",
+  "view.shared": "Everybody who signs in here sees it",
+  "view.save": "Save",
+  "view.saved": "View {name} saved",
+  "view.delete": "Delete view",
+  "view.deleted": "View {name} deleted",
+  "view.text": "Filter, order and columns are kept under this name.",
+});

@@ -1,13 +1,15 @@
-/** What keys and menus do on the rows of a class. */
+/** What there is to do with rows: keys, the line below the grid, the offer of new objects. */
 
+import { parse } from "../../core/api.js";
+import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
-import { mayWrite } from "../../core/session.js";
-import { t } from "../../core/words.js";
-import { choices, choose } from "../../data/columns.js";
-import { typeOf } from "../../data/types.js";
-import { openMenu } from "../../parts/menu.js";
-import "../../data/words.js";
+import { mayChangeClasses, mayWrite } from "../../core/session.js";
+import { effect } from "../../core/signal.js";
+import { number, t } from "../../core/words.js";
+import { replaceClass, typeOf } from "../../data/schema.js";
+import "../../data/values.js";
+import { failed, toast } from "../../parts/states.js";
 
 /** Adds the keys of the page, and what the grid asks for beyond single cells. */
 export function gridKeys(page) {
@@ -21,7 +23,7 @@ export function gridKeys(page) {
   page.openRow = (row) => go(address("data", [className, row.id]));
   page.deleteSelected = async () => {
     const rows = grid.selected.size > 0 ? [...grid.selected.values()] : [grid.activeRow].filter(Boolean);
-    const { deleteRows } = await import("../../data/delete.js");
+    const { deleteRows } = await import("../../data/batches.js");
     await deleteRows(page, rows);
   };
   page.selectLoaded = () => {
@@ -40,8 +42,8 @@ export function gridKeys(page) {
     page.copy = (event) => module.copyRange(grid, event);
     return module;
   });
-  page.toggleInspector = async () => (await import("./inspector.js")).toggle(page);
-  const filterCell = async () => (await import("../../data/filter/quick.js")).filterByCell(page);
+  page.toggleInspector = async () => (await import("./object-view.js")).toggle(page);
+  const filterCell = async () => (await import("../../data/filter/chips.js")).filterByCell(page);
   addKeys(t("grid.label", { class: className }), {
     "Enter / F2": { words: t("keys.edit") },
     "Mod+Enter": { words: t("keys.openObject"), do: () => page.openActive() },
@@ -52,30 +54,108 @@ export function gridKeys(page) {
     Delete: { words: t("keys.clear") },
     "Alt+f": { words: t("keys.filterCell"), do: filterCell },
     f: { words: t("keys.filterCell"), do: filterCell },
-    "Alt+n": { words: t("grid.new"), do: () => mayWrite() && import("../../data/new-object.js").then(({ openNew }) => openNew(page)) },
+    "Alt+n": { words: t("grid.new"), do: () => mayWrite() && import("./new.js").then(({ openNew }) => openNew(page)) },
     "Alt+r": { words: t("grid.refresh"), do: () => page.reload() },
     i: { words: t("keys.inspector"), do: () => page.toggleInspector() },
     "Alt+i": { words: t("keys.inspector"), do: () => page.toggleInspector() },
   }, scope);
 }
 
-/** The menu of a column: order, filter, hiding. */
-export function openColumnMenu(page, field, anchor) {
-  const isSortable = !["Relation", "Object", "Array", "ACL", "Polygon", "Bytes", "File", "GeoPoint", "Password"].includes(field.type);
-  openMenu(anchor, [
-    isSortable && { words: t("grid.ascending"), icon: "up", isChecked: page.order === field.name || undefined, do: () => page.change({ order: field.name }) },
-    isSortable && { words: t("grid.descending"), icon: "down", isChecked: page.order === "-" + field.name || undefined, do: () => page.change({ order: "-" + field.name }) },
-    page.order !== "-createdAt" && { words: t("grid.unsort"), icon: "refresh", do: () => page.change({ order: "-createdAt" }) },
-    null,
-    field.type !== "Password" && { words: t("filter.byField", { field: field.name }), icon: "filter", do: () => page.addCondition?.(field.name) },
-    field.name !== "objectId" && { words: t("grid.hide"), icon: "close", do: () => hide(page, field) },
-  ].filter((row) => row !== false), { label: field.name });
+const SLOW = 300;
+
+/** Fills the line; it is hidden while it has nothing to say. */
+export function watchFoot(page) {
+  const element = page.foot;
+  page.moved = () => draw(page, element);
+  effect(() => {
+    page.current().changed();
+    draw(page, element);
+  }, page.scope);
 }
 
-function hide(page, field) {
-  choose(page.className, { hidden: [...(choices(page.className).hidden ?? []), field.name] });
-  page.columns = page.columns.filter(({ name }) => name !== field.name);
-  page.grid.columns = page.columns;
-  page.grid.columnsChanged();
+function draw(page, element) {
+  const { grid, rows } = page;
+  const parts = [];
+  if (grid.selected?.size > 0) parts.push(...selection(page));
+  else if (grid.anchor) parts.push(...sums(grid));
+  else if (rows.slowest > SLOW && rows.order !== "-createdAt" && rows.isCounted && !page.isIndexed) parts.push(...slowOrder(page));
+  put(element, parts);
+  element.hidden = parts.length === 0;
 }
 
+function selection(page) {
+  const n = page.grid.selected.size;
+  return [
+    h("strong", t("grid.selected", { n })),
+    mayWrite() && button(".plain", async () => (await import("../../data/batches.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
+    mayWrite() && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("foot.delete")),
+    h(".space"),
+    button(".plain", () => page.grid.clearSelection(), t("grid.clearSelection")),
+  ];
+}
+
+function sums(grid) {
+  const { from, to } = grid.range();
+  const numbers = [];
+  for (let row = from.row; row <= Math.min(to.row, from.row + 5000); row += 1) {
+    for (let column = from.column; column <= to.column; column += 1) {
+      const value = grid.rows.at(row)?.values.get(grid.columns[column].name);
+      if (typeof value === "number") numbers.push(value);
+    }
+  }
+  const cells = (to.row - from.row + 1) * (to.column - from.column + 1);
+  const sum = numbers.reduce((left, right) => left + right, 0);
+  const round = (value) => (Math.abs(value) < 1e12 ? value.toLocaleString("en", { maximumFractionDigits: 4 }) : number(Number(value.toPrecision(12))));
+  return [h("span", t("grid.range", { n: cells })), h(".space"), numbers.length > 0 && h("span.number", t("grid.sum", {
+    sum: round(sum), mean: round(sum / numbers.length), min: number(Math.min(...numbers)), max: number(Math.max(...numbers)),
+  }))];
+}
+
+function slowOrder(page) {
+  const field = page.order.replace(/^-/, "").split(",")[0];
+  const build = mayChangeClasses() && button(".button", async () => {
+    build.disabled = true;
+    try {
+      const { body } = await parse.put("schemas/" + encodeURIComponent(page.className), { className: page.className, indexes: { [`${field}_1`]: { [field]: 1 } } });
+      replaceClass(body);
+      page.isIndexed = true;
+      toast(t("grid.indexBuilt", { field }));
+      page.reload();
+    } catch (problem) {
+      put(page.foot, failed(problem));
+    }
+  }, t("grid.buildIndex"));
+  return [icon("warn"), h("span", t("grid.slow", { field, count: page.rows.total, time: (page.rows.slowest / 1000).toFixed(1) })), h(".space"), build];
+}
+
+const EVERY = 5000;
+/** A reader who does nothing for so long is away: a session must be able to end. */
+const AWAY = 300000;
+
+/** Asks now and then while the page is read; the seldomer, the longer an answer takes. */
+export function watchNewer(page) {
+  let active = Date.now();
+  for (const kind of ["keydown", "pointermove", "wheel"]) {
+    addEventListener(kind, () => { active = Date.now(); }, { signal: page.scope, passive: true });
+  }
+  const ask = async () => {
+    const { rows } = page;
+    const began = performance.now();
+    if (!document.hidden && Date.now() - active < AWAY && rows.isCounted && rows.length > 0) {
+      try {
+        const n = await rows.countNewer(page.scope);
+        if (rows === page.rows) offer(page, n);
+      } catch {
+        // The next answer says it.
+      }
+    }
+    if (!page.scope.aborted) setTimeout(ask, Math.max(EVERY, (performance.now() - began) * 50));
+  };
+  setTimeout(ask, EVERY);
+}
+
+function offer(page, n) {
+  put(page.newer, n > 0 && h("button.pill", {
+    title: t("grid.newRowsHint"), onclick: () => { put(page.newer); page.reload(); },
+  }, icon("up"), t("grid.newRows", { n })));
+}

@@ -1,13 +1,14 @@
-/** What can be done with all rows that fit the filter. */
+/** Menus of a class: what can be done with all rows, which columns are shown, what one column offers. */
 
-import { mayChangeClasses, mayWrite } from "../../core/session.js";
-import { addWords, t } from "../../core/words.js";
-import { deleteView } from "../../data/views.js";
-import { openMenu } from "../../parts/menu.js";
-import { toast } from "../../parts/toast.js";
+import { button, h, icon, put } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
-import "../../data/filter/words.js";
-import "../../data/words.js";
+import { mayChangeClasses, mayWrite } from "../../core/session.js";
+import { addWords, plain, t, zone } from "../../core/words.js";
+import "../../data/filter/model.js";
+import { choices, choose, deleteView, ranked, visible } from "../../data/schema.js";
+import "../../data/values.js";
+import { openMenu, openPanel } from "../../parts/dialog.js";
+import { toast } from "../../parts/states.js";
 
 addWords({
   "menu.setAll": "Set a field of all {n} …",
@@ -23,14 +24,81 @@ export function open(page, anchor) {
   openMenu(anchor, [
     { words: t("menu.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
     mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
-    mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/save-view.js")).saveView(page) },
+    mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/chips.js")).saveView(page) },
     page.view && { words: t("view.delete"), icon: "close", do: async () => {
       await deleteView(page.view.id);
       toast(t("view.deleted", { name: page.view.name }));
       go(address("data", [page.className]));
     } },
     mayWrite() && n > 0 && null,
-    mayWrite() && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/bulk.js")).openBulk(page, "all") },
-    mayWrite() && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/bulk.js")).deleteAll(page) },
+    mayWrite() && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/batches.js")).openBulk(page, "all") },
+    mayWrite() && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/batches.js")).deleteAll(page) },
   ].filter((row) => row === null || row), { label: t("grid.more") });
+}
+
+addWords({
+  "columns.all": "Show all",
+  "columns.left": "Move {field} to the left",
+  "columns.right": "Move {field} to the right",
+  "columns.utc": "Dates in UTC",
+});
+
+/** Opens the panel; each change is shown at once. */
+export function openColumns(page, anchor) {
+  const { className, description, grid } = page;
+  const list = h(".columns");
+  const order = () => {
+    const chosen = choices(className).order ?? [];
+    const all = ranked(description).map(({ name }) => name);
+    return [...chosen.filter((name) => all.includes(name)), ...all.filter((name) => !chosen.includes(name))];
+  };
+  const apply = (change) => {
+    choose(className, change);
+    page.columns = visible(description);
+    draw();
+    page.reload();
+    grid.columns = page.columns;
+    if (grid.isConnected) grid.columnsChanged();
+  };
+  const move = (name, step) => {
+    const names = order();
+    const from = names.indexOf(name);
+    const to = from + step;
+    if (to < 0 || to >= names.length) return;
+    names.splice(to, 0, ...names.splice(from, 1));
+    apply({ order: names });
+    list.querySelector(`[data-move="${step}"][data-name="${CSS.escape(name)}"]`)?.focus();
+  };
+  const draw = () => {
+    const hidden = choices(className).hidden ?? [];
+    const arrow = (name, step, words, picture) => h("button.plain", { "data-move": step, "data-name": name, "aria-label": t(words, { field: name }), onclick: () => move(name, step) }, icon(picture));
+    put(list, order().map((name) => h(".line", h("label.line.grow", h("input", {
+      type: "checkbox", checked: !hidden.includes(name), disabled: name === "objectId",
+      onchange: (event) => apply({ hidden: event.target.checked ? hidden.filter((other) => other !== name) : [...hidden, name] }),
+    }), h("bdi", plain(name, 40))), arrow(name, -1, "columns.left", "up"), arrow(name, 1, "columns.right", "down"))));
+  };
+  draw();
+  openPanel(anchor, h(".pad", list,
+    h("label.line", h("input", { type: "checkbox", checked: zone.isUTC, onchange: (event) => { zone.isUTC = event.target.checked; grid.columnsChanged?.(); } }), t("columns.utc")),
+    button(".button", () => apply({ hidden: [] }), t("columns.all"))), { label: t("grid.columns") });
+}
+
+/** The menu of a column: order, filter, hiding. */
+export function openColumnMenu(page, field, anchor) {
+  const isSortable = !["Relation", "Object", "Array", "ACL", "Polygon", "Bytes", "File", "GeoPoint", "Password"].includes(field.type);
+  openMenu(anchor, [
+    isSortable && { words: t("grid.ascending"), icon: "up", isChecked: page.order === field.name || undefined, do: () => page.change({ order: field.name }) },
+    isSortable && { words: t("grid.descending"), icon: "down", isChecked: page.order === "-" + field.name || undefined, do: () => page.change({ order: "-" + field.name }) },
+    page.order !== "-createdAt" && { words: t("grid.unsort"), icon: "refresh", do: () => page.change({ order: "-createdAt" }) },
+    null,
+    field.type !== "Password" && { words: t("filter.byField", { field: field.name }), icon: "filter", do: () => page.addCondition?.(field.name) },
+    field.name !== "objectId" && { words: t("grid.hide"), icon: "close", do: () => hide(page, field) },
+  ].filter((row) => row !== false), { label: field.name });
+}
+
+function hide(page, field) {
+  choose(page.className, { hidden: [...(choices(page.className).hidden ?? []), field.name] });
+  page.columns = page.columns.filter(({ name }) => name !== field.name);
+  page.grid.columns = page.columns;
+  page.grid.columnsChanged();
 }

@@ -1,20 +1,15 @@
 /** The rows of one class: title, filter, grid, and what is selected. */
 
-import { button, h, put } from "../../core/dom.js";
-import { icon } from "../../core/icons.js";
+import { button, h, icon, put } from "../../core/dom.js";
 import { address, go, onLeave, remember, remembered, route } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
-import { shown } from "../../core/text.js";
-import { t } from "../../core/words.js";
-import { choices, choose, visible } from "../../data/columns.js";
+import { shown, t } from "../../core/words.js";
+import { takesTyping } from "../../data/grid-keys.js";
 import "../../data/grid.js";
 import { Rows } from "../../data/rows.js";
-import { classes, loadCounts } from "../../data/schema.js";
-import { savedViews } from "../../data/views.js";
+import { choices, choose, classes, loadCounts, savedViews, visible } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
-import { filterBar } from "../../data/filter/bar.js";
-import { takesTyping } from "../../data/typing.js";
 
 /** Shows a class in an element until `scope` ends. */
 export function openClass(host, className, scope) {
@@ -31,7 +26,7 @@ export function openClass(host, className, scope) {
   page.grid = document.createElement("r-grid");
   page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
   page.reload = () => reload(page);
-  page.newField = async () => (await import("./new-field.js")).makeField(className);
+  page.newField = async () => (await import("./new.js")).makeField(className);
   page.change = (next) => go(address("data", [className], {
     where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
     order: (next.order ?? order) === "-createdAt" ? undefined : next.order ?? order,
@@ -52,9 +47,8 @@ export function openClass(host, className, scope) {
 
 /** What is needed once there are rows to work on. */
 async function followUp(page) {
-  const modules = await Promise.all([import("./class-actions.js"), import("./class-foot.js"), import("./newer.js"), import("../../data/editing.js")]);
+  const [{ gridKeys, watchFoot, watchNewer }, editing] = await Promise.all([import("./class-actions.js"), import("../../data/editing.js")]);
   if (page.scope.aborted) return;
-  const [{ gridKeys }, { watchFoot }, { watchNewer }, editing] = modules;
   page.editing = editing;
   gridKeys(page);
   watchFoot(page);
@@ -84,11 +78,11 @@ function header(page) {
     rows.changed();
     put(number, rows.isCounted ? t("grid.objects", { n: rows.total }) : "");
   }, page.scope);
-  const tool = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { type: "button", "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
+  const tool = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
   return h("header.head", h("a.plain.back", { href: address("data"), "aria-label": t("classes.label") }, icon("back")),
     h("h1", shown(page.className, 80)), number, page.newer, h(".space"),
     tool("refresh", t("grid.refresh"), () => page.reload()),
-    tool("columns", t("grid.columns"), async (anchor) => (await import("./columns-menu.js")).open(page, anchor)),
+    tool("columns", t("grid.columns"), async (anchor) => (await import("./class-menu.js")).openColumns(page, anchor)),
     tool("more", t("grid.more"), async (anchor) => (await import("./class-menu.js")).open(page, anchor)),
     mayCreate(page) && button(".button.primary", () => createObject(page), icon("plus"), h("span.words", t("grid.new"))));
 }
@@ -98,7 +92,7 @@ const mayCreate = ({ className }) => mayWrite() && className !== "_Session";
 
 /** Opens the form of a new object. */
 async function createObject(page) {
-  const { openNew } = await import("../../data/new-object.js");
+  const { openNew } = await import("./new.js");
   await openNew(page);
 }
 
@@ -179,7 +173,7 @@ function controller(page) {
     },
     open: () => whenReady(() => page.openActive()),
     openRow: (index) => whenReady(() => page.rows.at(index) && page.openRow(page.rows.at(index))),
-    title: async (field, anchor) => (await import("./class-actions.js")).openColumnMenu(page, field, anchor),
+    title: async (field, anchor) => (await import("./class-menu.js")).openColumnMenu(page, field, anchor),
     resized: (field) => choose(className, { widths: { ...choices(className).widths, [field.name]: field.width } }),
     moved: () => page.moved?.(),
     selectionChanged: () => page.moved?.(),
@@ -188,4 +182,16 @@ function controller(page) {
     paste: (event) => page.paste?.(event),
     drawn: () => page.drawn?.(),
   };
+}
+
+/** The bar of a page with `{ className, where, change(next) }`. */
+export function filterBar(page) {
+  const element = h(".filters", { role: "group", "aria-label": t("filter.add") });
+  const chips = () => import("../../data/filter/chips.js");
+  const add = button(".plain.add", (event) => page.addCondition(undefined, event.currentTarget), icon("filter"), t("filter.add"));
+  page.addCondition = async (field, anchor = add) => (await chips()).addCondition(page, anchor.isConnected ? anchor : element, field);
+  page.addGroup = async (group) => (await chips()).addGroup(page, group);
+  put(element, add);
+  if (Object.keys(page.where).length > 0) chips().then(({ drawChips }) => drawChips(page, element));
+  return element;
 }

@@ -1,27 +1,22 @@
-/** One object: its fields, who may do what, what it points to and what points at it, its JSON, its history. */
+/** One object: its fields, who may do what, what it points to and what points at it, its JSON, its history; or its fields beside the grid. */
 
 import { objectPath, parse, send } from "../../core/api.js";
-import { button, h, put } from "../../core/dom.js";
-import { count } from "../../core/format.js";
-import { icon } from "../../core/icons.js";
+import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
-import { plain, shown } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
-import { sentence, summary } from "../../data/acl/summary.js";
-import { drawPointer } from "../../data/cells.js";
-import { ranked } from "../../data/columns.js";
-import { deleteRows } from "../../data/delete.js";
-import { fieldList } from "../../data/field-list.js";
-import { learn, nameOf, namesChanged } from "../../data/names.js";
-import { Row, SHORTEN } from "../../data/rows.js";
-import { classes } from "../../data/schema.js";
-import { typeOf } from "../../data/types.js";
+import { addWords, ago, count, date, plain, said, shown, t } from "../../core/words.js";
+import { deleteRows } from "../../data/batches.js";
+import { drawPointer, sentence, summary, who } from "../../data/cells.js";
+import { fieldList } from "../../data/editing.js";
+import { pointerField } from "../../data/editors/pointer.js";
 import { tree } from "../../data/editors/tree.js";
+import { Row, SHORTEN } from "../../data/rows.js";
+import { nameOfRow } from "../../data/save.js";
+import { classes, learn, nameOf, namesChanged, ranked, typeOf } from "../../data/schema.js";
+import { inWords } from "../../data/values.js";
 import { empty, failed, loading } from "../../parts/states.js";
-import { historyOf } from "./object-history.js";
 
 addWords({
   "object.access": "Who may do what",
@@ -70,7 +65,7 @@ export async function openObject(host, className, objectId, scope) {
   }, scope);
   put(host, header(className, objectId, row, remove, scope), h(".object",
     h(".object-main", h("section.panel", h("h2", t("object.fields")), list), json, history),
-    h(".object-side", panel(t("object.access"), access), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
+    h(".object-side", panel(t("object.access"), [access, mayPanel(className, objectId, scope)]), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
   addKeys(t("object.keys"), {
     Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
     "Alt+r": { words: t("grid.refresh"), do: () => { openObject(host, className, objectId, scope); } },
@@ -95,7 +90,7 @@ function header(className, objectId, row, remove, scope) {
   }, scope);
   return h("header.head", h("a.plain.back", { href: address("data", [className]), "aria-label": t("object.back", { class: className }) }, icon("back")),
     h("a.crumb", { href: address("data", [className]) }, shown(className, 40)), h("span.quiet.crumb", "/"), title, h("code.quiet.crumb", plain(objectId, 40)),
-    h("button.plain", { type: "button", "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")),
+    h("button.plain", { "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")),
     h(".space"), mayWrite() && button(".plain.bad", remove, icon("trash"), h("span.words", t("object.delete"))));
 }
 
@@ -103,7 +98,7 @@ function drawAccess(host, row) {
   const acl = row.values.get("ACL");
   const { text, isOpen } = summary(acl);
   const sentences = Object.entries(acl ?? {}).map(([key, rights]) => sentence(key, rights)).filter(Boolean);
-  put(host, (sentences.length > 0 ? sentences : [text]).map((one) => h("p", { class: isOpen ? "warn" : "" }, plain(one, 200))));
+  put(host, (sentences.length > 0 ? sentences : [text]).map((one) => h("p", { class: isOpen ? "warn" : "" }, one)));
 }
 
 function drawPointers(host, row) {
@@ -123,7 +118,7 @@ function pointedAt(className, objectId, scope) {
       put(host, found.length === 0 ? h("p.quiet", t("object.nothing")) : found.map((entry) => h("a.ref", { href: address("data", [entry.className], { where: where(entry.field) }) },
         h("span", h("bdi", plain(entry.className, 40)), h("span.quiet", ` \u00b7 ${plain(entry.field, 40)}`)), h("strong", (entry.isEstimate ? "\u2248" : "") + count(entry.count)))));
     } catch (problem) {
-      if (!scope.aborted) put(host, h("p.problem", plain(problem.message)));
+      if (!scope.aborted) put(host, h("p.problem", problem.message));
     }
   })();
   return host;
@@ -138,4 +133,112 @@ async function drawJSON(host, className, objectId) {
   } catch (problem) {
     put(host, failed(problem));
   }
+}
+
+addWords({
+  "history.none": "Nothing was changed through the console yet.",
+  "history.did.PUT": "{who} changed",
+  "history.did.POST": "{who} wrote",
+  "history.did.DELETE": "{who} deleted",
+  "history.was": "{field} was {before}",
+  "history.change": "{field}: {before} → {after}",
+});
+
+/** Fills an element with the rows of the audit about an object. */
+export async function historyOf(host, className, objectId) {
+  put(host, loading(3));
+  let rows;
+  try {
+    rows = (await send("GET", "audit", { query: { className, objectId } })).body.rows;
+  } catch (problem) {
+    put(host, failed(problem));
+    return;
+  }
+  const own = rows.filter((row) => (row.ids ?? []).includes(objectId) && (row.status ?? 200) < 400);
+  put(host, own.length === 0 ? h("p.quiet", t("history.none")) : h("ol.history", own.map((row) => h("li",
+    h("span", t("history.did." + row.method, { who: row.operator ?? "" })), " ", h("time.quiet", { title: date(row.at, true) }, ago(row.at)),
+    changes(row).map((text) => h("div.mono.wrap", text))))));
+}
+
+function changes({ before, after, fields }) {
+  const old = new Map(Object.entries(before ?? {}));
+  const now = new Map(Object.entries(after ?? {}));
+  return (fields ?? [...now.keys()]).filter((field) => field !== "updatedAt").slice(0, 12)
+    .map((field) => t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }));
+}
+
+addWords({
+  "may.user": "What may a user do?",
+  "may.anonymous": "And without signing in?",
+  "may.for": "{who} may",
+  "may.nobody": "Who is not signed in",
+  "may.get": "Read", "may.find": "Find", "may.count": "Count", "may.create": "Create", "may.update": "Change", "may.delete": "Delete",
+  "may.addField": "Add fields",
+  "may.yes": "yes", "may.no": "no",
+  "may.loggedIn": "logged-in users",
+  "may.class.yes": "the class lets {who}", "may.class.no": "the class does not",
+  "may.acl.yes": "its ACL lets {who}", "may.acl.no": "its ACL does not",
+  "may.pointer.yes": "{field} points to {who}", "may.pointer.no": "{field} points to another",
+  "may.protected.yes": "{field} is hidden", "may.protected.no": "{field} is hidden",
+  "may.master.yes": "the master key", "may.master.no": "only the master key",
+});
+
+const ORDER = ["get", "find", "count", "update", "delete", "create", "addField"];
+
+/** The question, with the answer below. */
+export function mayPanel(className, objectId, scope) {
+  const answer = h(".may", { "aria-live": "polite" });
+  const ask = async (user, name) => {
+    put(answer, loading(3));
+    try {
+      const { body } = await send("POST", "may", { body: { user, className, objectId }, signal: scope, isRepeatable: true });
+      const operations = new Map(Object.entries(body.operations));
+      put(answer, h("h3.label", t("may.for", { who: name })), ORDER.filter((key) => operations.has(key)).map((key) => operation(key, operations.get(key))));
+    } catch (problem) {
+      if (!scope.aborted) put(answer, failed(problem));
+    }
+  };
+  const choice = pointerField("_User", { label: t("may.user"), isOpen: true, picked: ({ objectId: user }) => ask(user, choice.input.value) });
+  return h(".form", choice.element, button(".link", () => ask(null, t("may.nobody")), t("may.anonymous")), answer);
+}
+
+function operation(key, { allowed, because }) {
+  const answer = allowed ? "yes" : "no";
+  const reasons = because.map(({ rule, who: key, field }) => t(`may.${rule}.${key === undefined ? "no" : "yes"}`, {
+    field, who: said(key === "authenticated" ? t("may.loggedIn") : key === undefined ? "" : who(key)),
+  }));
+  return h(".line", h(allowed ? "span.flag.on" : "span.flag.bad", icon(allowed ? "check" : "close"), h("span.sr", t("may." + answer))),
+    h("strong", t("may." + key)), h("span.quiet.grow", reasons.join("; ")));
+}
+
+addWords({ "inspector.title": "Inspector", "inspector.open": "Open" });
+
+/** Opens or closes the inspector of a page. */
+export function toggle(page) {
+  if (page.inspector) {
+    page.inspector.end();
+    page.inspector = undefined;
+    page.grid.focus({ preventScroll: true });
+    return;
+  }
+  const element = h("aside.inspector", { "aria-label": t("inspector.title") });
+  let control;
+  let shownRow;
+  const draw = () => {
+    const row = page.grid.activeRow;
+    if (!row || (row === shownRow && element.childElementCount)) return;
+    shownRow = row;
+    control?.abort();
+    control = new AbortController();
+    put(element, h("header.head", h("h2.grow", shown(nameOfRow(page.className, row), 60)),
+      h("a.button", { href: address("data", [page.className, row.id]) }, t("inspector.open")),
+      iconButton("close", t("close"), () => toggle(page))),
+    fieldList({ className: page.className, row, rows: page.rows, fields: ranked(page.description), scope: control.signal }));
+  };
+  page.inspectorElement = element;
+  page.body.append(element);
+  const moved = page.moved;
+  page.moved = () => { moved(); draw(); };
+  draw();
+  page.inspector = { end: () => { control?.abort(); element.remove(); page.inspectorElement = undefined; page.moved = moved; } };
 }

@@ -1,18 +1,14 @@
 /** What the console deleted, and how it comes back. */
 
 import { send } from "../../core/api.js";
-import { button, h, put } from "../../core/dom.js";
-import { ago, date } from "../../core/format.js";
-import { icon } from "../../core/icons.js";
+import { button, h, icon, option, put } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
-import { plain, shown } from "../../core/text.js";
-import { addWords, t } from "../../core/words.js";
+import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
-import { empty, failed, loading } from "../../parts/states.js";
 import { openDialog } from "../../parts/dialog.js";
-import { toast } from "../../parts/toast.js";
+import { empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
   "trash.title": "Trash",
@@ -44,7 +40,7 @@ async function read(list, filter, className, scope) {
   try {
     const { body } = await send("GET", "trash", { query: { className }, signal: scope });
     const names = new Set([...body.objects.map((entry) => entry.className), ...[...filter.options].map(({ value }) => value).filter(Boolean), ...(className ? [className] : [])]);
-    put(filter, h("option", { value: "" }, t("trash.all")), [...names].sort().map((name) => h("option", { value: name, selected: name === className }, plain(name, 60))));
+    put(filter, option("", t("trash.all")), [...names].sort().map((name) => option(name, plain(name, 60), name === className)));
     if (body.objects.length === 0) {
       put(list, empty({ picture: "trash", title: t("trash.empty"), text: t("trash.emptyHint") }));
       return;
@@ -68,7 +64,7 @@ function row(entry, again) {
     again();
   };
   return h(".trash-row",
-    h("button.what", { type: "button", "aria-label": t("trash.show", { name }), onclick: () => show(entry, name) },
+    h("button.what", { "aria-label": t("trash.show", { name }), onclick: () => show(entry, name) },
       shown(entry.name || entry.objectId, 80),
       h("span.quiet", h("bdi", plain(entry.className, 40)), " \u00b7 ", h("code", plain(entry.objectId, 24)))),
     h("span.quiet.when", h("time", { title: date(entry.deletedAt, true) }, ago(entry.deletedAt)), entry.operator && ` ${t("trash.by", { who: typeof entry.operator === "string" ? entry.operator : entry.operator.name })}`),
@@ -76,8 +72,5 @@ function row(entry, again) {
 }
 
 function show(entry, name) {
-  openDialog({ title: name, kind: "sheet" }, (close) => ({
-    body: tree(entry.object ?? {}).element,
-    foot: button(".button.primary", () => close(), t("close")),
-  }));
+  openDialog({ title: name, kind: "sheet" }, () => ({ body: tree(entry.object ?? {}).element }));
 }

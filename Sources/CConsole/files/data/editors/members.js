@@ -1,0 +1,143 @@
+/** Who belongs to an object: the members of a relation, and those whom its ACL names. */
+
+import { objectPath, parse } from "../../core/api.js";
+import { button, h, iconButton, labelled, problemLine, put } from "../../core/dom.js";
+import { address } from "../../core/router.js";
+import { mayWrite } from "../../core/session.js";
+import { addWords, plain, said, shown, t } from "../../core/words.js";
+import { loading, record } from "../../parts/states.js";
+import { sentence, summary, who } from "../cells.js";
+import { learn, nameOf } from "../schema.js";
+import { copy, isEqual, pointer, setOwn } from "../values.js";
+import { pointerField } from "./pointer.js";
+
+addWords({
+  "relation.count": "{n} {n|member|members}",
+  "relation.none": "No members yet",
+  "relation.add": "Add {class}",
+  "relation.remove": "Remove {name}",
+  "relation.more": "Show more",
+  "relation.added": "{name} added to {field}",
+  "relation.removed": "{name} removed from {field}",
+  "relation.undone": "{field} is as before",
+});
+
+const PAGE = 100;
+
+/** Members are stored as they are chosen. */
+export function editRelation({ className, row, field, close }) {
+  const target = field.targetClass;
+  const list = h(".members", loading(3));
+  const number = h("p.quiet", { role: "status" });
+  const problem = problemLine();
+  const where = { $relatedTo: { object: pointer(className, row.id), key: field.name } };
+  let members = [];
+  let total = 0;
+  const read = async (skip = 0) => {
+    try {
+      const { body } = await parse.get(objectPath(target), { where, limit: PAGE, skip, count: 1, order: "-createdAt" }, { headers: { "X-Roost-Shorten": "256" } });
+      members = [...members.slice(0, skip), ...body.results];
+      total = body.count;
+      for (const object of body.results) learn(target, object);
+      draw();
+    } catch (refusal) {
+      put(list);
+      put(problem, refusal.message);
+    }
+  };
+  const change = async (operation, id) => {
+    put(problem);
+    const body = (name) => setOwn({}, field.name, { __op: name, objects: [pointer(target, id)] });
+    try {
+      const { body: answer } = await parse.put(objectPath(className, row.id), body(operation));
+      row.set("updatedAt", answer.updatedAt ?? row.updatedAt);
+      const name = nameOf(target, id) || id;
+      const isAdded = operation === "AddRelation";
+      record(t(isAdded ? "relation.added" : "relation.removed", { name, field: field.name }), async () => {
+        await parse.put(objectPath(className, row.id), body(isAdded ? "RemoveRelation" : "AddRelation"));
+        if (list.isConnected) await read();
+        return t("relation.undone", { field: field.name });
+      });
+      await read();
+    } catch (refusal) {
+      put(problem, plain(refusal.message, 300));
+    }
+  };
+  const draw = () => {
+    put(number, t("relation.count", { n: total }));
+    put(list, members.length === 0 ? h("p.quiet", t("relation.none")) : members.map((object) => h(".line.member",
+      h("a", { href: address("data", [target, object.objectId]), onclick: () => close() }, shown(nameOf(target, object.objectId) || object.objectId, 80)),
+      h("code.quiet", plain(object.objectId, 24)), h(".space"),
+      mayWrite() && iconButton("close", t("relation.remove", { name: nameOf(target, object.objectId) || object.objectId }), () => change("RemoveRelation", object.objectId)))),
+    members.length < total && button(".link", () => read(members.length), t("relation.more")));
+  };
+  const choice = pointerField(target, { label: t("relation.add", { class: target }), isOpen: true, picked: async ({ objectId }) => {
+    choice.clear();
+    await change("AddRelation", objectId);
+    choice.input.focus();
+  } });
+  read();
+  return { body: [mayWrite() && labelled(t("relation.add", { class: target }), choice.element), number, list, problem] };
+}
+
+addWords({
+  "access.open": "No ACL: everybody may read and change this.",
+  "access.master": "Only the master key may read and change this.",
+  "access.has": "This object has an ACL",
+  "access.read": "Read",
+  "access.write": "Change",
+  "access.who": "Who",
+  "access.addUser": "Add a user",
+  "access.addRole": "Add a role",
+  "access.everybody": "Add everybody",
+  "access.remove": "Remove {who}",
+  "access.may": "{right}: {who}",
+});
+
+/** The matrix below the sentences. */
+export function editAccess({ value }) {
+  let acl = value === undefined || value === null ? undefined : copy(value);
+  const words = h("div.sentences", { role: "status" });
+  const table = h("table.matrix");
+  const has = h("input", { type: "checkbox", autofocus: true, checked: acl !== undefined, onchange: () => { acl = has.checked ? (value && copy(value)) ?? {} : undefined; draw(); } });
+  const set = (key, right, isOn) => {
+    const rights = { ...(Object.hasOwn(acl, key) ? acl[key] : {}) };
+    if (isOn) rights[right] = true;
+    else delete rights[right];
+    setOwn(acl, key, rights);
+    draw();
+  };
+  const box = (key, right) => h("td", h("input", {
+    type: "checkbox", checked: acl[key]?.[right] === true, "aria-label": t("access.may", { right: t("access." + right), who: said(who(key)) }), onchange: (event) => set(key, right, event.target.checked),
+  }));
+  const draw = () => {
+    const { isOpen } = summary(acl);
+    const sentences = acl === undefined ? [t("access.open")] : Object.entries(acl).map(([key, rights]) => sentence(key, rights)).filter(Boolean);
+    put(words, (sentences.length > 0 ? sentences : [t("access.master")]).map((one) => h("p", { class: isOpen ? "warn" : "" }, one)));
+    table.hidden = acl === undefined;
+    adding.hidden = acl === undefined;
+    if (acl === undefined) return;
+    put(table, h("thead", h("tr", h("th", t("access.who")), h("th", t("access.read")), h("th", t("access.write")), h("th", h("span.sr", t("file.remove"))))),
+      h("tbody", Object.keys(acl).map((key) => h("tr", h("th", { scope: "row" }, h("bdi", who(key))), box(key, "read"), box(key, "write"),
+        h("td", iconButton("close", t("access.remove", { who: said(who(key)) }), () => { delete acl[key]; draw(); }))))));
+  };
+  const find = (className, keyOf, label) => {
+    const choice = pointerField(className, { label: t(label), isOpen: true, picked: (_, object) => {
+      setOwn(acl, keyOf(object), { read: true });
+      choice.clear();
+      draw();
+    } });
+    return choice.element;
+  };
+  const adding = h(".adding", find("_User", (user) => user.objectId, "access.addUser"), find("_Role", (role) => `role:${role.name ?? role.objectId}`, "access.addRole"),
+    button(".button", () => { setOwn(acl, "*", { read: true }); draw(); }, t("access.everybody")));
+  draw();
+  return {
+    body: [h(".card", words), h("label.line", has, t("access.has")), table, adding],
+    read: () => {
+      if (acl !== undefined) for (const key of Object.keys(acl)) if (Object.keys(acl[key]).length === 0) delete acl[key];
+      return isEqual(acl, value) && (acl === undefined) === (value === undefined) ? null : { value: acl };
+    },
+    focus: () => has.focus(),
+  };
+}

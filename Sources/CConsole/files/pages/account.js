@@ -1,0 +1,207 @@
+/** Who it is: the form to sign in, the question before what cannot be undone, sessions and codes. */
+
+import { Refusal, send } from "../core/api.js";
+import { button, h, icon, labelled, problemLine, put, textField } from "../core/dom.js";
+import { session, signIn, ways } from "../core/session.js";
+import { addWords, ago, date, plain, shown, t } from "../core/words.js";
+import { openDialog, openForm } from "../parts/dialog.js";
+import { failed, loading, toast } from "../parts/states.js";
+
+addWords({
+  "signIn.title": "Sign in",
+  "signIn.again": "Sign in again",
+  "signIn.againHint": "Your session has ended. What you were doing is still here.",
+  "signIn.name": "Name",
+  "signIn.password": "Password",
+  "signIn.code": "Code",
+  "signIn.codeHint": "Now the code of your app.",
+  "signIn.masterKey": "Master key",
+  "signIn.button": "Sign in",
+  "signIn.useKey": "Use the master key",
+  "signIn.useName": "Use name and password",
+  "signIn.first": "Nobody has an account here yet. Use the master key, or run “roost console open” on the server.",
+  "signIn.keyHint": "It is checked once and not kept.",
+  "signIn.wait": "Too many tries. Wait {n} {n|second|seconds}.",
+  "signIn.empty": "Fill in this field.",
+});
+
+let asking = null;
+
+/** Shows the form until somebody is signed in. */
+export function askToSignIn(options = {}) {
+  asking ??= ask(options).finally(() => { asking = null; });
+  return asking;
+}
+
+function ask({ isAgain = false, problem }) {
+  return new Promise((resolve) => {
+    const focused = document.activeElement;
+    const offered = ways.peek().ways;
+    let usesKey = !offered.includes("operator") && offered.length > 0 || ways.peek().first;
+    const message = problemLine();
+    const fields = h("div.fields");
+    const button = h("button.button.primary", { type: "submit" }, t("signIn.button"));
+    const other = h("button.plain");
+    const form = h("form", { novalidate: true, "aria-label": t("signIn.title") },
+      h(".head", h("span.logo", icon("data")), h("h1", isAgain ? t("signIn.again") : t("signIn.title")), h("span.quiet", location.host)),
+      isAgain && h("p.notice", t("signIn.againHint")),
+      ways.peek().first && h("p.notice", t("signIn.first")),
+      fields, message, button, other);
+    let code;
+    const build = () => {
+      const field = (label, name, type, autocomplete) => labelled(label,
+        h("input", { name, type, autocomplete, spellcheck: "false", autocapitalize: "off", required: true }));
+      put(fields, usesKey
+        ? [field(t("signIn.masterKey"), "masterKey", "password", "off"), h("small.quiet", t("signIn.keyHint"))]
+        : [field(t("signIn.name"), "name", "text", "username"), field(t("signIn.password"), "password", "password", "current-password")]);
+      code = labelled(t("signIn.code"), h("input", { name: "code", inputmode: "numeric", autocomplete: "one-time-code" }));
+      put(other, t(usesKey ? "signIn.useName" : "signIn.useKey"));
+      fields.querySelector("input").focus();
+    };
+    other.addEventListener("click", () => { usesKey = !usesKey; put(message); build(); });
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const inputs = [...fields.querySelectorAll("input")];
+      const missing = inputs.find((input) => !input.value);
+      if (missing) {
+        put(message, t("signIn.empty"));
+        missing.focus();
+        return;
+      }
+      button.disabled = true;
+      put(message);
+      const before = session.peek()?.operator;
+      try {
+        await signIn(Object.fromEntries(inputs.map((input) => [input.name, input.value])));
+      } catch (refusal) {
+        explain(refusal, message);
+        button.disabled = false;
+        if (refusal.body?.needs === "code" && !code.isConnected) {
+          put(message, t("signIn.codeHint"));
+          fields.append(code);
+          inputs.push(code.querySelector("input"));
+        }
+        inputs.at(-1).select();
+        inputs.at(-1).focus();
+        return;
+      }
+      // Somebody else finds nothing of what the one before saw.
+      if (before && (before.id !== session.peek().operator.id || before.name !== session.peek().operator.name)) {
+        location.reload();
+        return;
+      }
+      screen.remove();
+      for (const element of covered) element.inert = false;
+      focused?.focus?.();
+      resolve();
+    });
+    const covered = [...document.body.children];
+    for (const element of covered) element.inert = true;
+    // Above dialogs that are open, which lie in the top layer.
+    const screen = h(".signin", { popover: "manual" }, form);
+    document.body.append(screen);
+    screen.showPopover();
+    build();
+    if (problem) explain(problem, message);
+  });
+}
+
+function explain(problem, message) {
+  const wait = Number(problem.retryAfter);
+  put(message, problem.status === 429 && wait ? t("signIn.wait", { n: wait }) : problem.message);
+}
+
+addWords({
+  "confirm.title": "Is it you?",
+  "confirm.text": "This cannot be taken back. You are not asked again for 15 minutes.",
+  "confirm.go": "Go on",
+  "account.sessions": "Signed in",
+  "account.this": "this browser",
+  "account.used": "{who}, {address}, used {when}",
+  "account.end": "End",
+  "account.ended": "The session is ended",
+  "account.totp": "Codes at sign-in",
+  "account.totpOn": "A code is asked for at each sign-in.",
+  "account.totpOff": "With an app for codes nobody signs in by your password alone.",
+  "account.setUp": "Set up",
+  "account.turnOn": "Turn on",
+  "account.turnOff": "Turn off",
+  "account.secret": "Key for the app",
+  "account.copy": "Copy address",
+});
+
+const secretField = () => textField({ type: "password", autofocus: true, autocomplete: "current-password" });
+const codeField = () => textField({ inputmode: "numeric", autocomplete: "one-time-code", maxlength: "6" });
+
+/** Asks for the password, or for the key, before a call is repeated; throws the refusal where nobody confirms. */
+export async function askToConfirm(refusal) {
+  const { id, name, totp } = session.peek().operator;
+  const secret = id || name !== "this machine" ? secretField() : null;
+  const code = totp && codeField();
+  const isConfirmed = await openForm({ title: t("confirm.title"), button: t("confirm.go") }, () => ({
+    body: [h("p", t("confirm.text")), secret && labelled(t(id ? "signIn.password" : "signIn.masterKey"), secret), code && labelled(t("signIn.code"), code)],
+    async save() {
+      await send("POST", "confirm", { body: secret ? { [id ? "password" : "masterKey"]: secret.value, code: code?.value } : {}, isRepeatable: true });
+      return true;
+    },
+  }));
+  if (!isConfirmed) throw new Refusal(403, refusal);
+}
+
+/** Opens the account. */
+export function openAccount() {
+  const host = h(".form", loading(3));
+  openDialog({ title: t("rail.account"), kind: "sheet" }, () => ({ body: host }));
+  draw(host);
+}
+
+async function draw(host) {
+  try {
+    const { body } = await send("GET", "sessions");
+    const { id, totp } = session.peek().operator;
+    put(host, h("h3", t("account.sessions")), body.sessions.map((entry) => line(entry, () => draw(host))),
+      id && [h("h3", t("account.totp")), h(".line", h("p.grow", t(totp ? "account.totpOn" : "account.totpOff")),
+        button(".button", () => changeTOTP(totp, host), t(totp ? "account.turnOff" : "account.setUp")))]);
+  } catch (problem) {
+    put(host, failed(problem, () => draw(host)));
+  }
+}
+
+function line(entry, again) {
+  const end = async () => {
+    try {
+      await send("DELETE", "sessions/" + encodeURIComponent(entry.id));
+      toast(t("account.ended"));
+    } catch (problem) {
+      toast(problem.message, { isBad: true });
+    }
+    again();
+  };
+  return h(".line.member", h(".grow", h("div", shown(entry.agent || "\u2013", 90)),
+    h(".quiet", { title: date(entry.createdAt, true) }, t("account.used", { who: entry.operator, address: entry.address, when: ago(entry.usedAt) }))),
+  entry.isThis ? h("span.tag", t("account.this")) : button(".button", end, t("account.end")));
+}
+
+async function changeTOTP(isOn, host) {
+  try {
+    if (isOn) await send("DELETE", "totp");
+    else if (!(await setUp((await send("POST", "totp", { body: {}, isRepeatable: true })).body))) return;
+    session.set({ ...session.peek(), operator: { ...session.peek().operator, totp: !isOn } });
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+  }
+  draw(host);
+}
+
+function setUp({ secret, url }) {
+  const code = codeField();
+  return openForm({ title: t("account.totp"), button: t("account.turnOn") }, () => ({
+    body: [labelled(t("account.secret"), h("code.wrap", plain(secret.replace(/.{4}(?=.)/g, "$& ")))),
+      h(".line", button(".button", () => navigator.clipboard?.writeText(url), icon("copy"), t("account.copy"))), labelled(t("signIn.code"), code)],
+    async save() {
+      await send("PUT", "totp", { body: { secret, code: code.value.trim() } });
+      return true;
+    },
+    focus: () => code.select(),
+  }));
+}
