@@ -96,7 +96,7 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "Encoding", "JSON", "Logs", "Tasks", "Telemetry", collections, logging, metrics,
+                "CZlib", "Encoding", "JSON", "Logs", "Tasks", "Telemetry", collections, logging, metrics,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -117,7 +117,7 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "CConsole", "CZlib", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
+                "CConsole", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
                 "Rules", "ServerConfiguration", "SignIn", "Tasks", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ],

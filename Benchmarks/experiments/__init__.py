@@ -1,6 +1,6 @@
 """Measurements that are not of one operation alone. Each takes the stand and gives figures for the results."""
 
-from experiments import bring, busy, classes, cloud, large_answer, push, rows, start
+from experiments import bring, busy, classes, cloud, large_answer, metrics, push, rows, start, transfers
 
 # The soak is not among them: it takes as long as it is told.
 EXPERIMENTS = {
@@ -12,4 +12,6 @@ EXPERIMENTS = {
     "import": bring.run,
     "cloud": cloud.run,
     "push": push.run,
+    "metrics": metrics.run,
+    "transfers": transfers.run,
 }

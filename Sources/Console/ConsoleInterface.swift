@@ -52,7 +52,7 @@ struct ConsoleInterface: Sendable {
         } catch {
             reply = dispatcher.reply(to: error, visit.request)
         }
-        // The length of what is compressed would tell of a secret in it, piece by piece.
+        // The length of what is compressed would give a secret in it away, piece by piece.
         return visit.isLocal || Self.secretPaths.contains(path) ? reply : reply.packed(visit.fields.takesGzip)
     }
 

@@ -4,9 +4,14 @@ import Synchronization
 
 /// Keeps requests from a store that cannot be reached: after some failures in a row it lets none through for a while, which
 /// grows; then one, whose end decides.
+///
+/// A store that cannot be connected to is down. Bad answers, and none, say so where several objects get them: one may be
+/// broken, or too large for the time that there is.
 final class StoreBreaker: Sendable {
     private struct State {
         var failures = 0
+        /// The objects among them.
+        var objects: Set<String> = []
         /// For how long the door was closed last.
         var wait = Duration.zero
         /// Until when no request goes through; nil while all do.
@@ -61,11 +66,15 @@ final class StoreBreaker: Sendable {
     }
 
     /// The store has not answered, or said that it cannot.
-    func failed(_ reason: String) {
+    ///
+    /// - Parameter object: What was asked for, where that may be the reason.
+    func failed(_ reason: String, for object: String?) {
         let closed = state.withLock { state in
-            state.failures += 1
             let wasProbing = state.isProbing
             state.isProbing = false
+            let isNew = object.map { state.objects.insert($0).inserted } ?? true
+            if isNew { state.failures += 1 }
+            guard isNew || wasProbing else { return false }
             guard wasProbing || state.failures == Self.failuresInARow else { return false }
             let wasOpen = state.closedUntil == nil
             state.wait = state.wait == .zero ? .seconds(1) : min(state.wait * 2, Self.longestWait)

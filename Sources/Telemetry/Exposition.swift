@@ -1,5 +1,29 @@
-/// Metrics as Prometheus reads them: its text format, version 0.0.4.
+/// Metrics as Prometheus reads them: its text format, version 0.0.4, or OpenMetrics 1.0, which it prefers.
 public struct Exposition: Sendable {
+    /// A format of the text.
+    public enum Format: Sendable {
+        case prometheus, openMetrics
+
+        /// The format that a reader asks for, by its header field `Accept`.
+        public init(accept: String?) {
+            let types = accept?.split(separator: ",") ?? []
+            let takesOpenMetrics = types.contains { type in
+                let parts = type.split(separator: ";").map { $0.filter { $0 != " " } }
+                return parts.first == "application/openmetrics-text" && !parts.contains("q=0")
+                    && (parts.contains("version=1.0.0") || !parts.contains { $0.hasPrefix("version=") })
+            }
+            self = takesOpenMetrics ? .openMetrics : .prometheus
+        }
+
+        /// The media type of the text.
+        public var contentType: String {
+            switch self {
+            case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
+            case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+            }
+        }
+    }
+
     /// What a family is.
     public enum Kind: String {
         case counter, gauge, histogram
@@ -8,19 +32,24 @@ public struct Exposition: Sendable {
     /// Names of labels and their values.
     public typealias Labels = KeyValuePairs<String, String>
 
-    /// The media type of the text.
-    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
-
+    /// Its format.
+    public let format: Format
     /// The text so far.
     public private(set) var text = ""
     private var family = ""
 
     /// Nothing yet.
-    public init() {}
+    public init(_ format: Format = .prometheus) { self.format = format }
+
+    /// Ends the text.
+    public mutating func end() { if format == .openMetrics { text += "# EOF\n" } }
 
     /// Begins a family; the samples that follow are its own.
     public mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
         family = name
+        // In OpenMetrics a counter has no ending, which its samples have.
+        let isShort = format == .openMetrics && kind == .counter && name.hasSuffix("_total")
+        let name = isShort ? String(name.dropLast("_total".count)) : name
         text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
     }
 
@@ -54,7 +83,9 @@ public struct Exposition: Sendable {
         var sum: UInt64 = 0
         for (bound, count) in zip(bounds.texts, counts.buckets) {
             sum += count
-            write("_bucket", labels, "\(sum)", bound: bound)
+            // OpenMetrics has one way to write a number.
+            let isWhole = format == .openMetrics && !bound.contains(".")
+            write("_bucket", labels, "\(sum)", bound: isWhole ? bound + ".0" : bound)
         }
         write("_bucket", labels, "\(counts.count)", bound: "+Inf")
         write("_sum", labels, "\(Double(counts.nanoseconds) / 1e9)")

@@ -150,6 +150,8 @@ final class NumberedHistograms: Sendable {
 extension Duration {
     /// The duration in nanoseconds; zero for a negative one.
     package var wholeNanoseconds: UInt64 {
+        // Those up to nine seconds need no division of 128 bits.
+        if let attoseconds = Int64(exactly: attoseconds) { return UInt64(max(0, attoseconds / 1_000_000_000)) }
         let (seconds, attoseconds) = components
         return UInt64(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
     }

@@ -26,15 +26,14 @@ import Testing
         "CloudCode": [
             "JSON", "Logs", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
         ],
-        "HTTP": ["Encoding", "JSON", "Logs", "Tasks", "Telemetry"],
+        "HTTP": ["CZlib", "Encoding", "JSON", "Logs", "Tasks", "Telemetry"],
         "REST": [
             "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel", "ParseStorage",
             "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
         ],
         "Console": [
-            "CConsole", "CZlib", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
-            "Rules",
-            "ServerConfiguration", "SignIn", "Tasks",
+            "CConsole", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
+            "Rules", "ServerConfiguration", "SignIn", "Tasks",
         ],
         "LiveQuery": [
             "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",

@@ -136,4 +136,37 @@ struct S3FaultTests {
         #expect(error == .refused)
         #expect(calls.count == 1)
     }
+
+    /// Asks for objects of a store that fails for some of them.
+    private static func open(
+        _ names: [String], failing bad: String,
+        then body: (S3Storage) async throws -> Void
+    ) async throws {
+        let behaviour: StoreStandIn.Behaviour = { call, number in
+            guard call.target.contains(bad) else { return .reply(200, headers: [("ETag", "\"a\"")]) }
+            return number % 2 == 0 ? .close : .error(500, "InternalError")
+        }
+        try await StoreStandIn.run(behaviour) { store in
+            try await BucketServer.withStorage(endpointPort: store.port) { storage in
+                for name in names { _ = try? await storage.open(name: name) }
+                try await body(storage)
+            }
+        }
+    }
+
+    @Test("Bad answers for one object keep none from others")
+    func oneBadObject() async throws {
+        let names = Array(repeating: "bad", count: 10)
+        try await Self.open(names, failing: "bad") { storage in
+            try storage.checkAvailable()
+            try await storage.write(name: "good", bytes: [1])
+        }
+    }
+
+    @Test("Bad answers for several objects keep requests from the store for a while")
+    func severalBadObjects() async throws {
+        try await Self.open((0..<5).map { "bad\($0)" }, failing: "bad") { storage in
+            #expect(throws: FileStorageError.self) { try storage.checkAvailable() }
+        }
+    }
 }

@@ -160,4 +160,120 @@ struct LocalPostgresTests {
             await server.stop()
         }
     }
+
+    // MARK: A server that does not answer
+
+    /// Runs `body` with a client of a cluster, the process id of its postmaster, and its folder.
+    private func withClient(
+        statementTimeout: Duration = .seconds(1),
+        _ body: (PostgresClient, _ postmaster: Int32, _ folder: String) async throws -> Void
+    ) async throws {
+        try await withFolder { folder in
+            let database = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            var configuration = PostgresConfiguration(connectionString: try await database.start())
+            configuration.sharedConnections = 1
+            configuration.statementTimeout = statementTimeout
+            let lines = try String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8)
+            let postmaster = try #require(lines.split(separator: "\n").first.flatMap { Int32($0) })
+            let client = PostgresClient(configuration: configuration, logger: Self.logger)
+            try await client.start()
+            try await body(client, postmaster, folder)
+            await client.shutdown()
+            await database.stop()
+        }
+    }
+
+    /// Freezes processes while `body` runs, but no longer than for half a minute, so that the test ends in any case.
+    private func freezing<R>(_ processes: [Int32], _ body: () async throws -> R) async throws -> R {
+        for process in processes { kill(process, SIGSTOP) }
+        let thaw = Task {
+            try? await Task.sleep(for: .seconds(30))
+            for process in processes { kill(process, SIGCONT) }
+        }
+        defer {
+            thaw.cancel()
+            for process in processes { kill(process, SIGCONT) }
+        }
+        return try await body()
+    }
+
+    private func error(_ body: () async throws -> Void) async -> PostgresError? {
+        do { try await body() } catch { return error as? PostgresError }
+        return nil
+    }
+
+    @Test("What a frozen server does not answer has an end: a read is asked again, a write and a lease are lost")
+    func frozenBackends() async throws {
+        try await withClient { client, _, _ in
+            let shared = Int32(try await client.query("SELECT pg_backend_pid()").int(0, 0) ?? 0)
+            let start = ContinuousClock.now
+            let lent = try await client.exclusively { session in
+                let lent = Int32(try await session.query("SELECT pg_backend_pid()").int(0, 0) ?? 0)
+                kill(lent, SIGSTOP)
+                return try await freezing([shared]) {
+                    async let read = client.query("SELECT 2", readOnly: true).int(0, 0)
+                    async let written = error { _ = try await client.query("SELECT 3") }
+                    async let asked = error { _ = try await session.query("SELECT 4") }
+                    let (value, failure) = (try await read, await written)
+                    #expect(value == 2)
+                    #expect(failure?.kind == .connectionLost)
+                    let thaw = Task {
+                        try? await Task.sleep(for: .seconds(10))
+                        kill(lent, SIGCONT)
+                    }
+                    let answer = await asked
+                    thaw.cancel()
+                    #expect(answer?.kind == .connectionLost)
+                    return lent
+                }
+            }
+            kill(lent, SIGCONT)
+            #expect(ContinuousClock.now - start < .seconds(12), "\(ContinuousClock.now - start)")
+        }
+    }
+
+    @Test("A cancelled statement of a frozen server ends, whatever becomes of asking the server to cancel it")
+    func frozenCancellation() async throws {
+        try await withClient { client, postmaster, _ in
+            let start = ContinuousClock.now
+            let shared = Int32(try await client.query("SELECT pg_backend_pid()").int(0, 0) ?? 0)
+            let failure = try await freezing([postmaster]) {
+                await error {
+                    try await client.exclusively { session in
+                        let lent = Int32(try await session.query("SELECT pg_backend_pid()").int(0, 0) ?? 0)
+                        try await freezing([lent, shared]) {
+                            let task = Task { try await session.query("SELECT 5") }
+                            try await Task.sleep(for: .milliseconds(200))
+                            task.cancel()
+                            _ = try await task.value
+                        }
+                    }
+                }
+            }
+            #expect(failure != nil)
+            #expect(ContinuousClock.now - start < .seconds(12), "\(ContinuousClock.now - start)")
+        }
+    }
+
+    @Test("What takes long without a limit is waited for")
+    func unlimited() async throws {
+        try await withClient { client, _, _ in
+            try await client.execute(script: "SELECT pg_sleep(7)", isTimeLimited: false)
+        }
+    }
+
+    @Test("A server that takes no connections is asked to cancel one statement by one connection")
+    func boundedCancellations() async throws {
+        try await withClient(statementTimeout: .seconds(30)) { client, postmaster, folder in
+            try await freezing([postmaster]) {
+                let search = Task { try await client.search(Statement("SELECT pg_sleep(3)"), .init(mostRows: 1)) }
+                defer { search.cancel() }
+                try await Task.sleep(for: .seconds(2))
+                let sockets = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8).split(separator: "\n")
+                let own = sockets.filter { $0.contains(folder) }.count
+                // The one that the server listens on, the shared connection, and one that asks to cancel.
+                #expect((1...4).contains(own), "\(own)")
+            }
+        }
+    }
 }

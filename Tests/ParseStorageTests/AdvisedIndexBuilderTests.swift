@@ -81,6 +81,37 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
+    @Test(
+        "A build makes way for a change of the class, leaves nothing behind, and succeeds later; writes go on meanwhile"
+    )
+    func makingWay() async throws {
+        try await TestStore.run { test in
+            try await Self.notePosts(test)
+            let builder = Self.builder(test)
+            let name = try await Self.whileBuilding(test, builder) { _ in
+                try await test.create("Post", "new", #"{"cat":"x"}"#)
+                try await test.create("Post", "newer", #"{"another":"field"}"#)
+            }
+            #expect(name == nil)
+            #expect(try await Self.indexes(test) == [])
+            #expect(await builder.turn() == "roost_advice:Post:cat")
+        }
+    }
+
+    @Test("What a build left behind whose connection was cut is dropped at the next turn, and built anew")
+    func cutConnection() async throws {
+        try await TestStore.run { test in
+            try await Self.notePosts(test)
+            let name = try await Self.whileBuilding(test, Self.builder(test)) { process in
+                _ = try await test.client.query("SELECT pg_terminate_backend($1::int8::int4)", [.int(process)])
+            }
+            #expect(name == nil)
+            #expect(try await Self.indexes(test) == ["roost_advice:Post:cat (invalid)"])
+            #expect(await Self.builder(test).turn() == "roost_advice:Post:cat")
+            #expect(try await Self.indexes(test) == ["roost_advice:Post:cat"])
+        }
+    }
+
     @Test("A class that goes while its index is built ends the build")
     func droppedClass() async throws {
         try await TestStore.run { test in

@@ -99,6 +99,22 @@ struct IndexAdviceTests {
         }
     }
 
+    @Test("A find of the few objects that begin with a text gets an index on texts")
+    func prefix() async throws {
+        try await TestStore.run { test in
+            try await Self.makePosts(test)
+            try await Self.note(test, ["title": ["$regex": "^\\Qc0ffe\\E"]])
+            #expect(try await Self.advised(test) == [["title"]])
+            for advice in try await IndexAdviser(client: test.client).report().advice {
+                _ = try await test.client.query(advice.statement, [])
+            }
+            let plan = try await test.client.query(
+                #"EXPLAIN SELECT * FROM "Post" WHERE "title" LIKE 'c0ffe%' LIMIT 100"#)
+            #expect((0..<plan.rowCount).contains { plan.string($0, 0)?.contains("Index Scan") == true })
+            #expect(try await Self.advised(test) == [])
+        }
+    }
+
     @Test("Counts that read much of a class get an index that holds the readers, from which alone they are answered")
     func counts() async throws {
         try await TestStore.run { test in

@@ -23,8 +23,8 @@ struct MetricsPage: Sendable {
     let spans: Counters<SpanExporter.Outcome>?
 
     /// The metrics now. Nothing is asked of the database.
-    var text: Exposition {
-        var text = Exposition()
+    func text(_ format: Exposition.Format) -> Exposition {
+        var text = Exposition(format)
         meters.write(to: &text)
         writeTransport(to: &text)
         writeDatabase(to: &text)
@@ -40,6 +40,7 @@ struct MetricsPage: Sendable {
         text.begin("roost_build_info", .gauge, "The version of the server.")
         text.add(["version": Version.text, "preset": "\(preset)"], 1)
         ProcessFigures.write(to: &text)
+        text.end()
         return text
     }
 

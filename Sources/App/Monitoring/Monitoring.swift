@@ -31,9 +31,16 @@ final class Monitoring: Sendable {
     /// The answers to who watches.
     func routes() -> MonitoringRoutes {
         MonitoringRoutes(
-            readiness: readiness, page: { [weak self] in self?.page.withLock { $0 }?.text ?? Exposition() },
+            readiness: readiness, page: { [weak self] in self?.text($0) ?? Exposition($0) },
             isLive: { [eventLoops] in eventLoops.isLive }, beginProbing: { [weak self] in await self?.beginProbing() },
             key: configuration.key)
+    }
+
+    private func text(_ format: Exposition.Format) -> Exposition {
+        if let page = page.withLock({ $0 }) { return page.text(format) }
+        var text = Exposition(format)
+        text.end()
+        return text
     }
 
     /// Takes what the metrics are made of.

@@ -113,7 +113,7 @@ final class S3Client: Sendable {
                     }
                     throw failure
                 }
-                breaker.failed("\(failure)")
+                breaker.failed("\(failure)", for: request.key)
                 (reason, wait) = (failure, failure.retryAfter)
             } catch let failure as HTTPCallFailure where failure.kind == .busy {
                 // All connections are taken here, which says nothing of the store.
@@ -121,7 +121,7 @@ final class S3Client: Sendable {
                 log(failure, request)
                 throw FileStorageError.unavailable(retryAfter: 1)
             } catch let failure as HTTPCallFailure {
-                breaker.failed(failure.description)
+                breaker.failed(failure.description, for: failure.kind == .unreachable ? nil : request.key)
                 reason = failure
             } catch let error as CredentialFailure {
                 breaker.abandoned()

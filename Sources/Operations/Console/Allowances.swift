@@ -67,14 +67,14 @@ public struct Allowances: Sendable {
             return Allowance(operation: operation, isAllowed: filter != .any([]), reasons: reasons)
         }
         if isRead {
-            let seen = try await self.object(schema, id, access)
+            let visible = try await self.object(schema, id, access)
             var because = reasons.filter { points($0, in: object, to: caller) } + acl(object, "read", caller)
-            if let seen {
-                for field in object.keys.sorted() where seen[field] == nil {
+            if let visible {
+                for field in object.keys.sorted() where visible[field] == nil {
                     because.append(PermissionReason(.protected, field: field))
                 }
             }
-            return Allowance(operation: operation, isAllowed: seen != nil, reasons: because)
+            return Allowance(operation: operation, isAllowed: visible != nil, reasons: because)
         }
         let isAllowed = try await backend.store.canChange(
             schema.name, objectId: id,

@@ -12,7 +12,7 @@ struct IndexEstimate {
     /// How many rows a find without a word about it gives.
     private static let usualLimit = 100.0
     /// Of how many rows one lies in a range, one begins with a text, one fulfils what is not known.
-    private static let (inRange, inPrefix, inOther) = (1 / 3.0, 1 / 100.0, 1 / 10.0)
+    private static let (inRange, inPrefix, inOther) = (1 / 3.0, 1 / 1000.0, 1 / 10.0)
     /// From how many different values on none is jumped to.
     private static let mostDistinct = 1000.0
 

@@ -38,7 +38,7 @@ struct IndexUse: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func note() async throws {
-        if !(try await isThere()) {
+        if !(try await client.hasTable("_roost_index_use")) {
             let anIndex = try await client.query(
                 "SELECT EXISTS (SELECT FROM \(Self.indexes))", [], readOnly: true)
             guard anIndex.bool(0, 0) == true else { return }
@@ -62,7 +62,7 @@ struct IndexUse: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func unused() async throws -> [UnusedIndex] {
-        guard try await isThere() else { return [] }
+        guard try await client.hasTable("_roost_index_use") else { return [] }
         let rows = try await client.query(
             """
             SELECT i.relname::text, t.relname::text, pg_relation_size(i.oid), extract(epoch FROM now() - u."since")::float8
@@ -75,10 +75,5 @@ struct IndexUse: Sendable {
                 name: rows.string(row, 0) ?? "", table: rows.string(row, 1) ?? "", bytes: Int(rows.int(row, 2) ?? 0),
                 days: Int((rows.double(row, 3) ?? 0) / 86_400))
         }
-    }
-
-    private func isThere() async throws -> Bool {
-        try await client.query("SELECT to_regclass('\"_roost_index_use\"') IS NOT NULL", [], readOnly: true).bool(0, 0)
-            == true
     }
 }

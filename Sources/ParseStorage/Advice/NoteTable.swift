@@ -60,7 +60,7 @@ struct NoteTable: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func sweep() async throws {
-        guard try await isThere() else { return }
+        guard try await client.hasTable("_roost_advice") else { return }
         _ = try await client.query(
             """
             DELETE FROM "_roost_advice" WHERE "day" < (now() AT TIME ZONE 'UTC')::date - \(Self.days)
@@ -74,7 +74,7 @@ struct NoteTable: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func all() async throws -> [Note] {
-        guard try await isThere() else { return [] }
+        guard try await client.hasTable("_roost_advice") else { return [] }
         let today = "\"day\" = (now() AT TIME ZONE 'UTC')::date"
         let sums = ["calls", "total", "longest", "timeouts"].map { column in
             let sum = "\(column == "longest" ? "max" : "sum")(\"\(column)\")"
@@ -92,10 +92,5 @@ struct NoteTable: Sendable {
             }
             return Note(shape: shape, today: figures(1), month: figures(2))
         }
-    }
-
-    private func isThere() async throws -> Bool {
-        try await client.query("SELECT to_regclass('\"_roost_advice\"') IS NOT NULL", [], readOnly: true).bool(0, 0)
-            == true
     }
 }

@@ -103,7 +103,7 @@ public struct AuditRows: Sendable {
 
     /// Removes entries that are older than so many days.
     public func sweep(days: Int) async throws {
-        guard try await store.isThere("_roost_audit") else { return }
+        guard try await store.client.hasTable("_roost_audit") else { return }
         _ = try await store.query(
             Statement(
                 "DELETE FROM \"_roost_audit\" WHERE \"at\" < now() - make_interval(days => $1::bigint::integer)",

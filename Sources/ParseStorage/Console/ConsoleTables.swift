@@ -53,10 +53,10 @@ public final class ConsoleTables: Sendable {
         """
 }
 
-extension ObjectStore {
+extension PostgresClient {
     /// Whether a table that the server makes at its first use is there.
-    func isThere(_ table: String) async throws -> Bool {
-        try await client.query("SELECT to_regclass($1) IS NOT NULL", [.text(SQLBuilder.quote(table))], readOnly: true)
+    func hasTable(_ name: String) async throws -> Bool {
+        try await query("SELECT to_regclass($1) IS NOT NULL", [.text(SQLBuilder.quote(name))], readOnly: true)
             .bool(0, 0) == true
     }
 }

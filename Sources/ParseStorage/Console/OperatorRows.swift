@@ -20,7 +20,7 @@ public struct OperatorRows: Sendable {
 
     /// Whether there is no operator yet.
     public func isEmpty() async throws -> Bool {
-        guard try await store.isThere("_roost_operator") else { return true }
+        guard try await store.client.hasTable("_roost_operator") else { return true }
         return try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
     }
 

@@ -186,7 +186,7 @@ public struct TrashRows: Sendable {
     ///   - days: For how long an object stays.
     ///   - mostBytes: How many bytes stay.
     public func sweep(days: Int, mostBytes: Int64) async throws {
-        guard try await store.isThere("_roost_trash") else { return }
+        guard try await store.client.hasTable("_roost_trash") else { return }
         _ = try await store.client.query(
             Statement(
                 "DELETE FROM \"_roost_trash\" WHERE \"_deleted\" < now() - make_interval(days => $1::bigint::int)",

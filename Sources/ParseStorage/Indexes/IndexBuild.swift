@@ -122,14 +122,6 @@ struct IndexBuild {
     ) async throws -> R {
         // The limit is the role's then, and a pooler would hand a session with another one to others.
         guard client.hasSessions else { return try await body() }
-        _ = try await session.query("SET statement_timeout = 0")
-        do {
-            let result = try await body()
-            await Task { _ = try? await session.query("RESET statement_timeout") }.value
-            return result
-        } catch {
-            await Task { _ = try? await session.query("RESET statement_timeout") }.value
-            throw error
-        }
+        return try await session.withoutTimeLimit(body)
     }
 }

@@ -25,8 +25,8 @@ final class CommandQueue: Sendable {
         case submitLeased(Request, lease: Int)
         /// Stop a request on a lent connection.
         case cancel(Request, lease: Int)
-        /// The server was asked to cancel what runs on a lent connection.
-        case cancelSent(lease: Int)
+        /// The server was asked to cancel what runs on a connection.
+        case cancelSent(ServerCancellations.Target, lease: Int)
         /// Take a lent connection back.
         case release(lease: Int, ReleaseRequest?)
         case listen(id: Int, channels: [EncodedStatement], EventBuffer)

@@ -10,7 +10,8 @@ public struct PostgresConfiguration: Sendable {
     public var exclusiveConnections = 8
     /// The most statements of ``PostgresClient/heavyQuery(_:)`` at once, each on a connection of its own beside the others.
     public var heavyConnections = 1
-    /// How long one statement may run before the server stops it (SQLSTATE 57014); zero for as long as it likes.
+    /// How long one statement may run before the server stops it (SQLSTATE 57014); zero for as long as it likes. When
+    /// nothing of the server is heard for five seconds more, the connection is given up as lost.
     public var statementTimeout: Duration = .seconds(30)
     /// How long a statement on a shared connection waits for a lock. A statement that waits there keeps others waiting.
     public var sharedLockTimeout: Duration = .milliseconds(20)
@@ -25,6 +26,8 @@ public struct PostgresConfiguration: Sendable {
     public var connectionWait: Duration = .seconds(3)
     /// How long a request waits for a connection to be made before it fails as unavailable.
     public var connectTimeout: Duration = .seconds(10)
+    /// Whether it fails as unavailable as soon as the server refuses a connection, since there is another to turn to.
+    public var failsWhenRefused = false
     /// The name that `pg_stat_activity` shows, unless the connection string says another.
     public var applicationName = "roost"
     /// The most prepared statements that a connection keeps; the one used longest ago gives way.

@@ -13,6 +13,7 @@ public final class PostgresSession: Sendable {
     private let lease: Int
     private let commandQueue: CommandQueue
     private let failures = Mutex(Failures())
+    private let isUnlimited = Atomic(false)
 
     init(lease: Int, commandQueue: CommandQueue) {
         self.lease = lease
@@ -42,6 +43,20 @@ public final class PostgresSession: Sendable {
     public func group(_ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(.statements(statements.map { try EncodedStatement($0) }))
+    }
+
+    /// Runs `body`, whose statements on this connection may take as long as they like.
+    ///
+    /// - Throws: What `body` throws; `PostgresError`.
+    public func withoutTimeLimit<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
+        _ = try await query("SET statement_timeout = 0")
+        isUnlimited.store(true, ordering: .relaxed)
+        let result: Result<R, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        isUnlimited.store(false, ordering: .relaxed)
+        // Also when the task was cancelled.
+        await Task { _ = try? await query("RESET statement_timeout") }.value
+        return try result.get()
     }
 
     // MARK: For the client
@@ -86,7 +101,8 @@ public final class PostgresSession: Sendable {
 
     private func perform(_ content: Request.Content, sizeLimit: Int = .max) async throws -> [PostgresResult] {
         guard !Task.isCancelled else { throw PostgresError.cancelled }
-        let request = Request(content, sizeLimit: sizeLimit)
+        let request = Request(
+            content, sizeLimit: sizeLimit, isUnlimited: isUnlimited.load(ordering: .relaxed))
         do {
             return try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in

@@ -80,11 +80,14 @@ final class Request: @unchecked Sendable {
     var preparesAnew = false
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false
+    /// Whether no time limit holds for its statements. Of a script it is not known how many they are.
+    let isUnlimited: Bool
 
     init(
         _ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false,
-        shape: ReadShape? = nil, isSearch: Bool = false, sizeLimit: Int = .max
+        shape: ReadShape? = nil, isSearch: Bool = false, sizeLimit: Int = .max, isUnlimited: Bool = false
     ) {
+        self.isUnlimited = if case .script = content { true } else { isUnlimited }
         self.content = content
         self.isReadOnly = isReadOnly
         self.shape = shape
@@ -106,6 +109,7 @@ final class Request: @unchecked Sendable {
         conflictKey = nil
         sharesTransaction = true
         caller = nil
+        isUnlimited = false
         self.members = members
     }
 

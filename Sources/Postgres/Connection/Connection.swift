@@ -37,6 +37,8 @@ final class Connection {
     var inFlight: Deque<Request> = []
     /// Since when the first of them is waited for.
     var headSince = MonotonicInstant.now
+    /// When something came from the server last.
+    var lastSign = MonotonicInstant.now
     var cache: StatementCache
     var sequence: UInt64 = 0
     var scriptPhase: ScriptPhase?
@@ -108,11 +110,14 @@ final class Connection {
         }
     }
 
-    /// When an attempt to connect has taken too long.
-    var connectDeadline: MonotonicInstant? {
+    /// When an attempt to connect has taken too long, or the server has been silent for longer than what it was asked
+    /// may take.
+    var deadline: MonotonicInstant? {
         switch state {
+        case .closed: nil
         case .connecting, .greeting: openedAt.after(context.configuration.connectTimeout)
-        case .closed, .ready: nil
+        case .ready:
+            inFlight.first.flatMap { parameters.longestSilence(before: $0) }.map { max(headSince, lastSign).after($0) }
         }
     }
 
@@ -211,11 +216,13 @@ final class Connection {
         pool.didConnect(self)
     }
 
-    /// Gives up an attempt that takes too long.
+    /// Gives up an attempt that takes too long, and a connection whose server is frozen or can no longer be heard.
     func checkDeadline() {
-        if let deadline = connectDeadline, deadline <= context.now {
-            fail(PostgresError(.unavailable, "PostgreSQL did not answer in time"))
-        }
+        guard let deadline, deadline <= context.now else { return }
+        fail(
+            isReady
+                ? PostgresError(.connectionLost, "the connection was lost: PostgreSQL did not answer in time")
+                : PostgresError(.unavailable, "PostgreSQL did not answer in time"))
     }
 
     /// Looks whether a request failed because the server takes no writes, which another server may do.

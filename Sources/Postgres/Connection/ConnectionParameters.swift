@@ -27,6 +27,10 @@ struct ConnectionParameters {
     let address: String
     /// Whether the server is asked how far it is in the history of the database.
     let checksTimeline: Bool
+    /// How long the server lets a statement run; nil where that is not known, or for as long as it likes.
+    private var statementTimeout: Duration?
+    /// How much later than it stops a statement the server says so at the latest.
+    private static let grace = Duration.seconds(5)
     /// The server's options among the parameters; nil where a pooler would refuse them.
     private let options: String?
 
@@ -52,6 +56,7 @@ struct ConnectionParameters {
             // The next transaction may be on another server.
             checksTimeline = false
             options = nil
+            statementTimeout = nil
             return
         }
         // Those before what the connection string says give way to it. Nothing is compiled to machine code: for a query
@@ -71,6 +76,21 @@ struct ConnectionParameters {
         statements = .prepared
         checksTimeline = configuration.checksTimeline && !configuration.onlyReads
         self.options = text
+        statementTimeout = configuration.statementTimeout > .zero ? configuration.statementTimeout : nil
+    }
+
+    /// The same for a connection on which the server may be silent for as long as it likes.
+    var unwatched: ConnectionParameters {
+        var parameters = self
+        parameters.statementTimeout = nil
+        return parameters
+    }
+
+    /// How long the server may be silent before it answers a request; nil for as long as it likes. It keeps the results
+    /// of statements that were sent together until the last is done.
+    func longestSilence(before request: Request) -> Duration? {
+        guard let statementTimeout, !request.isUnlimited else { return nil }
+        return statementTimeout * (request.members.isEmpty ? max(1, request.statements.count) : 1) + Self.grace
     }
 
     /// Begins to connect, without waiting.

@@ -3,6 +3,7 @@ import CLibpq
 extension Connection {
     /// Reads what came.
     func receive() {
+        lastSign = context.now
         watch.willReceive(from: socket)
         let isOpen = PQconsumeInput(handle) == 1
         // Also when it is closed: the last words, and answers before them, may have come with the end.

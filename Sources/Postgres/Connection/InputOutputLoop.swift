@@ -77,7 +77,9 @@ final class InputOutputLoop {
         case .lease(let request): exclusivePools[request.purpose.rawValue].lease(request)
         case .abandon(let request): exclusivePools[request.purpose.rawValue].abandon(request)
         case .cancel(let request, let lease): pool(of: lease).cancel(request, lease: lease)
-        case .cancelSent(let lease): pool(of: lease).didSendCancel(lease: lease)
+        case .cancelSent(let target, let lease):
+            context.cancellations.didSend(to: target)
+            pool(of: lease).didSendCancel(lease: lease)
         case .release(let lease, let request): pool(of: lease).release(lease: lease, request)
         case .listen(let id, let channels, let events): listeners.listen(id: id, channels: channels, events)
         case .unlisten(let id): listeners.unlisten(id: id)

@@ -1,26 +1,55 @@
 import CLibpq
 
-/// Asks the server to cancel what a connection does, from a thread of its own: libpq waits for the server meanwhile.
+/// Asks the server to cancel what connections do, from threads of their own: libpq waits for the server meanwhile.
 ///
-/// `@unchecked Sendable`: a `PGcancel` is a copy of the address and the key, independent of its connection; it passes
-/// from the I/O thread to the one that uses it, which frees it.
-struct ServerCancellation: @unchecked Sendable {
-    private let pointer: OpaquePointer
+/// A server that is frozen keeps each of them. So there is one for a connection at a time, and few in all.
+final class ServerCancellations {
+    /// A connection as the server knows it.
+    struct Target: Hashable, Sendable {
+        private let handle: UInt
+        private let process: Int32
 
-    /// Starts the thread; false when that was not possible. `commandQueue` is notified when the server was asked.
-    static func send(to connection: OpaquePointer, lease: Int, through commandQueue: CommandQueue) -> Bool {
-        guard let pointer = PQgetCancel(connection) else { return false }
+        init(_ connection: OpaquePointer) {
+            handle = UInt(bitPattern: connection)
+            process = PQbackendPID(connection)
+        }
+    }
+
+    private static let most = 8
+    private var underWay: Set<Target> = []
+
+    /// Starts to ask; false when that is not possible now. `commandQueue` is notified when the server was asked.
+    func send(to connection: OpaquePointer, lease: Int, through commandQueue: CommandQueue) -> Bool {
+        let target = Target(connection)
+        guard underWay.count < Self.most, !underWay.contains(target), let pointer = PQgetCancel(connection) else {
+            return false
+        }
         let cancellation = ServerCancellation(pointer: pointer)
         let thread = OSThread {
             cancellation.run()
-            _ = commandQueue.send(.cancelSent(lease: lease))
+            _ = commandQueue.send(.cancelSent(target, lease: lease))
         }
         thread.detach()
-        if !thread.isRunning { PQfreeCancel(pointer) }
-        return thread.isRunning
+        guard thread.isRunning else {
+            PQfreeCancel(pointer)
+            return false
+        }
+        underWay.insert(target)
+        return true
     }
 
-    private func run() {
+    /// The server was asked, or could not be.
+    func didSend(to target: Target) { underWay.remove(target) }
+}
+
+/// What one thread sends.
+///
+/// `@unchecked Sendable`: a `PGcancel` is a copy of the address and the key, independent of its connection; it passes
+/// from the I/O thread to the one that uses it, which frees it.
+private struct ServerCancellation: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    func run() {
         var message = [CChar](repeating: 0, count: 256)
         // When it fails, the statement goes on and is asked to stop again.
         _ = PQcancel(pointer, &message, Int32(message.count))

@@ -58,6 +58,8 @@ final class LoopContext {
     var timelines = TimelineWatch()
     /// Finds out when connections lead to a server that takes no writes any more.
     var renewal = ConnectionRenewal()
+    /// Asks the server to cancel.
+    let cancellations = ServerCancellations()
 
     init(
         configuration: PostgresConfiguration, logger: Logger, commandQueue: CommandQueue, history: ReadHistory,

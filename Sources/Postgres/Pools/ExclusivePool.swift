@@ -57,7 +57,7 @@ final class ExclusivePool: ConnectionPool {
 
     var nextDeadline: MonotonicInstant? {
         var earliest = EarliestInstant()
-        for connection in connections { earliest.consider(connection.connectDeadline) }
+        for connection in connections { earliest.consider(connection.deadline) }
         for lease in leases.values {
             earliest.consider(lease.cancelAgain)
             if !lease.isExpired, !lease.isReleased { earliest.consider(lease.end) }
@@ -86,6 +86,16 @@ final class ExclusivePool: ConnectionPool {
         request.ticket = waiters.append(request, of: request.sender)
         lendIdle()
         openWhereUseful()
+        // It would be refused again.
+        if lastFailure != nil, nextOpening > context.now { failRefused() }
+    }
+
+    /// Fails all that wait for a connection that the server refuses, where there is another to turn to.
+    private func failRefused() {
+        guard context.configuration.failsWhenRefused else { return }
+        let refused = arrivals
+        arrivals.removeAll()
+        for request in refused where withdraw(request) { giveUp(request) }
     }
 
     /// Lends idle connections to the requests that wait.
@@ -271,7 +281,8 @@ final class ExclusivePool: ConnectionPool {
         guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
             lease.failure == nil, let handle = lease.connection.handle
         else { return }
-        lease.isCancelling = ServerCancellation.send(to: handle, lease: lease.number, through: context.commandQueue)
+        lease.isCancelling = context.cancellations.send(
+            to: handle, lease: lease.number, through: context.commandQueue)
         if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
     }
 
@@ -306,7 +317,7 @@ final class ExclusivePool: ConnectionPool {
             return
         }
         guard lease.failure == nil, connection.failure == nil else {
-            if lease.failure != nil, lease.isReleased, !lease.isCancelling { end(lease) }
+            if lease.failure != nil, lease.isReleased { end(lease) }
             return
         }
         if !lease.isCancelling, connection.inFlight.first?.isCancelled == true, lease.cancelAgain == nil {
@@ -362,6 +373,7 @@ final class ExclusivePool: ConnectionPool {
             }
             lastFailure = reason
             nextOpening = context.now.after(backOff.next())
+            failRefused()
         }
     }
 

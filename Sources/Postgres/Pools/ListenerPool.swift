@@ -48,7 +48,7 @@ final class ListenerPool: ConnectionPool {
         var earliest = EarliestInstant()
         for listener in listeners {
             earliest.consider(
-                listener.reopening ?? listener.connection.connectDeadline
+                listener.reopening ?? listener.connection.deadline
                     ?? listener.lastSign.after(.milliseconds(Self.pause(of: listener) + 1)))
             earliest.consider(listener.check.deadline)
         }
@@ -66,7 +66,7 @@ final class ListenerPool: ConnectionPool {
             unnotified[id] = events
             return
         }
-        let connection = Connection(context, pool: self, ConnectionParameters(context.configuration.direct))
+        let connection = Connection(context, pool: self, ConnectionParameters(context.configuration.direct).unwatched)
         listeners.append(Listener(id: id, channels: channels, events, connection, now: context.now))
         connection.open()
     }

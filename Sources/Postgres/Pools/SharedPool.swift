@@ -69,7 +69,7 @@ final class SharedPool: ConnectionPool {
         var earliest = EarliestInstant()
         for index in connections.indices {
             earliest.consider(reopenings[index])
-            earliest.consider(connections[index].connectDeadline)
+            earliest.consider(connections[index].deadline)
             earliest.consider(stallDeadline(of: connections[index]))
             earliest.consider(patienceEnd(of: connections[index]))
         }
@@ -268,7 +268,7 @@ final class SharedPool: ConnectionPool {
         // What shared its sync is skipped by the server, and sent again.
         guard
             connection.writes == 0
-                || ServerCancellation.send(to: handle, lease: 0, through: context.commandQueue)
+                || context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)
         else {
             connection.isOutgrown = false
             return
@@ -323,6 +323,12 @@ final class SharedPool: ConnectionPool {
         lastFailure = reason
         lastFailure?.kind = .unavailable
         failStarters()
+        if context.configuration.failsWhenRefused, reason.kind == .unavailable,
+            !connections.contains(where: \.isReady)
+        {
+            for request in backlog { request.fail(unavailable) }
+            backlog.removeAll()
+        }
         for request in requests {
             request.losses += 1
             if request.isReadOnly, request.losses < 3, !context.isStopping {

@@ -49,7 +49,7 @@ extension SharedPool {
                 continue
             }
             connection.stoppedAt = context.now
-            _ = ServerCancellation.send(to: handle, lease: 0, through: context.commandQueue)
+            _ = context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)
         }
     }
 }

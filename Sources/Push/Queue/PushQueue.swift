@@ -187,11 +187,11 @@ public final class PushQueue: Pusher {
 
     /// Sends the ranges of one type of devices, some at a time.
     private func followRanges(_ index: Int, _ route: Name, _ store: ObjectStore) async {
-        let places = RangePlaces(atOnce: services.wholeTypes.contains(route) ? 1 : Self.atOnce)
+        let slots = RangeSlots(atOnce: services.wholeTypes.contains(route) ? 1 : Self.atOnce)
         for await _ in wakes[index] {
             await attempt("ranges of pushes") {
-                while !Task.isCancelled, places.hasRoom, let range = try await take(route, store) {
-                    start(range, store, places, wakers[index])
+                while !Task.isCancelled, slots.hasRoom, let range = try await take(route, store) {
+                    start(range, store, slots, wakers[index])
                 }
             }
         }
@@ -210,19 +210,19 @@ public final class PushQueue: Pusher {
 
     /// Works on a range, which goes on for a while when the server stops.
     private func start(
-        _ range: PushRange, _ store: ObjectStore, _ places: RangePlaces, _ waker: AsyncStream<Void>.Continuation
+        _ range: PushRange, _ store: ObjectStore, _ slots: RangeSlots, _ waker: AsyncStream<Void>.Continuation
     ) {
-        places.note(isOpen: true)
+        slots.note(isOpen: true)
         let number = lastRun.wrappingAdd(1, ordering: .relaxed).newValue
         // Under the lock, so that the end of a task is not noted before its beginning.
         running.withLock { running in
             running[number] = Task.detached {
                 await self.work(on: range, store) { isWaiting in
-                    places.note(isWaiting: isWaiting)
+                    slots.note(isWaiting: isWaiting)
                     waker.yield()
                 }
                 self.end(number)
-                places.note(isOpen: false)
+                slots.note(isOpen: false)
                 waker.yield()
             }
         }

@@ -7,7 +7,7 @@ package import Telemetry
 /// The answers to who watches the server: its metrics, whether its process works, whether it should get requests.
 package final class MonitoringRoutes: Sendable {
     private let readiness: Readiness
-    private let page: @Sendable () -> Exposition
+    private let page: @Sendable (Exposition.Format) -> Exposition
     private let isLive: @Sendable () -> Bool
     private let beginProbing: @Sendable () async -> Void
     private let key: String?
@@ -20,8 +20,8 @@ package final class MonitoringRoutes: Sendable {
     ///   - beginProbing: Has the probes look, and waits for their first result where they have none yet.
     ///   - key: What a reader of the metrics has to bring where a key is needed.
     package init(
-        readiness: Readiness, page: @escaping @Sendable () -> Exposition, isLive: @escaping @Sendable () -> Bool,
-        beginProbing: @escaping @Sendable () async -> Void, key: String?
+        readiness: Readiness, page: @escaping @Sendable (Exposition.Format) -> Exposition,
+        isLive: @escaping @Sendable () -> Bool, beginProbing: @escaping @Sendable () async -> Void, key: String?
     ) {
         self.readiness = readiness
         self.page = page
@@ -46,7 +46,26 @@ package final class MonitoringRoutes: Sendable {
                 body: .text("The metrics are being read.\n", contentType: Self.plainText))
         }
         defer { isReading.store(false, ordering: .releasing) }
-        return Reply(body: .text(page().text, contentType: Exposition.contentType))
+        let text = page(Exposition.Format(accept: Self.field("accept", request)))
+        let type = text.format.contentType
+        let takesGzip = (Self.field("accept-encoding", request) ?? "").split(separator: ",").contains { coding in
+            let parts = coding.split(separator: ";").map { $0.filter { $0 != " " } }
+            return parts.first?.asciiLowercased == "gzip" && !parts.contains("q=0")
+        }
+        guard takesGzip, let packed = Gzip.packed(Array(text.text.utf8), level: 1) else {
+            return Reply(headers: [("Vary", Self.vary)], body: .text(text.text, contentType: type))
+        }
+        return Reply(
+            headers: [("Content-Type", type), ("Content-Encoding", "gzip"), ("Vary", Self.vary)],
+            body: .json(packed))
+    }
+
+    private static let vary = "Accept, Accept-Encoding"
+
+    /// A header field that only these routes read.
+    private static func field(_ name: String, _ request: IncomingRequest) -> String? {
+        let values = request.headers.all.filter { $0.name.asciiLowercased == name }.map(\.value)
+        return values.isEmpty ? nil : values.joined(separator: ",")
     }
 
     /// Whether the process works; it says nothing of the database, whose end restarts no process.

@@ -104,6 +104,31 @@ struct MetricsTests {
         }
     }
 
+    @Test("A reader gets OpenMetrics where it asks for it, and packed where it takes that")
+    func formats() async throws {
+        try await Self.run { server, port in
+            _ = try await server.create("Song", ["n": 1])
+            func read(_ headers: [String: String]) async throws -> TestAnswer {
+                try await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send(
+                    "GET", "/metrics", as: .nobody, headers: headers)
+            }
+            let plain = try await read([:])
+            #expect(plain.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            let accept = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+            let open = try await read(["Accept": accept])
+            #expect(open.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8")
+            #expect(open.text.hasSuffix("\n# EOF\n"))
+            #expect(open.text.contains("# TYPE roost_logins counter\n"))
+            #expect(open.text.contains("\nroost_logins_total{"))
+            #expect(open.text.contains(#"le="1.0""#) && !open.text.contains(#"le="1""#))
+            #expect(plain.text.contains("# TYPE roost_logins_total counter\n") && !plain.text.contains("# EOF"))
+            let packed = try await Program.run(
+                ["curl", "-s", "--compressed", "-D", "-", "http://127.0.0.1:\(port)/metrics"])
+            #expect(packed.output.lowercased().contains("content-encoding: gzip"), "\(packed.output.prefix(500))")
+            #expect(packed.output.contains("# TYPE roost_logins_total counter\n"))
+        }
+    }
+
     @Test("A batch counts once, and what clients make up makes no series")
     func cardinality() async throws {
         try await Self.run { server, port in

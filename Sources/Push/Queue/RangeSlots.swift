@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A range of which only a few devices are left, and these wait for a later try, keeps no place: what one device waits for is
 /// not waited for by others.
-final class RangePlaces: Sendable {
+final class RangeSlots: Sendable {
     private struct State {
         var open = 0
         var waiting = 0
@@ -62,7 +62,7 @@ final class RangeActivity: Sendable {
         let left = left()
         state.withLock { state in
             state.working += change
-            let isWaiting = state.working == 0 && (1...RangePlaces.fewDevices).contains(left)
+            let isWaiting = state.working == 0 && (1...RangeSlots.fewDevices).contains(left)
             guard isWaiting != state.isWaiting else { return }
             state.isWaiting = isWaiting
             report(isWaiting)

@@ -33,7 +33,7 @@ struct OperatorFactor: Sendable {
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 
-    /// Turns the factor on for an operator.
+    /// Gives an operator the factor.
     ///
     /// - Returns: Whether the secret is one, and the code is one that an app shows for it now.
     func turnOn(_ secret: String, code: String, of id: String) async throws -> Bool {
