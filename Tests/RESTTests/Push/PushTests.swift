@@ -37,7 +37,7 @@ import Testing
             }
             let reader = try await server.send(
                 "POST", "/push", body, as: .anonymous, headers: ["X-Parse-Master-Key": "readOnly"])
-            #expect(reader.status == 403 && reader["code"] == 119, "\(reader.text)")
+            #expect(reader.status == 400 && reader["code"] == 119, "\(reader.text)")
             let cases: [(JSONObject, String)] = [
                 (["channels": ["a"]], "Channels and query can not be set at the same time."),
                 (["expiration_time": "tomorrow"], "tomorrow is not valid time."),
