@@ -126,6 +126,7 @@ public struct RoostServer: Service {
             // Who prefers a replica has the primary to turn to, and is not kept waiting for long.
             database.connectTimeout = .seconds(2)
             database.connectionWait = min(database.connectionWait, .seconds(2))
+            database.failsWhenRefused = true
             return PostgresClient(configuration: database, logger: logger)
         }
         replicas =

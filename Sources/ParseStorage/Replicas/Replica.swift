@@ -6,6 +6,8 @@ final class Replica: Sendable {
     let client: PostgresClient
     private let reads = Atomic(0)
     private let replayed = Atomic<Int64>(0)
+    private let isUnderWay = Atomic(false)
+    /// Since when it has been asked in vain; 0 when it answered what it was asked last.
     private let askedSince = Atomic<Int64>(0)
 
     /// For how many milliseconds it may owe the answer how far it is.
@@ -16,14 +18,15 @@ final class Replica: Sendable {
     /// How many reads are under way on it.
     var readsUnderWay: Int { reads.load(ordering: .relaxed) }
 
-    /// Until when, by ``ReplicaClock``, it has all that was committed on the primary; 0 where that is not known.
+    /// Until when, by ``ReplicaClock``, it has all that was committed on the primary; 0 where that is not known, less
+    /// where it is no replica of the primary.
     var knows: Int64 { replayed.load(ordering: .relaxed) }
 
     /// Whether it can be asked: without a connection a request would wait for one until it is too late.
     var isReachable: Bool { client.statistics.connections > 0 }
 
     /// Whether it owes the answer how far it is.
-    var isAsked: Bool { askedSince.load(ordering: .relaxed) != 0 }
+    var isAsked: Bool { isUnderWay.load(ordering: .relaxed) }
 
     /// Whether it has owed it for so long that a read might wait for ever: its process is frozen, or its disk.
     var isSilent: Bool {
@@ -31,11 +34,23 @@ final class Replica: Sendable {
         return since != 0 && ReplicaClock.now - since > Self.patience
     }
 
-    /// Notes that it is asked how far it is, or has answered.
-    func note(isAsked: Bool) { askedSince.store(isAsked ? ReplicaClock.now : 0, ordering: .relaxed) }
+    /// Asks how far it is, once at a time. As long as it does not answer, it stays silent from the first time on.
+    func asking(_ body: () async -> Bool) async {
+        isUnderWay.store(true, ordering: .relaxed)
+        _ = askedSince.compareExchange(expected: 0, desired: ReplicaClock.now, ordering: .relaxed)
+        if await body() { askedSince.store(0, ordering: .relaxed) }
+        isUnderWay.store(false, ordering: .relaxed)
+    }
 
     /// Notes that it has all that was committed before an instant.
     func note(knows instant: Int64) { replayed.store(instant, ordering: .relaxed) }
+
+    /// Notes that it goes its own way: until it is a replica again, it knows nothing.
+    ///
+    /// - Returns: Whether that is new.
+    func noteDivergence() -> Bool { replayed.exchange(Self.nothing, ordering: .relaxed) != Self.nothing }
+
+    private static let nothing: Int64 = -1
 
     /// Runs a read, which counts as under way meanwhile.
     func reading<R>(_ body: () async throws -> R) async throws -> R {

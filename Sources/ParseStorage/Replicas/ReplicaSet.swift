@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// How far is measured in the primary's log: its position is noted with the time about once a second, and a replica that
 /// has replayed up to there has all that was committed until then. Nothing is written for that, and a primary where
-/// nothing happens lets no replica look late.
+/// nothing happens lets no replica look late. A replica that was promoted goes its own way, on a timeline of its own:
+/// how far it is says nothing then.
 public final class ReplicaSet: Sendable {
     private let primary: PostgresClient
     private let replicas: [Replica]
@@ -88,6 +89,7 @@ public final class ReplicaSet: Sendable {
     private struct Mark {
         let time: Int64
         let position: Int64
+        let timeline: String?
     }
 
     /// Measures how far the replicas are, until the task is cancelled.
@@ -107,40 +109,57 @@ public final class ReplicaSet: Sendable {
     /// Remembers where the primary's log is now.
     private func mark() async {
         let time = ReplicaClock.now
-        guard let position = await readPosition(Self.written, on: primary) else {
+        guard let (position, timeline) = await readPosition(Self.written, on: primary) else {
             return isMeasured.store(false, ordering: .relaxed)
         }
         isMeasured.store(true, ordering: .relaxed)
         marks.withLock { marks in
-            marks.append(Mark(time: time, position: position))
+            // After a promotion positions of before may mean something else.
+            if let last = marks.last, last.timeline != timeline { marks.removeAll() }
+            marks.append(Mark(time: time, position: position, timeline: timeline))
             // A replica that is further behind is no longer measured.
             if marks.count > Self.mostMarks { marks.removeFirst(marks.count - Self.mostMarks) }
         }
     }
 
     private func measure(_ replica: Replica) async {
-        replica.note(isAsked: true)
-        defer { replica.note(isAsked: false) }
-        guard let position = await readPosition(Self.replayed, on: replica.client) else { return }
-        let mark = marks.withLock { marks in marks.last(where: { $0.position <= position }) }
-        if let mark { replica.note(knows: mark.time) }
+        await replica.asking {
+            guard let (position, timeline) = await readPosition(Self.replayed, on: replica.client) else { return false }
+            let (mark, current) = marks.withLock { marks in
+                (marks.last(where: { $0.position <= position }), marks.last?.timeline)
+            }
+            if let timeline, let current, timeline != current {
+                if replica.noteDivergence() {
+                    logger.warning("a read replica was promoted: it is not read from until it follows again")
+                }
+            } else if let mark {
+                replica.note(knows: mark.time)
+            }
+            return true
+        }
     }
 
-    private func readPosition(_ sql: String, on client: PostgresClient) async -> Int64? {
+    /// How far a server is, and the timeline on which it writes, if it does.
+    private func readPosition(_ sql: String, on client: PostgresClient) async -> (Int64, timeline: String?)? {
         do {
-            guard let position = try await client.query(sql, readOnly: true).int(0, 0) else { return nil }
+            let result = try await client.query(sql, readOnly: true)
+            guard let position = result.int(0, 0) else { return nil }
             // Between two pages the place of the next record is behind the head of a page, which comes with it.
             let offset = position % 8192
-            return offset == 24 || offset == 40 ? position - offset : position
+            return (offset == 24 || offset == 40 ? position - offset : position, result.string(0, 1))
         } catch {
             logger.debug("it is not known how far a replica is", metadata: ["error": "\(error)"])
             return nil
         }
     }
 
-    private static let written = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::int8"
+    private static let written = """
+        SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::int8, \
+        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)
+        """
     private static let replayed = """
         SELECT ((CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END) \
-        - '0/0'::pg_lsn)::int8
+        - '0/0'::pg_lsn)::int8, CASE WHEN NOT pg_is_in_recovery() \
+        THEN substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END
         """
 }

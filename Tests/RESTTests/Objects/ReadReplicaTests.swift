@@ -271,6 +271,72 @@ import Testing
         }
     }
 
+    @Test("A replica that does not answer for a minute is left out for that long")
+    func staysSilent() async throws {
+        try await ReplicatedCluster.run { cluster in
+            let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI), "statementTimeout": 1000]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                _ = try await server.create("Post", ["title": "a"])
+                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
+                #expect(isKnown)
+                try cluster.signalReplica(SIGSTOP)
+                defer { try? cluster.signalReplica(SIGCONT) }
+                try await Task.sleep(for: .seconds(8))
+                let end = ContinuousClock.now + .seconds(12)
+                while ContinuousClock.now < end {
+                    let start = ContinuousClock.now
+                    let title = try await Self.title(server, "NEAREST")
+                    #expect(title == "a")
+                    #expect(ContinuousClock.now - start < .seconds(1))
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+        }
+    }
+
+    @Test("A read that replicas refuse to connect for goes on to the primary at once")
+    func refusingReplicas() async throws {
+        try await ReplicatedCluster.run(replicas: 2) { cluster in
+            let options: JSONObject = ["readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) })]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                _ = try await server.create("Post", ["title": "a"])
+                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
+                #expect(isKnown)
+                try await cluster.refuseConnections()
+                let start = ContinuousClock.now
+                // It has a connection of its own.
+                let answer = try await server.send(
+                    "GET", "/aggregate/Post",
+                    ["pipeline": [["$group": ["_id": "$title"]]], "readPreference": "SECONDARY_PREFERRED"], as: .master)
+                #expect(answer.results.count == 1, "\(answer.text)")
+                #expect(ContinuousClock.now - start < .seconds(1), "\(ContinuousClock.now - start)")
+            }
+        }
+    }
+
+    @Test("A replica that was promoted and goes its own way is not read from")
+    func divergedReplica() async throws {
+        try await ReplicatedCluster.run { cluster in
+            let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI), "maxReplicaLag": 5000]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                let post = try await server.create("Post", ["title": "a"])
+                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
+                #expect(isKnown)
+                try await cluster.promote(0)
+                // It is further than the primary.
+                try await TestServer.execute(
+                    "CREATE TABLE filler AS SELECT generate_series(1, 100000)", on: cluster.replicaURI)
+                _ = try await server.send("PUT", "/classes/Post/\(post)", ["title": "b"]).succeeded()
+                let isLeftOut = try await eventually { try await Self.title(server, "NEAREST") == "b" }
+                #expect(isLeftOut)
+                for _ in 0..<20 {
+                    let title = try await Self.title(server, "NEAREST")
+                    #expect(title == "b")
+                }
+            }
+        }
+    }
+
     @Test("A server that only reads starts on a standby, answers finds, and refuses writes with 119")
     func readOnly() async throws {
         try await ReplicatedCluster.run { cluster in

@@ -155,6 +155,18 @@ struct ReplicatedCluster: Sendable {
         else { throw LocalPostgres.Failure("the replica is not promoted") }
     }
 
+    /// Has all replicas refuse new connections; those that stand stay.
+    func refuseConnections() async throws {
+        for (folder, uri) in zip(folders, replicaURIs) {
+            // In place, so that the file stays its owner's.
+            try "local all all reject\n".write(
+                toFile: folder + "/cluster/pg_hba.conf", atomically: false, encoding: .utf8)
+            _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: uri)
+            let isRefusing = try await eventually { (try? await TestServer.texts("SELECT 'x'", on: uri)) == nil }
+            guard isRefusing else { throw LocalPostgres.Failure("the replica takes connections") }
+        }
+    }
+
     /// Has the first replica replay each commit so much later.
     func delayReplica(milliseconds: Int) async throws {
         try await TestServer.execute(
