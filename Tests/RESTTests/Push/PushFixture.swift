@@ -15,8 +15,10 @@ enum PushFixture {
         try await WebhookServer.run { tokens in
             tokens.on("token") { _ in .text(#"{"access_token":"access-1","expires_in":3599}"#) }
             try await PushSink.run(manners) { sink in
+                // What a busy machine answers late would be sent once more.
+                let patience: JSONObject = ["requestTimeout": 60_000]
                 var push: JSONObject = [
-                    "ios": [sink.apple("app.one"), sink.apple("app.two")], "osx": sink.apple("app.mac"),
+                    "ios": [sink.apple("app.one", patience), sink.apple("app.two", patience)], "osx": sink.apple("app.mac"),
                     "android": sink.android(tokens: tokens.url("token")),
                 ]
                 for (key, value) in changes { push[key] = value }
