@@ -18,7 +18,8 @@ enum PushFixture {
                 // What a busy machine answers late would be sent once more.
                 let patience: JSONObject = ["requestTimeout": 60_000]
                 var push: JSONObject = [
-                    "ios": [sink.apple("app.one", patience), sink.apple("app.two", patience)], "osx": sink.apple("app.mac"),
+                    "ios": [sink.apple("app.one", patience), sink.apple("app.two", patience)],
+                    "osx": sink.apple("app.mac"),
                     "android": sink.android(tokens: tokens.url("token")),
                 ]
                 for (key, value) in changes { push[key] = value }
