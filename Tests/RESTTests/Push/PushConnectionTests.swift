@@ -53,7 +53,7 @@ import Testing
                 return row["status"] == "running"
             }
             #expect(isRunning)
-            try await Task.sleep(for: .seconds(3))
+            try await Task.sleep(for: .seconds(20))
             row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
             #expect(row["status"] == "running" && row["numFailed"] == nil && row["numSent"] == 0, "\(row.text)")
             try await PushSink.run(identity: identity, port: port) { sink in
