@@ -202,12 +202,14 @@ public final class PushSink: Sendable {
                     channel.eventLoop.makeCompletedFuture {
                         let pipeline = channel.pipeline.syncOperations
                         if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
+                        var connection = NIOHTTP2Handler.ConnectionConfiguration()
+                        connection.initialSettings = [
+                            HTTP2Setting(parameter: .maxConcurrentStreams, value: manners.streams)
+                        ]
+                        // As services do, it lets pass what is still on its way on streams that it has refused.
+                        connection.maximumRecentlyResetStreams = 1000
                         try pipeline.addHandler(
-                            NIOHTTP2Handler(
-                                mode: .server,
-                                initialSettings: [
-                                    HTTP2Setting(parameter: .maxConcurrentStreams, value: manners.streams)
-                                ]))
+                            NIOHTTP2Handler(mode: .server, connectionConfiguration: connection))
                         try pipeline.addHandler(PushSinkHandler(sink, manners))
                     }
                 }

@@ -42,6 +42,15 @@ final class HTTP2Connection: ChannelInboundHandler {
     private static let mostBodyBytes = 8192
     private static let mostHandedOut = 1 << 29
 
+    /// How the frames of a connection are read.
+    static var configuration: NIOHTTP2Handler.ConnectionConfiguration {
+        var configuration = NIOHTTP2Handler.ConnectionConfiguration()
+        configuration.initialSettings = [HTTP2Setting(parameter: .enablePush, value: 0)]
+        // A service may answer all requests that were given up, later. Answers on forgotten streams end a connection.
+        configuration.maximumRecentlyResetStreams = 2 * mostStreams
+        return configuration
+    }
+
     init(_ origin: HTTP2Origin, _ pool: HTTP2Pool) {
         self.origin = origin
         self.pool = pool
@@ -149,8 +158,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Frames of streams that were given up, or that the service forgot, are no reason to end a connection.
-        if error is NIOHTTP2Errors.NoSuchStream || error is NIOHTTP2Errors.StreamError { return }
+        // What is wrong with one stream is no reason to end a connection.
+        if error is NIOHTTP2Errors.StreamError { return }
         pool.failed(error)
         context.close(promise: nil)
     }

@@ -219,8 +219,7 @@ final class HTTP2Pool {
                     }
                     try pipeline.addHandler(WriteGatherer())
                     try pipeline.addHandler(
-                        NIOHTTP2Handler(
-                            mode: .client, initialSettings: [HTTP2Setting(parameter: .enablePush, value: 0)]))
+                        NIOHTTP2Handler(mode: .client, connectionConfiguration: HTTP2Connection.configuration))
                     try pipeline.addHandler(bound.value.connection)
                 }
             }
