@@ -219,12 +219,19 @@ extension PushRows {
 
     /// Has a scheduled push wait for another time.
     ///
-    /// - Parameter due: When the first of it is sent; nil to leave that as it is.
-    public func move(_ id: String, to pushTime: String, due: ParseDate?, isLocal: Bool) async throws {
+    /// - Parameters:
+    ///   - due: When the first of it is sent; nil to leave that as it is.
+    ///   - last: When the last of it is sent, from where an interval counts until the services give up; nil to leave that.
+    public func move(_ id: String, to pushTime: String, due: ParseDate?, last: ParseDate?, isLocal: Bool) async throws {
         var statements = [
             Statement(
-                "UPDATE \"_roost_push\" SET \"pushTime\" = $2, \"isLocal\" = $3 WHERE \"id\" = $1",
-                [.text(id), .text(pushTime), .bool(isLocal)])
+                """
+                UPDATE "_roost_push" SET "pushTime" = $2, "isLocal" = $3, "expiry" = COALESCE(
+                    (SELECT ($4 + 1000 * LEAST("expiration_interval", 1e11))::bigint FROM "_PushStatus"
+                    WHERE "objectId" = $1 AND "expiration_interval" IS NOT NULL), "expiry")
+                WHERE "id" = $1
+                """,
+                [.text(id), .text(pushTime), .bool(isLocal), last.map { .int($0.milliseconds) } ?? .null(.int8)])
         ]
         if let due {
             statements.append(

@@ -130,6 +130,7 @@ final class HTTP2Connection: ChannelInboundHandler {
             }
         case .goAway(let lastStream, let code, let data):
             isLeaving = true
+            pool.noteFailure()
             if code != .noError {
                 let words = data.map { String(buffer: $0).prefix(200) } ?? ""
                 pool.failed(HTTP2Failure(description: "the service ended a connection: \(code) \(words)"))

@@ -77,6 +77,19 @@ import Testing
         }
     }
 
+    @Test("A service that sends each connection away is left alone after twenty of them")
+    func sentAway() async throws {
+        var manners = PushSink.Manners()
+        manners.leavesAtOnce = true
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.device(server, "ab01")
+            let row = try await PushFixture.push(
+                server, ["where": [:], "data": ["alert": "x"], "expiration_interval": 4])
+            #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
+            #expect((2...100).contains(sink.connections), "\(sink.connections)")
+        }
+    }
+
     @Test("What nobody takes before it expires fails, and says so")
     func expires() async throws {
         let identity = try PushSink.Identity()
