@@ -234,10 +234,24 @@ extension PushRows {
                 [.text(id), .text(pushTime), .bool(isLocal), last.map { .int($0.milliseconds) } ?? .null(.int8)])
         ]
         if let due {
-            statements.append(
+            // Devices may have been sorted by their zones already. As long as nothing was begun that is undone, with what
+            // was counted by it.
+            let isWaiting = "EXISTS (SELECT FROM \"_PushStatus\" WHERE \"objectId\" = $1 AND \"status\" = 'scheduled')"
+            statements += [
+                Statement("SELECT 1 FROM \"_PushStatus\" WHERE \"objectId\" = $1 FOR UPDATE", [.text(id)]),
+                Statement("DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1 AND \(isWaiting)", [.text(id)]),
+                Statement("DELETE FROM \"_roost_push_failure\" WHERE \"pushId\" = $1 AND \(isWaiting)", [.text(id)]),
                 Statement(
-                    "UPDATE \"_roost_push_part\" SET \"due\" = $2 WHERE \"pushId\" = $1 AND \"offset\" = ''",
-                    [.text(id), .timestamp(milliseconds: due.milliseconds)]))
+                    """
+                    INSERT INTO "_roost_push_part"
+                    SELECT "id", '', NULL, $2 FROM "_roost_push" WHERE "id" = $1 AND \(isWaiting)
+                    """, [.text(id), .timestamp(milliseconds: due.milliseconds)]),
+                Statement(
+                    """
+                    UPDATE "_PushStatus" SET "numFailed" = NULL, "failedPerType" = NULL
+                    WHERE "objectId" = $1 AND "status" = 'scheduled'
+                    """, [.text(id)]),
+            ]
         }
         _ = try await store.group(statements)
     }

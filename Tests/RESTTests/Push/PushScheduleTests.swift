@@ -158,6 +158,28 @@ import Testing
         }
     }
 
+    @Test("A push for a local time is moved also after its devices were sorted by their zones")
+    func movedZones() async throws {
+        try await PushFixture.run { server, sink in
+            try await PushFixture.device(server, "ab01", "ios", ["timeZone": "Europe/London"])
+            try await PushFixture.device(server, "ac01", "ios", ["timeZone": "Nowhere/Land"])
+            // That time has begun in Kiritimati, and comes to London in hours.
+            let text = String(Date.now.addingTimeInterval(10 * 3600).ISO8601Format().dropLast())
+            let answer = try await server.send(
+                "POST", "/push", ["where": [:], "push_time": .string(text), "data": ["alert": "x"]], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"])
+            let isSorted = try await eventually {
+                try await server.texts(#"SELECT "offset" FROM "_roost_push_part" WHERE "zones" IS NOT NULL"#).count == 1
+            }
+            #expect(isSorted && sink.tokens.isEmpty)
+            _ = try await server.send(
+                "PUT", "/classes/_PushStatus/\(id)", ["pushTime": "2020-01-01T10:00:00.000"], as: .master
+            ).succeeded()
+            let row = try await PushFixture.row(server, id)
+            #expect(row["numSent"] == 1 && row["numFailed"] == 1 && sink.tokens == ["ab01"], "\(row.text)")
+        }
+    }
+
     @Test("A local time that is past everywhere is sent at once, and its interval counts from now")
     func pastLocalTime() async throws {
         try await PushFixture.run { server, sink in
