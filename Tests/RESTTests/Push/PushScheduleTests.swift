@@ -92,25 +92,28 @@ import Testing
     func forgotten() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["ab": [.late(.seconds(20), .init())]]
-        try await PushFixture.run(manners, patience: 60_000) { server, sink in
-            try await PushFixture.device(server, "ab01")
-            let other = try await PushFixture.device(server, "ac01")
-            let answer = try await server.send(
-                "POST", "/push", ["where": ["deviceToken": "ab01"], "data": ["alert": "x"]], as: .master)
-            let id = try #require(answer.headers["x-parse-push-status-id"])
-            let isSent = try await eventually { sink.tokens == ["ab01"] }
-            #expect(isSent)
-            // As it is left where the process did not learn that it has the range, or could not settle it.
-            try await server.execute(
-                """
-                INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices", "owner",
-                    "leasedUntil", "attempts")
-                SELECT "pushId", '', 'ios', 1, ARRAY['\(other)'], "owner", now() + interval '15 seconds', 1
-                FROM "_roost_push_range"
-                """)
-            let row = try await PushFixture.row(server, id, within: .seconds(120))
-            #expect(row["status"] == "succeeded" && row["numSent"] == 2, "\(row.text)")
-            #expect(sink.tokens == ["ab01", "ac01"])
+        try await PushSink.run(manners) { sink in
+            let push: JSONObject = ["ios": sink.apple("app.one", ["requestTimeout": 60_000])]
+            try await TestServer.run(["push": .object(push)]) { server in
+                try await PushFixture.device(server, "ab01")
+                let other = try await PushFixture.device(server, "ac01")
+                let answer = try await server.send(
+                    "POST", "/push", ["where": ["deviceToken": "ab01"], "data": ["alert": "x"]], as: .master)
+                let id = try #require(answer.headers["x-parse-push-status-id"])
+                let isSent = try await eventually { sink.tokens == ["ab01"] }
+                #expect(isSent)
+                // As it is left where the process did not learn that it has the range, or could not settle it.
+                try await server.execute(
+                    """
+                    INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices", "owner",
+                        "leasedUntil", "attempts")
+                    SELECT "pushId", '', 'ios', 1, ARRAY['\(other)'], "owner", now() + interval '15 seconds', 1
+                    FROM "_roost_push_range"
+                    """)
+                let row = try await PushFixture.row(server, id, within: .seconds(120))
+                #expect(row["status"] == "succeeded" && row["numSent"] == 2, "\(row.text)")
+                #expect(sink.tokens == ["ab01", "ac01"])
+            }
         }
     }
 
