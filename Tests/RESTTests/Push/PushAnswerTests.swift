@@ -51,7 +51,7 @@ import Testing
         var manners = PushSink.Manners()
         for scenario in Self.apple { manners.scripts[scenario.token] = scenario.script }
         try await PushSink.run(manners) { sink in
-            let push: JSONObject = ["ios": sink.apple("app.one", ["requestTimeout": 700])]
+            let push: JSONObject = ["ios": sink.apple("app.one", ["requestTimeout": 3_000])]
             try await TestServer.run(["push": .object(push)]) { server in
                 try await PushFixture.fill(server, 40, prefix: "ff")
                 try await Self.expect(Self.apple, "ios", server, sink, others: 40)

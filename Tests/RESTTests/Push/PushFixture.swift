@@ -73,7 +73,9 @@ enum PushFixture {
                     ],
                 ]
             }
-            _ = try await server.send("POST", "/batch", ["requests": .array(requests)], as: .master).succeeded()
+            let made = try await server.send("POST", "/batch", ["requests": .array(requests)], as: .master).succeeded()
+            let refused = made.json.arrayValue?.first { $0["success"] == nil }
+            #expect(refused == nil, "\(refused?.text ?? "")")
         }
     }
 
