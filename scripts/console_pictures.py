@@ -37,6 +37,9 @@ def fill(rest):
                 owner={"type": "Pointer", "targetClass": "_User"}, plays={"type": "Number"}, explicit={"type": "Boolean"},
                 released={"type": "Date"}, tags={"type": "Array"}, meta={"type": "Object"}, studio={"type": "GeoPoint"},
                 fans={"type": "Relation", "targetClass": "_User"})
+    rest.call("PUT", "/schemas/Track", {"className": "Track", "classLevelPermissions": {
+        "find": {"*": True}, "get": {"*": True}, "count": {"*": True}, "create": {"requiresAuthentication": True}, "update": {"pointerFields": ["owner"], "role:Editor": True},
+        "delete": {"pointerFields": ["owner"]}, "addField": {}, "protectedFields": {"*": ["meta"], "role:Editor": []}}})
     pointer = lambda name, object_id: {"__type": "Pointer", "className": name, "objectId": object_id}
     rest.create_many("Track", [{
         "title": f"{rng.choice(FIRST)} {rng.choice(SECOND)}", "genre": rng.choice(["pop", "rock", "jazz", "folk"]),
@@ -44,7 +47,7 @@ def fill(rest):
         "released": {"__type": "Date", "iso": f"{rng.randrange(1990, 2024)}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 28):02d}T10:00:00.000Z"},
         "tags": rng.sample(["live", "remaster", "acoustic", "single"], rng.randrange(4)), "meta": {"bpm": rng.randrange(70, 160), "key": "C minor"},
         "studio": {"__type": "GeoPoint", "latitude": 59.3, "longitude": 18.1},
-        **({"owner": pointer("_User", rng.choice(users)), "ACL": {"*": {"read": True}, users[0]: {"read": True, "write": True}}} if rng.random() < 0.4 else {}),
+        **({"owner": pointer("_User", rng.choice(users)), "ACL": {users[0]: {"read": True, "write": True}, **({"*": {"read": True}} if rng.random() < 0.7 else {})}} if rng.random() < 0.4 else {}),
     } for _ in range(1200)])
 
 
@@ -64,6 +67,14 @@ def pictures(console):
     console.wait("document.querySelector('.object')")
     console.settle()
     yield "console-object-light"
+    console.open("schema")
+    console.wait("document.querySelector('.classes-drawing')")
+    console.settle()
+    yield "console-schema-light"
+    console.open("access/Track", **{"as": "anonymous"})
+    console.wait("document.querySelector('.as .flag')")
+    console.settle()
+    yield "console-access-light"
     console.size(375, 667, True)
     console.open_class("Track")
     console.wait("document.querySelectorAll('.g-card .pill').length > 2")

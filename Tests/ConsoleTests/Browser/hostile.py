@@ -1,13 +1,15 @@
 """Scenarios of hostile data, and of who looks with other eyes."""
 
 import json
+import time
 
 MARKUP = ['<img src=x onerror="window.ran=1">', '"><script>window.ran=1</script>', "javascript:window.ran=1",
           "<svg onload=window.ran=1>", "{{constructor.constructor('window.ran=1')()}}", "'-window.ran=1-'"]
 LIES = {"abc\u202etxt.exe": "\\u202e", "zero\u200bwidth": "\\u200b", "\ufeffmark": "\\ufeff", "bell\u0007": "\\u0007",
         "line\nbreak": "\u23ce", "blank\u2800": "\\u2800", "admin\ufe0f": "\\ufe0f", "tag\U000e0041": "\\u{e0041}",
         "note\U0001d173": "\\u{1d173}", "joined\u034f": "\\u034f", "\u2764\ufe0f": "\u2764\ufe0f", "     ": "5 spaces", "": "empty", "saved": "saved", "null": "null"}
-PATHS = ("data", "data/{class}", "data/{class}/{id}", "trash", "trash/{class}")
+PATHS = ("data", "data/{class}", "data/{class}/{id}", "schema", "schema/{class}", "access/{class}", "access/{class}?as=anonymous", "users",
+         "users/roles", "users/sessions", "users/installations", "users/user/{user}", "config", "trash", "trash/{class}")
 
 
 def scenario_65_markup_is_text_on_every_page(console, rest):
@@ -35,8 +37,15 @@ def scenario_65_markup_is_text_on_every_page(console, rest):
     console.click_text("Delete", "dialog")
     console.wait_text("deleted", ".toasts")
     console.edit(0, "name", MARKUP[1])
+    # Names of accounts, devices and parameters come from outside, too.
+    user = ""
+    for number, text in enumerate(MARKUP):
+        made = rest.call("POST", "/users", {"username": f"{text}{time.time_ns()}", "password": "secret"})
+        user = made.get("objectId", user)
+        rest.call("POST", "/installations", {"installationId": f"{text}{time.time_ns()}", "deviceType": "ios", "appName": text, "appVersion": text, "channels": ["news"]})
+        rest.call("PUT", "/config", {"params": {f"markup{number}": text}})
     for path in PATHS:
-        console.open(path.replace("{class}", "Markup").replace("{id}", first))
+        console.open(path.replace("{class}", "Markup").replace("{id}", first).replace("{user}", user))
         console.settle()
         faults = console.faults()
         assert not faults, (path, faults)

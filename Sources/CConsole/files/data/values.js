@@ -193,7 +193,7 @@ addWords({
   "keys.inspector": "Inspector",
   "grid.slow": "Sorting by {field} read all {count} rows ({time} s).",
   "grid.buildIndex": "Build an index",
-  "grid.indexBuilt": "Index on {field} is built",
+  "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).",
   "grid.selected": "{n} selected",
   "grid.clearSelection": "Clear",
   "grid.range": "{n} {n|cell|cells}",
