@@ -38,19 +38,6 @@ import Testing
         }
     }
 
-    @Test("A service that answers a hundred requests too late keeps its connections, and gets each once more")
-    func late() async throws {
-        var manners = PushSink.Manners()
-        manners.scripts = ["aa": [.late(.seconds(3), .init()), .good]]
-        try await PushFixture.run(manners, patience: 1_000) { server, sink in
-            try await PushFixture.fill(server, 100)
-            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
-            #expect(row["numSent"] == 100 && row["numFailed"] == nil, "\(row.text)")
-            #expect(sink.tokens.count == 200)
-            #expect(sink.connections <= 2)
-        }
-    }
-
     @Test("While nobody listens the row says running and nothing fails; afterwards each device is sent to once")
     func unreachable() async throws {
         let identity = try PushSink.Identity()
