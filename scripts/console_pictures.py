@@ -40,6 +40,14 @@ def fill(rest):
     rest.call("PUT", "/schemas/Track", {"className": "Track", "classLevelPermissions": {
         "find": {"*": True}, "get": {"*": True}, "count": {"*": True}, "create": {"requiresAuthentication": True}, "update": {"pointerFields": ["owner"], "role:Editor": True},
         "delete": {"pointerFields": ["owner"]}, "addField": {}, "protectedFields": {"*": ["meta"], "role:Editor": []}}})
+    rest.call("PUT", "/config", {"params": {"welcomeText": "Hello", "maxUploads": 12, "isSaleOn": True, "saleEnds": {"__type": "Date", "iso": "2026-12-24T18:00:00.000Z"},
+                                            "supportToken": "x7f2", "plans": ["free", "pro"]}, "masterKeyOnly": {"supportToken": True}})
+    for name, users_of, inside in (("Admin", users[:1], None), ("Editor", users[1:3], "Admin")):
+        inner = rest.find("_Role", {"name": inside}) if inside else []
+        rest.call("POST", "/roles", {"name": name, "ACL": {"*": {"read": True}}, "users": {"__op": "AddRelation", "objects": [
+            {"__type": "Pointer", "className": "_User", "objectId": user} for user in users_of]},
+            **({"roles": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_Role", "objectId": inner[0]["objectId"]}]}} if inner else {})})
+    rest.call("GET", "/login", username="kim", password="secret")
     pointer = lambda name, object_id: {"__type": "Pointer", "className": name, "objectId": object_id}
     rest.create_many("Track", [{
         "title": f"{rng.choice(FIRST)} {rng.choice(SECOND)}", "genre": rng.choice(["pop", "rock", "jazz", "folk"]),
@@ -51,7 +59,7 @@ def fill(rest):
     } for _ in range(1200)])
 
 
-def pictures(console):
+def pictures(console, rest):
     """Each picture by its name."""
     where = {"title": {"$regex": "\\QGold\\E", "$options": "i"}, "plays": {"$gte": 1000}}
     for dark in (False, True):
@@ -75,6 +83,17 @@ def pictures(console):
     console.wait("document.querySelector('.as .flag')")
     console.settle()
     yield "console-access-light"
+    kim = rest.find("_User", {"username": "kim"})[0]["objectId"]
+    console.open(f"users/user/{kim}")
+    console.wait("document.querySelector('.two') && !document.querySelector('.two .skeleton')")
+    console.settle()
+    yield "console-user-light"
+    for name, path, selector in (("schema", "schema", ".classes-drawing"), ("access", "access/Track", ".operation"), ("config", "config", "main table")):
+        console.size(1200, 720, True)
+        console.open(path)
+        console.wait(f"document.querySelector('{selector}')")
+        console.settle()
+        yield f"console-{name}-dark"
     console.size(375, 667, True)
     console.open_class("Track")
     console.wait("document.querySelectorAll('.g-card .pill').length > 2")
@@ -107,7 +126,7 @@ def main():
             fill(rest)
             console = Console(f"http://localhost:{port}/console", {})
             try:
-                for name in pictures(console):
+                for name in pictures(console, rest):
                     data = console.browser.call("Page.captureScreenshot", format="png")["data"]
                     (target / f"{name}.png").write_bytes(base64.b64decode(data))
             finally:

@@ -161,7 +161,7 @@ def scenario_59_in_the_drawing_no_box_covers_another(console, rest):
         if not is_whole:
             choose(console, "main select", "Box03")
         assert console.value(place) == after
-        console.click_text("As it was", "main")
+        console.click_text("Reset positions", "main")
         assert console.value(place) == before
         console.value("document.querySelector('[data-class=Box07]').focus()")
         console.press("Enter")

@@ -32,7 +32,7 @@ addWords({
   "access.editNew": "Change what new objects get",
   "access.asks": "May they, and why?",
   "access.object": "Id of an object, or nothing for the class as a whole",
-  "access.as": "With the eyes of another",
+  "access.as": "View as a user or nobody",
   "access.data": "Rows",
   "access.schema": "Schema",
   "access.chooseHint": "Choose a class to read and to change who may do what with it.",

@@ -5,6 +5,7 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { addWords, said, t } from "../../core/words.js";
 import { who } from "../../data/cells.js";
 import { pointerField } from "../../data/editors/pointer.js";
+import { classes } from "../../data/schema.js";
 import { failed, loading } from "../../parts/states.js";
 
 addWords({
@@ -41,8 +42,11 @@ export async function answerFor(host, { user, name, className, objectId, scope }
 export function mayPanel(className, idOf, scope) {
   const answer = h(".may", { "aria-live": "polite" });
   const ask = (user, name) => answerFor(answer, { user, name, className, objectId: idOf(), scope });
+  const anonymous = button(".link", () => ask(null, t("may.nobody")), t("may.anonymous"));
+  // Whoever does not see the users can ask about nobody alone.
+  if (!classes.peek()?.has("_User")) return h(".form", anonymous, answer);
   const choice = pointerField("_User", { label: t("may.user"), isOpen: true, picked: ({ objectId: user }) => ask(user, choice.input.value) });
-  return h(".form", choice.element, button(".link", () => ask(null, t("may.nobody")), t("may.anonymous")), answer);
+  return h(".form", choice.element, anonymous, answer);
 }
 
 function operation(key, { allowed, because }) {

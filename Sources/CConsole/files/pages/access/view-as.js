@@ -5,13 +5,13 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
 import { addWords, plain, said, shown, t } from "../../core/words.js";
 import { pointerField } from "../../data/editors/pointer.js";
-import { learn, nameOf } from "../../data/schema.js";
+import { classes, learn, nameOf } from "../../data/schema.js";
 import { failed, loading } from "../../parts/states.js";
 import { answerFor } from "./may.js";
 
 addWords({
-  "as.user": "See it as a user",
-  "as.nobody": "or as nobody",
+  "as.user": "View as a user",
+  "as.nobody": "As nobody",
   "as.nobodyName": "who is not signed in",
   "as.seen": "Of the last {total} {total|object|objects}, {who} sees {n}.",
   "as.none": "The class has no objects.",
@@ -32,10 +32,10 @@ const SHORTEN = { "X-Roost-Shorten": "64" };
 export function viewAs(className, scope) {
   const result = h("div");
   const look = (user) => go(address("access", [className], { as: user }));
-  const choice = pointerField("_User", { label: t("as.user"), isOpen: true, picked: ({ objectId }) => look(objectId) });
+  const choice = classes.peek()?.has("_User") && pointerField("_User", { label: t("as.user"), isOpen: true, picked: ({ objectId }) => look(objectId) });
   const user = route.peek().query.get("as");
   if (user) show(result, className, user, scope);
-  return h(".form", h(".line.wrap", h(".grow.picking", choice.element), button(".button", () => look("anonymous"), t("as.nobody"))), result);
+  return h(".form", h(".line.wrap", choice && h(".grow.picking", choice.element), button(".button", () => look("anonymous"), t("as.nobody"))), result);
 }
 
 async function show(host, className, user, scope) {

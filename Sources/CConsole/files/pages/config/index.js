@@ -3,7 +3,7 @@
 import { parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
-import { mayChangeClasses } from "../../core/session.js";
+import { mayChangeClasses, session } from "../../core/session.js";
 import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { drawValue } from "../../data/cells.js";
 import { valueInput } from "../../data/editors/inline.js";
@@ -58,7 +58,7 @@ export function open(scope) {
   const again = () => read(body, again, scope);
   const add = mayChangeClasses() && button(".button.primary", () => edit(undefined, again), icon("plus"), h("span.words", t("config.new")));
   if (!classes.peek()) loadClasses();
-  document.title = t("rail.config");
+  document.title = [t("rail.config"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
   addKeys(t("config.keys"), mayChangeClasses() ? { "Alt+n": { words: t("config.new"), do: () => edit(undefined, again) } } : {}, scope);
   again();
   return h(".page", h("header.head", h("h1", t("rail.config")), h("span.quiet.words", t("config.hint")), h(".space"), add), body);

@@ -9,7 +9,7 @@ addWords({
   "diagram.label": "Drawing of {n} {n|class|classes}; the table below says the same",
   "diagram.box": "{class}, {n} {n|field|fields}. Enter opens it, Alt with arrows moves it.",
   "diagram.more": "{n} more",
-  "diagram.order": "As it was",
+  "diagram.order": "Reset positions",
   "diagram.server": "Classes of the server",
   "diagram.around": "Around",
   "diagram.hint": "Drag a box, or move it with Alt and the arrows; solid lines are pointers, double ones relations.",

@@ -4,9 +4,9 @@ import { objectPath, parse } from "../../core/api.js";
 import { button, debounce, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, route } from "../../core/router.js";
-import { mayChangeClasses } from "../../core/session.js";
+import { mayChangeClasses, session } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
-import { addWords, ago, date, shown, t } from "../../core/words.js";
+import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { drawPointer } from "../../data/cells.js";
 import { classes, learn, loadClasses, namesChanged, typeOf } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
@@ -82,7 +82,7 @@ export function open(scope) {
     control?.abort();
     control = new AbortController();
     const inner = control.signal;
-    document.title = t("rail.users");
+    document.title = [t("rail.users"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
     const [kind = "users", id] = parts;
     if (["user", "role"].includes(kind) && id) {
       put(host, loading());

@@ -27,7 +27,7 @@ addWords({
   "one.passwordEmpty": "Fill in this field.",
   "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Sessions that are open stay; end them below.", "one.lockDone": "{name} is locked out",
   "one.unlock": "Let in again", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
-  "one.as": "See a class with the eyes of {name}", "one.look": "See it",
+  "one.as": "View a class as {name}", "one.look": "View",
   "one.members": "Members", "one.children": "Roles inside", "one.parents": "Inside of", "one.none": "None",
   "one.changeMembers": "Change the members", "one.changeChildren": "Change the roles inside",
   "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}",
