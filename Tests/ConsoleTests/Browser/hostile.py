@@ -83,6 +83,25 @@ def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
     assert console.value("[...document.querySelectorAll('.g-cell .apart')].map((e) => e.innerText).sort()") == ["5 spaces", "empty"]
 
 
+def scenario_66_names_that_lie_are_shown_as_they_are_on_every_page(console, rest):
+    lie, shown = f"evil\u202e{time.time_ns()}", "evil\\u202e"
+    user = rest.call("POST", "/users", {"username": lie, "password": "secret", "email": f"lie{time.time_ns()}@example.org"})["objectId"]
+    role = rest.call("POST", "/roles", {"name": f"plain{time.time_ns()}", "ACL": {f"role:{lie}": {"read": True}}, "users": {
+        "__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_User", "objectId": user}]}})["objectId"]
+    rest.call("PUT", "/config", {"params": {"lying": lie, "listed": [lie]}})
+    rest.define("Lied", name={"type": "String"})
+    rest.create("Lied", name=lie, ACL={})
+    answer = rest.call("PUT", "/schemas/Lied", {"className": "Lied", "fields": {"text": {"type": "String", "defaultValue": lie}}, "classLevelPermissions": {
+        "find": {"*": True}, "get": {user: True}, "protectedFields": {user: ["text"]}}})
+    assert "error" not in answer, answer
+    for path in ("users", f"users/user/{user}", f"users/role/{role}", "config", "schema/Lied", "access/Lied", "access/Lied?as=anonymous"):
+        console.open(path)
+        console.wait_text(shown, "main")
+        console.settle()
+        assert "\u202e" not in console.text("body") + console.value("[...document.querySelectorAll('[title], [aria-label]')].map((e) => e.title + e.getAttribute('aria-label')).join()"), path
+        assert "\u202e" not in console.value("document.title"), path
+
+
 def scenario_66_names_of_all_scripts_stand_in_sentences(console, rest):
     """Letters that are no lies are not escaped, wherever our words stand around them."""
     rest.define("Scripts", name={"type": "String"})
@@ -206,7 +225,7 @@ def scenario_72_errors_with_markup_are_text(console, rest):
 
 
 def scenario_80_everything_has_a_name_and_nothing_is_wider_than_a_phone(console, rest):
-    for path in ("data", "data/Markup", "trash"):
+    for path in ("data", "data/Markup", "schema", "schema/Markup", "access/Markup", "access/Markup?as=anonymous", "users", "users/roles", "users/sessions", "config", "trash"):
         for width, height, dark in ((1440, 900, False), (768, 900, True), (375, 667, False)):
             console.size(width, height, dark)
             console.open(path)

@@ -238,6 +238,29 @@ def scenario_56_closing_tells_first_whom_it_shuts_out(console, rest):
     until(lambda: permissions(rest, "Guarded")["protectedFields"]["*"] == ["secret", "name"], "nothing is hidden")
 
 
+def scenario_56_what_another_has_stored_meanwhile_stays(console, rest):
+    guarded(rest)
+    rest.call("PUT", "/config", {"params": {"contended": 1}})
+    open_page(console, "access/Guarded", ".operation")
+    press_on(console, "Change who may: Count")
+    console.wait("document.querySelector('dialog input')")
+    others = {**permissions(rest, "Guarded"), "delete": {"role:Editors": True}}
+    rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "classLevelPermissions": others})
+    console.press("Space")
+    console.click_text("Save", "dialog")
+    console.wait_text("changed meanwhile", "dialog .problem")
+    console.press("Escape")
+    assert permissions(rest, "Guarded") == others
+    assert console.value("[...document.querySelectorAll('.operation')].find((e) => e.textContent === 'Delete').parentElement.innerText.includes('role Editors')")
+    open_page(console, "config", "main table")
+    menu(console, "Actions of contended", "Delete")
+    console.wait("document.querySelector('dialog .danger')")
+    rest.call("PUT", "/config", {"params": {"contended": 2}})
+    console.press("Enter")
+    console.wait_text("changed meanwhile", ".toasts")
+    assert rest.call("GET", "/config")["params"]["contended"] == 2
+
+
 def make_user(rest, name):
     made = rest.call("POST", "/users", {"username": f"{name}{time.time_ns()}", "password": "secret word"})
     return rest.call("GET", "/login", username=rest.get("_User", made["objectId"])["username"], password="secret word")

@@ -1,14 +1,15 @@
 /** Editors of the permissions of a class; each says whom a change lets in or shuts out before it is stored. */
 
+import { parse } from "../../core/api.js";
 import { h, iconButton, labelled, option, put } from "../../core/dom.js";
 import { addWords, plain, said, t } from "../../core/words.js";
 import { editAccess } from "../../data/editors/members.js";
 import { pointerField } from "../../data/editors/pointer.js";
-import { classes } from "../../data/schema.js";
+import { classes, replaceClass } from "../../data/schema.js";
 import { copy, isEqual, setOwn } from "../../data/values.js";
 import { openForm, openMenu } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
-import { change } from "../schema/forms.js";
+import { change, schemaPath } from "../schema/forms.js";
 import { areSame, consequences, entryOf, hidingConsequences, names, own, principal, withKey } from "./model.js";
 
 addWords({
@@ -16,7 +17,7 @@ addWords({
   "perm.save": "Save",
   "perm.saved": "Permissions of {class} changed",
   "perm.undone": "Permissions of {class} are as before",
-  "perm.changedSince": "The permissions of {class} were changed since; they stay as they are now.",
+  "perm.changedSince": "The permissions of {class} were changed meanwhile, and are shown as they are now. Nothing was stored.",
   "perm.everybody": "Everybody",
   "perm.loggedIn": "Logged-in users",
   "perm.also": "And these",
@@ -35,14 +36,22 @@ addWords({
   "perm.noPointers": "No field of {class} points to a user.",
 });
 
+/** Stores permissions in the place of those that were read; others that were stored since stay, and are shown. */
+async function replace(className, before, next) {
+  const { body } = await parse.get(schemaPath(className));
+  if (!areSame(body.classLevelPermissions, before)) {
+    replaceClass(body);
+    throw new Error(t("perm.changedSince", { class: className }));
+  }
+  await change(className, { classLevelPermissions: next ?? null });
+}
+
 /** Stores permissions, and offers to take that back. */
-async function store(className, next) {
-  const before = classes.peek().get(className).permissions;
-  await change(className, { classLevelPermissions: next });
+async function store(className, before, next) {
+  await replace(className, before, next);
   const after = classes.peek().get(className).permissions;
   record(t("perm.saved", { class: className }), async () => {
-    if (!areSame(classes.peek().get(className)?.permissions, after)) throw new Error(t("perm.changedSince", { class: className }));
-    await change(className, { classLevelPermissions: before ?? null });
+    await replace(className, after, before);
     return t("perm.undone", { class: className });
   });
 }
@@ -60,7 +69,7 @@ function edit(className, key, title, words, build) {
     return {
       body: [form.body, words(before) !== undefined && meaning],
       // What was not changed is not sent.
-      save: async () => isEqual(form.read() ?? null, before ?? null) || store(className, withKey(permissions, key, form.read())),
+      save: async () => isEqual(form.read() ?? null, before ?? null) || store(className, permissions, withKey(permissions, key, form.read())),
     };
   });
 }

@@ -10,7 +10,7 @@ import { valueInput } from "../../data/editors/inline.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { inWords, isEqual, setOwn } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm, openMenu } from "../../parts/dialog.js";
-import { empty, failed, loading, record } from "../../parts/states.js";
+import { empty, failed, loading, record, toast } from "../../parts/states.js";
 
 addWords({
   "config.hint": "Values that apps read without a release.",
@@ -36,7 +36,7 @@ addWords({
   "config.done": "{name} is {value}",
   "config.deleted": "{name} deleted",
   "config.undone": "{name} is as before",
-  "config.changedSince": "{name} was changed since; it stays as it is now.",
+  "config.changedSince": "{name} was changed meanwhile, and is shown as it is now. Nothing was stored.",
   "config.deleteText": "Apps that ask for {name} get nothing from then on.",
   "config.opens": "Everybody who has the app sees {name} from now on.",
   "config.noHistory": "{name} was not changed through the console lately.",
@@ -103,12 +103,19 @@ function write(name, entry) {
 /** Stores a parameter, and offers to take that back. */
 async function store(name, entry, words, again) {
   const before = parameters.get(name);
-  await write(name, entry);
+  // What another has stored since the page was read stays.
+  const replace = async (old, next) => {
+    await load();
+    if (!isEqual(parameters.get(name), old)) {
+      again();
+      throw new Error(t("config.changedSince", { name }));
+    }
+    await write(name, next);
+  };
+  await replace(before, entry);
   await again();
   record(words, async () => {
-    await load();
-    if (!isEqual(parameters.get(name), entry)) throw new Error(t("config.changedSince", { name }));
-    await write(name, before);
+    await replace(entry, before);
     await again();
     return t("config.undone", { name });
   });
@@ -154,10 +161,13 @@ async function edit(name, again) {
   }));
 }
 
+/** Says why something was not stored. */
+const attempt = (work) => work.catch((problem) => toast(problem.message, { isBad: true }));
+
 async function remove(name, again) {
   const title = `${t("config.delete")} ${plain(name, 60)}`;
   if (!(await confirm({ title, text: t("config.deleteText", { name }), button: t("config.delete"), isDanger: true }))) return;
-  await store(name, undefined, t("config.deleted", { name }), again);
+  await attempt(store(name, undefined, t("config.deleted", { name }), again));
 }
 
 /** What the audit knows of a parameter, in its last rows. */
@@ -166,7 +176,7 @@ function history(name, again) {
     const host = h("div", loading(3));
     fill(host, name, async (entry) => {
       close();
-      await store(name, entry, t("config.done", { name, value: inWords(entry.value) }), again);
+      await attempt(store(name, entry, t("config.done", { name, value: inWords(entry.value) }), again));
     });
     return { body: host };
   });
