@@ -83,6 +83,19 @@ def pictures(console, rest):
     console.wait("document.querySelector('.as .flag')")
     console.settle()
     yield "console-access-light"
+    console.open("access/Track")
+    console.click("[aria-label='Change who may: Change']")
+    console.wait("document.querySelector('dialog input')")
+    console.press("Space")
+    console.settle()
+    yield "console-permission-light"
+    console.open("schema/Track")
+    console.wait("document.querySelector('main table')")
+    console.click_text("New field")
+    console.wait("document.querySelector('dialog input')")
+    console.type("playCount")
+    console.settle()
+    yield "console-field-light"
     kim = rest.find("_User", {"username": "kim"})[0]["objectId"]
     console.open(f"users/user/{kim}")
     console.wait("document.querySelector('.two') && !document.querySelector('.two .skeleton')")

@@ -171,6 +171,7 @@ addWords({
   "delete.more": "and {n} more",
   "delete.button": "Delete",
   "delete.done": "{n} {n|object|objects} of {class} deleted",
+  "delete.without": "Without {fields}, which {class} has no more",
   "delete.restored": "{n} {n|object|objects} restored",
   "delete.type": "Type {n} to go on",
   "new.title": "New object of {class}",

@@ -151,6 +151,9 @@ export function deleteIndex(className, index) {
     () => change(className, { indexes: setOwn({}, index, { __op: "Delete" }) }), t("gone.indexDone", { index }));
 }
 
+/** Why a class with objects is not deleted. */
+const NOT_EMPTY = 255;
+
 /** Deletes a class with all its objects. */
 export function dropClass(className) {
   return take(async () => {
@@ -159,8 +162,12 @@ export function dropClass(className) {
     return { title: t("gone.drop", { class: className }), text: [t("gone.dropText", { n: await numberOf(className, {}) }),
       pointing.length > 0 && t("gone.pointed", { fields: pointing.slice(0, 12).join(", ") })] };
   }, className, async () => {
-    await parse.delete("purge/" + encodeURIComponent(className));
-    await parse.delete(schemaPath(className));
+    // Objects go only where nothing but they stands in the way of the class.
+    await parse.delete(schemaPath(className)).catch(async (problem) => {
+      if (problem.code !== NOT_EMPTY) throw problem;
+      await parse.delete("purge/" + encodeURIComponent(className));
+      await parse.delete(schemaPath(className));
+    });
     await loadClasses();
     loadCounts();
   }, t("gone.dropDone", { class: className }));
