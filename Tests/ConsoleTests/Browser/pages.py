@@ -263,7 +263,11 @@ def scenario_56_what_another_has_stored_meanwhile_stays(console, rest):
 
 def make_user(rest, name):
     made = rest.call("POST", "/users", {"username": f"{name}{time.time_ns()}", "password": "secret word"})
-    return rest.call("GET", "/login", username=rest.get("_User", made["objectId"])["username"], password="secret word")
+    rest.headers["X-Parse-Installation-Id"] = f"device of {name}"
+    try:
+        return rest.call("GET", "/login", username=rest.get("_User", made["objectId"])["username"], password="secret word")
+    finally:
+        del rest.headers["X-Parse-Installation-Id"]
 
 
 def log_in(rest, name, password):
@@ -316,6 +320,7 @@ def scenario_48_users_are_found_and_helped(console, rest):
     role = rest.call("POST", "/roles", {"name": f"Inner{time.time_ns()}", "ACL": {}, "users": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_User", "objectId": user}]}})["objectId"]
     outer = rest.call("POST", "/roles", {"name": f"Outer{time.time_ns()}", "ACL": {}, "roles": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_Role", "objectId": role}]}})["objectId"]
     rest.call("PUT", f"/roles/{role}", {"roles": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_Role", "objectId": outer}]}})
+    rest.call("POST", "/installations", {"deviceType": "ios", "installationId": "device of helped", "appName": "Songs"})
     open_page(console, "users", "main table")
     console.press("/")
     console.type(name)
@@ -323,6 +328,7 @@ def scenario_48_users_are_found_and_helped(console, rest):
     console.press("Enter")
     console.wait_text("through Inner", "main")
     console.wait_text("login", "main")
+    console.wait_text("ios, Songs", "main")
     assert made["sessionToken"] not in console.text("main")
     console.click("[aria-label^='End the session of']")
     console.wait_text("Not logged in anywhere", "main")
@@ -392,6 +398,21 @@ def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
     until(lambda: name not in config()["params"], config())
     console.press("Control+z")
     until(lambda: config()["params"].get(name) == 12 and config()["masterKeyOnly"][name] is True, config())
+
+
+def scenario_80_pages_are_reached_by_keys(console, rest):
+    open_page(console, "data", ".classes")
+    for key, page in (("s", "schema"), ("w", "access"), ("u", "users"), ("c", "config"), ("t", "trash"), ("d", "data")):
+        console.press("g", key)
+        console.wait(f"location.pathname.endsWith('/{page}') && document.querySelector('main h1, main .classes')")
+        console.wait(f"document.querySelector('.rail [aria-current]').getAttribute('href').endsWith('/{page}')")
+        console.settle()
+        console.press("?")
+        console.wait_text("Keys", "dialog")
+        console.press("Escape")
+        console.wait("document.querySelector('dialog') === null")
+        tab_to(console, "e.closest('main') && e.matches('a, button, input, select, [tabindex]') && e.id !== 'main'", 2)
+        console.value("document.activeElement.blur()")
 
 
 def scenario_80_pages_on_a_phone_dark_and_named(console, rest):

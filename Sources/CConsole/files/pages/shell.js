@@ -66,7 +66,10 @@ async function openPage(entry, main, scope) {
   put(main, loading());
   try {
     const page = await entry.open();
-    if (!scope.aborted) put(main, page.open(scope));
+    if (scope.aborted) return;
+    put(main, page.open(scope));
+    // The next Tab leads into the page.
+    if (document.activeElement === document.body) main.focus({ preventScroll: true });
   } catch (problem) {
     if (!scope.aborted) put(main, failed(problem, () => openPage(entry, main, scope)));
     throw problem;

@@ -73,8 +73,9 @@ function user(object, again, scope) {
   const sessions = h("div");
   const drawSessions = async () => put(sessions, later(scope, async () => {
     const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-createdAt" });
+    const devices = await devicesOf(results.map(({ installationId }) => installationId).filter((key) => typeof key === "string"), scope);
     return results.length === 0 ? h("p.quiet", t("one.noSessions")) : results.map((entry) => h(".line.member", h(".grow", h("div", { title: date(entry.createdAt, true) }, ago(entry.createdAt), " ", how(entry)),
-      h(".quiet", entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, drawSessions)));
+      h(".quiet", devices.has(entry.installationId) && [shown(devices.get(entry.installationId), 60), " \u00b7 "], entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, drawSessions)));
   }));
   drawSessions();
   return h(".two", h("div",
@@ -84,6 +85,13 @@ function user(object, again, scope) {
       fact(t("one.since"), date(object.createdAt)), fact(t("one.state"), h("span", { class: isLocked ? "bad" : "" }, t(isLocked ? "one.locked" : "one.open")))),
     panel(t("one.roles"), later(scope, () => rolesOf(id, scope)))),
   h("div", panel(t("one.sessions"), sessions), actions(object, name, isLocked, again)));
+}
+
+/** What is known of installations: `Map` of their ids to device and app. */
+async function devicesOf(ids, scope) {
+  if (ids.length === 0) return new Map();
+  const { results } = await find("_Installation", { installationId: { $in: ids } }, scope, { keys: "installationId,deviceType,appName" });
+  return new Map(results.map(({ installationId, deviceType, appName }) => [installationId, [deviceType, appName].filter((text) => typeof text === "string").join(", ")]));
 }
 
 /** The roles that a user is in, and those that hold these. */
