@@ -121,6 +121,19 @@ def scenario_66_names_of_all_scripts_stand_in_sentences(console, rest):
     assert all(name in text and "\\u20" not in text for text in said), said
 
 
+def open_tree(console, row, field):
+    """Opens the sheet of an object or of a list, and every branch in it."""
+    console.at(row, field)
+    console.press("Enter")
+    console.wait("document.querySelector('dialog.sheet .tree')")
+    console.value("document.querySelectorAll('dialog .branch').forEach((e) => e.click())")
+
+
+def close_sheet(console):
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+
+
 def scenario_67_deep_and_strange_objects_open(console, rest):
     deep = {"end": True}
     for number in range(60):
@@ -130,14 +143,10 @@ def scenario_67_deep_and_strange_objects_open(console, rest):
                 many={f"key{number}": number for number in range(10000)})
     console.open_class("Deep")
     for field in ("object", "many"):
-        console.at(0, field)
-        console.press("Enter")
-        console.wait("document.querySelector('dialog.sheet .tree')")
-        console.value("document.querySelectorAll('dialog .branch').forEach((e) => e.click())")
+        open_tree(console, 0, field)
         console.settle()
         assert console.value("document.querySelectorAll('dialog .leaf').length") < 400
-        console.press("Escape")
-        console.wait("document.querySelector('dialog') === null")
+        close_sheet(console)
     assert console.value("({}).end === undefined && Object.keys(Object.prototype).length === 0")
 
 
@@ -152,13 +161,9 @@ def scenario_67_what_only_claims_a_type_is_an_object(console, rest):
     console.open_class("Claims")
     for row in range(len(ids)):
         for field in ("list", "object"):
-            console.at(row, field)
-            console.press("Enter")
-            console.wait("document.querySelector('dialog.sheet .tree')")
-            console.value("document.querySelectorAll('dialog .branch').forEach((e) => e.click())")
+            open_tree(console, row, field)
             assert "\u202e" not in console.text("dialog .tree")
-            console.press("Escape")
-            console.wait("document.querySelector('dialog') === null")
+            close_sheet(console)
     console.open(f"data/Claims/{ids[0]}")
     console.wait("document.querySelector('.object')")
 

@@ -90,6 +90,8 @@ import Testing
         Scenario(
             token: "ga", script: [.failure(401, "THIRD_PARTY_AUTH_ERROR")], requests: 1,
             reason: "THIRD_PARTY_AUTH_ERROR"),
+        // A project that there is not: its tokens are none the worse.
+        Scenario(token: "gb", script: [.failure(404, "NOT_FOUND")], requests: 1, reason: "NOT_FOUND"),
         Scenario(token: "ü", script: [], requests: 0, reason: "InvalidRegistration"),
     ]
 

@@ -64,6 +64,32 @@ import Testing
         }
     }
 
+    @Test("A service that sends each connection away is left alone after twenty of them")
+    func sentAway() async throws {
+        var manners = PushSink.Manners()
+        manners.leavesAtOnce = true
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.device(server, "ab01")
+            let row = try await PushFixture.push(
+                server, ["where": [:], "data": ["alert": "x"], "expiration_interval": 4])
+            #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
+            #expect((2...100).contains(sink.connections), "\(sink.connections)")
+        }
+    }
+
+    @Test("A service that takes a connection and says nothing is left in time")
+    func silentService() async throws {
+        try await SilentServer.run { silent in
+            let push: JSONObject = ["ios": try PushSink.Identity().apple("app.one", port: silent.port)]
+            try await TestServer.run(["push": .object(push)]) { server in
+                try await PushFixture.device(server, "ab01")
+                let row = try await PushFixture.push(
+                    server, ["where": [:], "data": ["alert": "x"], "expiration_interval": 5])
+                #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
+            }
+        }
+    }
+
     @Test("What nobody takes before it expires fails, and says so")
     func expires() async throws {
         let identity = try PushSink.Identity()

@@ -55,7 +55,8 @@ function openProgress(title, total) {
         return;
       }
       put(words, isLost ? t("batch.lost", { done, total }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
-      const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n");
+      // No cell of a spreadsheet begins a formula.
+      const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n").replace(/(?<=^|\t)[=+@-]/gm, "'$&");
       put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", plain(failures[0].error, 300), " ", download(text)]);
       stop.hidden = true;
       stop.after(button(".button.primary", () => close(), t("close")));

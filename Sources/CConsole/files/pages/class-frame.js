@@ -3,7 +3,7 @@
 import { h, put } from "../core/dom.js";
 import { route } from "../core/router.js";
 import { session } from "../core/session.js";
-import { effect } from "../core/signal.js";
+import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
 import { classes, classesProblem, loadClasses, loadCounts } from "../data/schema.js";
 import { keepFocus } from "../parts/dialog.js";
@@ -16,7 +16,7 @@ export function classFrame(name, scope, draw) {
   const element = h(".data", classList(scope, name), content);
   if (!classes.peek()) loadClasses();
   loadCounts();
-  let control;
+  const next = latest(scope);
   let shown;
   let shownQuery;
   let shownClass;
@@ -34,19 +34,17 @@ export function classFrame(name, scope, draw) {
     const key = query.toString();
     if (description && shown === description && shownQuery === key) return;
     [shown, shownQuery] = [description, key];
-    control?.abort();
-    control = new AbortController();
+    const inner = next();
     const { appName, appId } = session.peek().server;
     document.title = [className && plain(className), t("rail." + name), plain(appName || appId)].filter(Boolean).join(" \u00b7 ");
     // What was changed on the page is drawn anew at the place to which it was scrolled.
     const top = className === shownClass ? content.querySelector(".scroll")?.scrollTop : 0;
     shownClass = className;
     if (description) {
-      keepFocus(content, () => draw(content, className, control.signal));
+      keepFocus(content, () => draw(content, className, inner));
       content.querySelector(".scroll")?.scrollTo(0, top ?? 0);
     }
     else put(content, empty({ picture: "search", title: t("classes.none"), text: "" }));
   }, scope);
-  scope.addEventListener("abort", () => control?.abort());
   return element;
 }

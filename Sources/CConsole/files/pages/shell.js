@@ -5,7 +5,7 @@ import { h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
 import { applyTheme, session, resume, signOut, theme } from "../core/session.js";
-import { effect } from "../core/signal.js";
+import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
 import { failed, loading } from "../parts/states.js";
 
@@ -46,7 +46,7 @@ export function openShell() {
     }])),
   });
   let shown;
-  let control;
+  const next = latest();
   effect(() => {
     const { page } = route();
     const name = Object.hasOwn(pages, page) ? page : "data";
@@ -56,9 +56,7 @@ export function openShell() {
     }
     if (name === shown) return;
     shown = name;
-    control?.abort();
-    control = new AbortController();
-    openPage(pages[name], main, control.signal);
+    openPage(pages[name], main, next());
   });
 }
 

@@ -2,6 +2,7 @@
 
 import { send } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
+import { latest } from "../../core/signal.js";
 import { addWords, said, t } from "../../core/words.js";
 import { who } from "../../data/cells.js";
 import { pointerField } from "../../data/editors/pointer.js";
@@ -41,7 +42,8 @@ export async function answerFor(host, { user, name, className, objectId, scope }
 /** The question, with the answer below; `idOf` gives the id of an object, or nothing for the class as a whole. */
 export function mayPanel(className, idOf, scope) {
   const answer = h(".may", { "aria-live": "polite" });
-  const ask = (user, name) => answerFor(answer, { user, name, className, objectId: idOf(), scope });
+  const next = latest(scope);
+  const ask = (user, name) => answerFor(answer, { user, name, className, objectId: idOf(), scope: next() });
   const anonymous = button(".link", () => ask(null, t("may.nobody")), t("may.anonymous"));
   // Whoever does not see the users can ask about nobody alone.
   if (!classes.peek()?.has("_User")) return h(".form", anonymous, answer);

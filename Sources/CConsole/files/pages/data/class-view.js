@@ -100,7 +100,8 @@ async function begin(page) {
   const { rows, grid, scope } = page;
   const { top = 0, active } = remembered();
   await rows.begin(0);
-  if (scope.aborted) return;
+  // Rows that were asked for before another reload say nothing of those that are shown.
+  if (scope.aborted || page.rows !== rows) return;
   if (rows.problem) {
     put(page.body, failed(rows.problem, page.reload));
     return;

@@ -4,7 +4,7 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
 import { mayChangeClasses, session } from "../../core/session.js";
-import { effect, signal } from "../../core/signal.js";
+import { effect, latest, signal } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
 import { counted } from "../../data/cells.js";
 import { classes, classesProblem, counts, isServerClass, loadClasses, loadCounts, loadViews, savedViews } from "../../data/schema.js";
@@ -17,7 +17,7 @@ export function open(scope) {
   const element = h(".data", classList(scope), content);
   if (!classes.peek()) loadClasses();
   loadCountsLater(scope);
-  let control;
+  const next = latest(scope);
   let shown;
   effect(() => {
     const { parts, page, query } = route();
@@ -33,10 +33,7 @@ export function open(scope) {
     const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.get(className)?.fields.size]);
     if (key === shown) return;
     shown = key;
-    control?.abort();
-    control = new AbortController();
-    scope.addEventListener("abort", () => control.abort());
-    show(content, className, objectId, control.signal);
+    show(content, className, objectId, next());
   }, scope);
   return element;
 }

@@ -5,7 +5,7 @@ import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
-import { effect } from "../../core/signal.js";
+import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, count, date, plain, shown, t } from "../../core/words.js";
 import { deleteRows } from "../../data/batches.js";
 import { drawPointer, sentence, summary } from "../../data/cells.js";
@@ -35,14 +35,16 @@ addWords({
   "object.back": "Back to {class}",
 });
 
-/** Shows an object in an element until `scope` ends. */
-export async function openObject(host, className, objectId, scope) {
+/** Shows an object in an element until `outer` ends. */
+export async function openObject(host, className, objectId, outer, next = latest(outer)) {
+  const scope = next();
+  const again = () => openObject(host, className, objectId, outer, next);
   let object;
   try {
     object = (await parse.get(objectPath(className, objectId), {}, { signal: scope, headers: SHORTEN })).body;
   } catch (problem) {
     if (scope.aborted) return;
-    put(host, problem.status === 404 ? gone(className, objectId) : failed(problem, () => openObject(host, className, objectId, scope)));
+    put(host, problem.status === 404 ? gone(className, objectId) : failed(problem, again));
     return;
   }
   if (scope.aborted) return;
@@ -68,7 +70,7 @@ export async function openObject(host, className, objectId, scope) {
     h(".object-side", panel(t("object.access"), [access, mayPanel(className, () => objectId, scope)]), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
   addKeys(t("object.keys"), {
     Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
-    "Alt+r": { words: t("grid.refresh"), do: () => { openObject(host, className, objectId, scope); } },
+    "Alt+r": { words: t("grid.refresh"), do: again },
   }, scope);
   host.querySelector(".fields button")?.focus({ preventScroll: true });
 }
@@ -178,23 +180,21 @@ export function toggle(page) {
     return;
   }
   const element = h("aside.inspector", { "aria-label": t("inspector.title") });
-  let control;
+  const next = latest();
   let shownRow;
   const draw = () => {
     const row = page.grid.activeRow;
     if (!row || (row === shownRow && element.childElementCount)) return;
     shownRow = row;
-    control?.abort();
-    control = new AbortController();
     put(element, h("header.head", h("h2.grow", shown(nameOfRow(page.className, row), 60)),
       h("a.button", { href: address("data", [page.className, row.id]) }, t("inspector.open")),
       iconButton("close", t("close"), () => toggle(page))),
-    fieldList({ className: page.className, row, rows: page.rows, fields: ranked(page.description), scope: control.signal }));
+    fieldList({ className: page.className, row, rows: page.rows, fields: ranked(page.description), scope: next() }));
   };
   page.inspectorElement = element;
   page.body.append(element);
   const moved = page.moved;
   page.moved = () => { moved(); draw(); };
   draw();
-  page.inspector = { end: () => { control?.abort(); element.remove(); page.inspectorElement = undefined; page.moved = moved; } };
+  page.inspector = { end: () => { next(); element.remove(); page.inspectorElement = undefined; page.moved = moved; } };
 }

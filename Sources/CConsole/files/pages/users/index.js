@@ -5,9 +5,10 @@ import { button, debounce, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, route } from "../../core/router.js";
 import { mayChangeClasses, session } from "../../core/session.js";
-import { effect } from "../../core/signal.js";
+import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { drawPointer } from "../../data/cells.js";
+import { SHORTEN } from "../../data/rows.js";
 import { classes, learn, loadClasses, namesChanged, typeOf } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
 import { empty, failed, loading, toast } from "../../parts/states.js";
@@ -75,13 +76,11 @@ export function endButton({ objectId, createdAt }, again) {
 export function open(scope) {
   const host = h(".page");
   if (!classes.peek()) loadClasses();
-  let control;
+  const next = latest(scope);
   effect(() => {
     const { page, parts } = route();
     if (page !== "users" || !classes()) return;
-    control?.abort();
-    control = new AbortController();
-    const inner = control.signal;
+    const inner = next();
     document.title = [t("rail.users"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
     const [kind = "users", id] = parts;
     if (["user", "role"].includes(kind) && id) {
@@ -89,7 +88,6 @@ export function open(scope) {
       import("./one.js").then((module) => !inner.aborted && module.openOne(host, kind, id, inner), (problem) => put(host, failed(problem)));
     } else list(host, Object.hasOwn(KINDS, kind) ? kind : "users", inner);
   }, scope);
-  scope.addEventListener("abort", () => control?.abort());
   return host;
 }
 
@@ -104,7 +102,8 @@ function list(host, kind, scope) {
   const body = h(".scroll", loading());
   const input = kind === "users" && h("input", { type: "search", "aria-label": t("users.find"), placeholder: t("users.find"), autocomplete: "off", spellcheck: "false",
     oninput: debounce(150, () => show()), onkeydown: (event) => { if (event.key === "Enter") body.querySelector("a")?.click(); } });
-  const show = () => fill(body, number, kind, input ? input.value.trim() : "", scope);
+  const next = latest(scope);
+  const show = () => fill(body, number, kind, input ? input.value.trim() : "", next);
   put(host, h("header.head", h("h1", t("rail.users")), number, h(".space"), h("a.button.wide", { href: address("data", [className]) }, className)), tabs(kind), input && h(".finding", input), body);
   if (input) addKeys(t("users.users"), { "/": { words: t("users.find"), do: () => input.focus() } }, scope);
   show();
@@ -116,24 +115,21 @@ function whereOf(text) {
   return text === "" ? {} : { $or: [{ objectId: text }, { username: begins }, { email: begins }] };
 }
 
-let latest = 0;
-
-async function fill(body, number, kind, text, scope) {
+async function fill(body, number, kind, text, next) {
   const { className, keys, titles, row } = KINDS[kind];
-  latest += 1;
-  const mine = latest;
+  const scope = next();
   let objects = [];
   let total = 0;
-  const again = () => fill(body, number, kind, text, scope);
+  const again = () => fill(body, number, kind, text, next);
   const read = async () => {
     try {
-      const answer = await parse.get(objectPath(className), { where: whereOf(text), keys, order: "-createdAt", limit: PAGE, skip: objects.length, count: 1 }, { signal: scope, headers: { "X-Roost-Shorten": "256" } });
-      if (mine !== latest || scope.aborted) return;
+      const answer = await parse.get(objectPath(className), { where: whereOf(text), keys, order: "-createdAt", limit: PAGE, skip: objects.length, count: 1 }, { signal: scope, headers: SHORTEN });
+      if (scope.aborted) return;
       objects = [...objects, ...answer.body.results];
       total = answer.body.count;
       draw();
     } catch (problem) {
-      if (!scope.aborted && mine === latest) put(body, failed(problem, again));
+      if (!scope.aborted) put(body, failed(problem, again));
     }
   };
   const draw = () => {
@@ -150,7 +146,7 @@ async function fill(body, number, kind, text, scope) {
   };
   if (kind === "sessions") effect(() => {
     namesChanged();
-    if (objects.length > 0 && mine === latest) keepFocus(body, draw);
+    if (objects.length > 0) keepFocus(body, draw);
   }, scope);
   await read();
 }
