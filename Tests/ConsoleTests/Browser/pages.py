@@ -238,6 +238,45 @@ def scenario_56_closing_tells_first_whom_it_shuts_out(console, rest):
     until(lambda: permissions(rest, "Guarded")["protectedFields"]["*"] == ["secret", "name"], "nothing is hidden")
 
 
+def scenario_51_fields_are_hidden_from_groups(console, rest):
+    guarded(rest)
+    role = f"Hiders{time.time_ns()}"
+    rest.call("POST", "/roles", {"name": role, "ACL": {"*": {"read": True}}})
+    box = "[...document.querySelectorAll('dialog.sheet label')].find((e) => e.textContent === 'name')?.querySelector('input')"
+    for choice, key in (("Logged-in users", "authenticated"), ("A role \u2026", f"role:{role}"), ("The user in a field \u2026", "userField:owner")):
+        open_page(console, "access/Guarded", ".operation")
+        console.click_text("Hide fields from \u2026", "main")
+        console.wait("document.querySelector('.menu')")
+        console.click_text(choice, ".menu")
+        if key.startswith("role:"):
+            console.wait("document.querySelector('dialog input')")
+            console.type(role)
+            console.wait(f"document.querySelector('dialog [aria-selected=true]')?.innerText.includes('{role}')")
+            console.press("Enter")
+            console.press("Control+Enter")
+        elif key.startswith("userField:"):
+            console.wait("document.querySelector('dialog select')")
+            console.press("Control+Enter")
+        console.wait(box)
+        console.value(box + ".click()")
+        console.wait_text("Hides: name.", "dialog .notice")
+        console.click_text("Save", "dialog")
+        until(lambda: permissions(rest, "Guarded")["protectedFields"].get(key) == ["name"], permissions(rest, "Guarded"))
+    # The rule itself can go.
+    open_page(console, "access/Guarded", ".operation")
+    press_on(console, "Change what is hidden from logged-in users")
+    console.wait("document.querySelector('dialog input')")
+    console.press("Space")
+    console.wait_text("Shows: name.", "dialog .notice")
+    console.press("Control+Enter")
+    until(lambda: "authenticated" not in permissions(rest, "Guarded")["protectedFields"], permissions(rest, "Guarded"))
+    press_on(console, "Change what new objects get")
+    console.wait("document.querySelector('dialog .matrix input')")
+    console.value("document.querySelectorAll('dialog .matrix input')[1].click()")
+    console.press("Control+Enter")
+    until(lambda: permissions(rest, "Guarded")["ACL"] == {"*": {"read": True}}, permissions(rest, "Guarded"))
+
+
 def scenario_56_what_another_has_stored_meanwhile_stays(console, rest):
     guarded(rest)
     rest.call("PUT", "/config", {"params": {"contended": 1}})

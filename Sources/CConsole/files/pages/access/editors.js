@@ -5,7 +5,7 @@ import { h, iconButton, labelled, option, put } from "../../core/dom.js";
 import { addWords, plain, said, t } from "../../core/words.js";
 import { editAccess } from "../../data/editors/members.js";
 import { pointerField } from "../../data/editors/pointer.js";
-import { classes, replaceClass } from "../../data/schema.js";
+import { classes, nameOf, replaceClass } from "../../data/schema.js";
 import { copy, isEqual, setOwn } from "../../data/values.js";
 import { openForm, openMenu } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
@@ -182,9 +182,11 @@ export function addHidden(className, anchor) {
   const ask = (title, element, key) => openForm({ title, button: t("perm.choose") }, () => ({ body: labelled(t("perm.which"), element), save: async () => key() || Promise.reject(new Error(t("perm.which"))) }))
     .then((found) => found && editHidden(className, found));
   const find = (target, title, keyOf) => {
-    let found;
-    const choice = pointerField(target, { isOpen: true, picked: (_, object) => { found = keyOf(object); } });
-    ask(t(title), choice.element, () => found);
+    const choice = pointerField(target, { isOpen: true });
+    ask(t(title), choice.element, () => {
+      const { objectId } = choice.chosen() ?? {};
+      return objectId && keyOf({ objectId, name: nameOf(target, objectId) });
+    });
   };
   openMenu(anchor, [
     { words: t("perm.everybody"), do: () => editHidden(className, "*") },

@@ -1,4 +1,4 @@
-/** The schema: a drawing and a list of all classes; of one its fields and indexes. */
+/** The schema: a diagram and a list of all classes; of one its fields and indexes. */
 
 import { objectPath, parse } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
@@ -17,7 +17,7 @@ import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeClass, 
 
 addWords({
   "schema.hint": "What the classes hold, and which lead to which.",
-  "schema.diagram": "Drawing",
+  "schema.diagram": "Diagram",
   "schema.all": "All classes",
   "schema.class": "Class",
   "schema.objects": "Objects",
