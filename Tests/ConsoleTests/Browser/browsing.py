@@ -135,9 +135,28 @@ def scenario_27_a_slow_order_offers_an_index_and_builds_it(console, rest):
     # As if they were many.
     console.value("(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))")
     console.click_text("Build an index", ".content > .foot")
-    console.wait_text("Index on plays is built", ".toasts")
+    console.wait_text("Index plays_1 built", ".toasts")
     assert any("plays" in fields for fields in rest.call("GET", "/schemas/Sorted")["indexes"].values())
     console.wait("document.querySelector('.content > .foot').hidden")
+
+
+def scenario_27_a_slow_filter_offers_the_index_that_it_lacks(console, rest):
+    rest.define("Unindexed", genre={"type": "String"}, plays={"type": "Number"}, tags={"type": "Array"})
+    rest.create_many("Unindexed", [{"genre": "pop", "plays": number, "tags": ["a"]} for number in range(30)])
+    slow = "(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))"
+    # No index serves what is contained.
+    console.open_class("Unindexed", where={"genre": {"$regex": "\\Qpo\\E"}, "tags": "a"})
+    console.value(slow)
+    console.settle()
+    assert console.value("document.querySelector('.content > .foot').hidden")
+    console.open_class("Unindexed", where={"plays": {"$gte": 2}, "genre": "pop"})
+    console.value(slow)
+    console.wait_text("Filtering by genre, plays read all 30 rows", ".content > .foot")
+    console.click_text("Build an index", ".content > .foot")
+    console.wait_text("Index genre_1_plays_1 built", ".toasts")
+    console.value(slow)
+    console.settle()
+    assert console.value("document.querySelector('.content > .foot').hidden")
 
 
 def scenario_28_leaving_a_slow_page_ends_its_statement(console, rest):

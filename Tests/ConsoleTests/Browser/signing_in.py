@@ -203,6 +203,46 @@ def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(conso
         other.wait_text(name[:8], ".rail")
 
 
+def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    name = f"made {time.time_ns()}"
+    console.click(".rail button.item:last-child")
+    console.click_text("Operators", ".menu")
+    console.click_text("New operator", "dialog")
+    console.wait("document.querySelectorAll('dialog').length === 2")
+    console.type(name)
+    console.browser.fill("dialog:last-of-type input[type=password]", "a long password")
+    console.press("Enter")
+    console.wait_text(name, "dialog")
+    console.wait("document.querySelectorAll('dialog').length === 1")
+    other = in_a_browser_of(console, name=name, password="a long password")
+    try:
+        other.sign_in()
+        other.open("schema")
+        other.wait("document.querySelector('.classes-drawing')")
+        assert "New class" not in other.text()
+        assert other.value("document.querySelector('.rail button.item:last-child').title").endswith("Viewer")
+        console.click(f"[aria-label='Change {name}']")
+        console.wait("document.querySelectorAll('dialog').length === 2")
+        console.value("document.querySelector('dialog:last-of-type select').focus()")
+        console.press("d")
+        console.press("Control+Enter")
+        console.wait("document.querySelectorAll('dialog').length === 1")
+        console.wait_text("Developer", "dialog")
+        # A changed role ends the session.
+        other.click(".rail a[href$=config]")
+        other.wait("document.querySelector('.signin')")
+    finally:
+        other.close()
+    console.wait("document.querySelectorAll('dialog').length === 1")
+    console.click(f"[aria-label='Delete {name}']")
+    console.wait_text("signed out everywhere", "dialog:last-of-type")
+    console.click("dialog:last-of-type .danger")
+    console.wait(f"document.querySelectorAll('dialog').length === 1 && !document.querySelector('dialog').innerText.includes('{name}')")
+
+
 def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
     if not console.credentials:
         return
@@ -221,3 +261,10 @@ def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
         other.wait("document.querySelector('.object')")
         assert other.value("document.querySelectorAll('.fields button').length") == 0
         assert rest.get("Viewed", object_id)["name"] == "as it is"
+        # The pages that show how things are set offer no change.
+        for path, selector in (("schema/Viewed", "main table"), ("access/Viewed", ".operation"), ("users", "main table, main .state"), ("config", "main table, main .state")):
+            other.open(path)
+            other.wait(f"document.querySelector('{selector}')")
+            other.settle()
+            offered = other.value("[...document.querySelectorAll('main button')].filter((e) => e.checkVisibility()).map((e) => e.getAttribute('aria-label') ?? e.textContent)")
+            assert set(offered) <= {"And without signing in?", "As nobody", "Show more"}, (path, offered)

@@ -187,12 +187,13 @@ async function restore(className, { ids, trash }) {
     }
     wanted = ids.map((id) => newest.get(id)).filter(Boolean);
   }
-  let n = 0;
+  const dropped = new Set();
   for (const id of wanted) {
-    await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: {}, isRepeatable: false });
-    n += 1;
+    const { headers } = await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: {}, isRepeatable: false });
+    for (const field of headers.get("X-Roost-Dropped")?.split(",") ?? []) dropped.add(field.trim());
   }
-  return n;
+  if (dropped.size > 0) toast(t("delete.without", { fields: [...dropped].join(", "), class: className }), { isBad: true });
+  return wanted.length;
 }
 
 addWords({

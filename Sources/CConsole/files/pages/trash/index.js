@@ -18,6 +18,7 @@ addWords({
   "trash.restore": "Restore",
   "trash.show": "Show {name}",
   "trash.restored": "{name} is back in {class}",
+  "trash.restoredWithout": "{name} is back in {class}, without {fields}: the class has these fields no more",
   "trash.open": "Open",
   "trash.all": "All classes",
   "trash.class": "Class",
@@ -58,8 +59,9 @@ function row(entry, again) {
   const restore = async (event) => {
     event.currentTarget.disabled = true;
     try {
-      await send("POST", `trash/${encodeURIComponent(entry.id)}/restore`, { body: {} });
-      toast(t("trash.restored", { name, class: entry.className }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
+      const { headers } = await send("POST", `trash/${encodeURIComponent(entry.id)}/restore`, { body: {} });
+      const dropped = headers.get("X-Roost-Dropped");
+      toast(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped ?? "" }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
     } catch (problem) {
       toast(problem.message, { isBad: true });
     }
