@@ -19,6 +19,7 @@ http {{
     upstream roost {{
 {servers}
         keepalive 32;
+        keepalive_timeout 2s;
     }}
     server {{
         listen 127.0.0.1:{port};

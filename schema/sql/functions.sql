@@ -1,4 +1,5 @@
--- Functions of Roost's own. parse-server neither has nor minds them.
+-- Functions of Roost's own. parse-server neither has nor minds them. Those in PL/pgSQL that call others find them by the
+-- path of their installation: servers to which Citus sends a statement have another one.
 
 -- Ends a statement with an error of Roost's own.
 CREATE OR REPLACE FUNCTION roost_refuse(state text, reason text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
@@ -56,7 +57,7 @@ $$;
 -- The document with the value at a path replaced. Parents that are missing become objects; an array that is too short
 -- is filled with nulls; what is neither object nor array gives way.
 CREATE OR REPLACE FUNCTION roost_set(document jsonb, path text[], value jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
     step text := path[1];
     place int;
@@ -87,7 +88,7 @@ $$;
 
 -- The document with a value at a path, or as it is where there is no value.
 CREATE OR REPLACE FUNCTION roost_kept(document jsonb, path text[], value jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
     IF value IS NULL THEN
         RETURN document;
@@ -98,7 +99,7 @@ $$;
 
 -- The document after several changes, in their order. Each is an array: what to do, the path, and the operand.
 CREATE OR REPLACE FUNCTION roost_change(document jsonb, changes jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
     change jsonb;
     operand jsonb;
@@ -160,7 +161,7 @@ $$;
 
 -- The element at a place; a place below zero counts from the end, and one beyond the array has none.
 CREATE OR REPLACE FUNCTION roost_element(list jsonb, place jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
     number double precision := roost_number(place);
 BEGIN

@@ -104,9 +104,15 @@ final class HTTPConnection: Sendable {
     }
 
     /// Ends the connection when the requests that are under way are answered.
-    func finish() {
+    ///
+    /// - Parameter firstRequest: How long it may take for its first request: a client that connected last has it under
+    ///   way, and need not send it again when it is lost.
+    func finish(firstRequest: Duration) {
         channel.eventLoop.execute { [self] in
-            if activity.withLock({ $0.quiesce() }) { close() }
+            let (isIdle, isUnused) = activity.withLock { ($0.quiesce(), $0.isUnused) }
+            guard isIdle else { return }
+            guard isUnused, firstRequest > .zero else { return close() }
+            channel.eventLoop.scheduleTask(in: TimeAmount(firstRequest)) { [self] in closeIfIdle() }
         }
     }
 
@@ -121,6 +127,8 @@ final class HTTPConnection: Sendable {
 struct ConnectionActivity {
     /// The requests that were begun and are not answered yet.
     private var requests = 0
+    /// Whether no request has come so far.
+    private(set) var isUnused = true
     /// When the last request was answered, or the connection was opened.
     private var idleSince: ContinuousClock.Instant
     /// Whether the server shuts down.
@@ -136,6 +144,7 @@ struct ConnectionActivity {
     /// Notes that a request has come.
     mutating func beginRequest() {
         requests += 1
+        isUnused = false
     }
 
     /// Notes that a request has been answered.

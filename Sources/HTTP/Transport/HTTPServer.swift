@@ -27,6 +27,8 @@ public struct HTTPServer: Service {
         public var shutdown: Duration = .seconds(10)
         /// How long the server goes on taking requests when it is shut down, for balancers to notice.
         public var drain: Duration = .zero
+        /// How long a new connection may take for its first request after such a drain.
+        public var firstRequest: Duration = .seconds(2)
         /// The most bytes of all header fields of a request together.
         public var headers: Int = 64 * 1024
 
@@ -97,7 +99,7 @@ public struct HTTPServer: Service {
         // They stay for long: requests get the other half.
         webSockets = WebSocketSlots(most: max(1, limits.connections / 2))
         connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)
-        drain = Drain(time: limits.drain)
+        drain = Drain(time: limits.drain, firstRequest: limits.firstRequest)
         responder = Responder(
             handler: handler, crossOrigin: crossOrigin, maximumBodySize: maximumBodySize,
             transferTimeout: transferTimeout, webSockets: webSockets, additions: additions,

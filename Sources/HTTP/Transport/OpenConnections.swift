@@ -7,7 +7,8 @@ final class OpenConnections: Sendable {
         var connections: [ObjectIdentifier: HTTPConnection] = [:]
         /// Connections that were accepted and are not closed; some of them are not in the list yet.
         var count = 0
-        var isFinishing = false
+        /// How long those without a request so far may take for one, now that no more are accepted; nil before.
+        var finishing: Duration?
         var isClosed = false
     }
 
@@ -59,12 +60,14 @@ final class OpenConnections: Sendable {
     }
 
     /// Closes every connection when the requests under way on it are answered, and those that are still to come.
-    func finishAll() {
+    ///
+    /// - Parameter firstRequest: How long a connection that had no request yet may take for one.
+    func finishAll(firstRequest: Duration) {
         let connections = state.withLock { state in
-            state.isFinishing = true
+            state.finishing = firstRequest
             return Array(state.connections.values)
         }
-        for connection in connections { connection.finish() }
+        for connection in connections { connection.finish(firstRequest: firstRequest) }
     }
 
     /// Closes connections without requests until the task is cancelled.
@@ -99,14 +102,14 @@ final class OpenConnections: Sendable {
 
     /// Takes a connection into the list.
     func insert(_ connection: HTTPConnection) {
-        let (isFinishing, isClosed) = state.withLock { state in
+        let (finishing, isClosed) = state.withLock { state in
             state.connections[ObjectIdentifier(connection)] = connection
-            return (state.isFinishing, state.isClosed)
+            return (state.finishing, state.isClosed)
         }
         if isClosed {
             connection.close()
-        } else if isFinishing {
-            connection.finish()
+        } else if let finishing {
+            connection.finish(firstRequest: finishing)
         }
     }
 

@@ -22,20 +22,35 @@ public struct DateIndexer: Sendable {
         self.logger = logger
     }
 
-    /// Builds the indexes that are missing, one after the other, while the tables are read and written.
+    /// Builds the indexes that are missing, one after the other, while the tables are read and written, and drops what
+    /// killed processes left half built.
     ///
     /// It never fails: what could not be built is tried again at the next start. When several processes start at once,
-    /// one of them builds.
+    /// one of them builds, and the others look after it until all is there.
     public func run() async {
+        async let clearing: Void = attempt("indexes that are half built are not dropped") {
+            try await IndexBuild(client: client, logger: logger).clear()
+        }
         // Building takes a session of its own for hours, which a pooler of transactions does not give.
-        guard configuration.hasSessions else { return }
+        if configuration.hasSessions { await attempt("indexes by date are not built") { try await buildMissing() } }
+        await clearing
+    }
+
+    private func attempt(_ failure: Logger.Message, _ body: () async throws -> Void) async {
         do {
-            guard !(try await Self.missing(client.slowQuery(Statement(Self.search)))).isEmpty else { return }
-            try await build()
+            try await body()
         } catch let error as PostgresError where error.kind == .cancelled || error.kind == .shutdown {
             // The server stops.
+        } catch is CancellationError {
         } catch {
-            logger.warning("indexes by date are not built", metadata: ["error": "\(error)"])
+            logger.warning(failure, metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func buildMissing() async throws {
+        while !(try await Self.missing(client.slowQuery(Statement(Self.search)))).isEmpty, try await !build() {
+            // Another process builds, or was killed and its session has not ended yet.
+            try await Task.sleep(for: .seconds(5))
         }
     }
 
@@ -71,21 +86,19 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    private func build() async throws {
+    /// - Returns: Whether this process had its turn.
+    private func build() async throws -> Bool {
         var configuration = configuration.direct
         configuration.sharedConnections = 1
         configuration.exclusiveConnections = 1
         configuration.statementTimeout = .zero
-        try await PostgresClient.opened(configuration, logger: logger) { builder in
-            try await builder.exclusively { session in
-                // The lock ends with the connection. Who does not get it leaves the building to who has it.
-                let lock = try await session.query(
-                    "SELECT pg_try_advisory_lock($1)", [.int(ProcessLock.dateIndexes.rawValue)])
-                guard lock.bool(0, 0) == true else { return }
+        return try await PostgresClient.opened(configuration, logger: logger) { builder in
+            let built: Void? = try await ProcessLock.dateIndexes.attempt(builder) { session in
                 for missing in Self.missing(try await session.query(Statement(Self.search))) {
                     try await build(missing, session)
                 }
             }
+            return built != nil
         }
     }
 

@@ -6,7 +6,7 @@ import Postgres
 /// Building indexes beside a large table that goes on being read and written (`CREATE INDEX CONCURRENTLY`).
 ///
 /// They are built under names of their own and get their real ones together with their entry in `_SCHEMA`, so that what
-/// was not finished is never taken for an index. What a process leaves behind that dies meanwhile goes at the next
+/// was not finished is never taken for an index. What a process leaves behind that dies meanwhile goes after the next
 /// start.
 struct IndexBuild {
     let client: PostgresClient
@@ -77,16 +77,27 @@ struct IndexBuild {
         return statements
     }
 
-    /// Drops what processes left behind that died while they built.
+    /// Drops what processes left behind that died while they built, while requests are served: PostgreSQL waits for
+    /// whatever uses the tables.
+    ///
+    /// A process that holds the lock is building, or has died and its session does not know: nothing is dropped until it
+    /// gives the lock back.
     func clear() async throws {
-        // Another process that holds the lock is building: nothing is left behind then.
-        _ = try await ProcessLock.indexBuild.attempt(client) { session in
-            let rows = try await session.query(
-                "SELECT relname::text FROM pg_class WHERE relkind = 'i' AND starts_with(relname::text, $1)",
-                [.text(IndexName.buildingPrefix)])
-            await remove((0..<rows.rowCount).compactMap { rows.string($0, 0) }, session)
+        while try await client.query(Self.search, Self.prefix).rowCount > 0 {
+            let cleared: Void? = try await ProcessLock.indexBuild.attempt(client) { session in
+                try await withoutTimeout(session) {
+                    let rows = try await session.query(Self.search, Self.prefix)
+                    await remove((0..<rows.rowCount).compactMap { rows.string($0, 0) }, session)
+                }
+            }
+            if cleared != nil { return }
+            try await Task.sleep(for: .seconds(5))
         }
     }
+
+    private static let search =
+        "SELECT relname::text FROM pg_class WHERE relkind = 'i' AND starts_with(relname::text, $1)"
+    private static let prefix: [PostgresParameter] = [.text(IndexName.buildingPrefix)]
 
     private func make(_ name: String, _ sql: String, _ session: PostgresSession) async throws {
         for attempt in 1... {

@@ -48,7 +48,6 @@ public struct DatabaseInstaller: Sendable {
         }
         for name in ["_User", "_Role", "_Session", "_Installation"] { try await complete(name) }
         await createIndexes()
-        try await IndexBuild(client: client, logger: logger).clear()
     }
 
     /// In every other encoding some texts cannot be kept, and names that differ in case would be counted in bytes.

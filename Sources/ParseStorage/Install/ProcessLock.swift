@@ -41,8 +41,7 @@ public enum ProcessLock: Int64, Sendable {
         return try await client.exclusively { session in
             do {
                 // Inside: the lock may have been taken though its answer was lost on a cancelled task.
-                guard try await session.query("SELECT pg_try_advisory_lock($1)", [.int(rawValue)]).bool(0, 0) == true
-                else { return nil }
+                guard try await session.query(Self.attempt, [.int(rawValue)]).bool(0, 0) == true else { return nil }
                 let result = try await body(session)
                 await release(session)
                 return result
@@ -52,6 +51,13 @@ public enum ProcessLock: Int64, Sendable {
             }
         }
     }
+
+    /// The session ends soon after its process, in the middle of a statement too (PostgreSQL 15 and later): the index that
+    /// a killed process was building would keep the lock for hours.
+    private static let attempt = """
+        SELECT pg_try_advisory_lock($1), CASE WHEN current_setting('server_version_num')::int >= 150000 \
+        THEN set_config('client_connection_check_interval', '5s', false) END
+        """
 
     /// Holds the lock by a transaction that does nothing else, on a session beside that of `body`: a pooler of transactions
     /// keeps no other lock with its owner.

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 /// What a client was told is written stays written, whatever dies.
@@ -46,6 +47,51 @@ struct CrashTests {
             try await Self.expectAll(of: writers, on: server)
             try await server.end(by: SIGTERM)
             #expect(server.postmaster == nil)
+        }
+    }
+
+    @Test("Roost is killed while it builds an index: nothing is left of it, and the next attempt builds it")
+    func killedIndexBuild() async throws {
+        try await ServerProcesses.run(1) { processes in
+            let server = processes[0]
+            let fields: JSONValue = ["fields": ["title": ["type": "String"]]]
+            let change: JSONValue = ["indexes": ["byTitle": ["title": 1]]]
+            _ = try await server.send("POST", "/schemas/Song", fields, as: .master).succeeded()
+            try await server.execute(
+                """
+                INSERT INTO "Song" ("objectId", title)
+                SELECT 'o' || n, repeat(md5(n::text), 3) FROM generate_series(1, 40000) n
+                """)
+            let halfBuilt = """
+                SELECT indisvalid::text FROM pg_index JOIN pg_class ON oid = indexrelid
+                WHERE starts_with(relname, 'roost_building:')
+                """
+            let building = """
+                SELECT state::text FROM pg_stat_activity
+                WHERE datname = current_database() AND state = 'active' AND query LIKE 'CREATE INDEX CONCURRENTLY%'
+                """
+            // PostgreSQL builds when those are done who write to the table.
+            try await server.whileLocked("LOCK TABLE \"Song\" IN ROW EXCLUSIVE MODE") {
+                async let cutOff = try? server.send("PUT", "/schemas/Song", change, as: .master)
+                let builds = try await eventually { try await server.texts(halfBuilt) == ["false"] }
+                #expect(builds)
+                try await processes.killAndStart(0)
+                #expect(await cutOff?.status != 200)
+                // The session does not outlive its process, though what it waits for is still there.
+                let isGivenUp = try await eventually(within: .seconds(60)) { try await server.texts(building) == [] }
+                #expect(isGivenUp)
+            }
+            let isClean = try await eventually(within: .seconds(60)) { try await server.texts(halfBuilt) == [] }
+            #expect(isClean)
+            let serves = try await eventually(within: .seconds(60)) {
+                (try? await server.send("GET", "/health", as: .nobody))?.status == 200
+            }
+            #expect(serves)
+            _ = try await server.send("PUT", "/schemas/Song", change, as: .master).succeeded()
+            let made = try await server.texts(
+                "SELECT indisvalid::text FROM pg_index WHERE indexrelid = to_regclass('\"byTitle\"')")
+            #expect(made == ["true"])
+            #expect(try await server.texts(halfBuilt) == [])
         }
     }
 

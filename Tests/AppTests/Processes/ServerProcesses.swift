@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -7,8 +8,18 @@ import Testing
 struct ServerProcesses: Sendable {
     let servers: [TestServer]
     /// Their process ids.
-    let identifiers: [pid_t]
+    var identifiers: [pid_t] { running.list.map(\.identifier) }
+    private let running: Running
     private let folder: String
+    private let command: [String]
+
+    /// The processes, each at its place.
+    private final class Running: Sendable {
+        private let processes = Mutex<[CrashProcess]>([])
+        var list: [CrashProcess] { processes.withLock { $0 } }
+        func add(_ process: CrashProcess) { processes.withLock { $0.append(process) } }
+        func replace(_ number: Int, by process: CrashProcess) { processes.withLock { $0[number] = process } }
+    }
 
     /// Starts processes on a new database for `body`, and leaves neither processes nor files behind.
     ///
@@ -26,14 +37,15 @@ struct ServerProcesses: Sendable {
             let folder = FileManager.default.temporaryDirectory.path + "/roost-processes-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: folder) }
-            var running: [CrashProcess] = []
+            let running = Running()
+            let command = launcher + [try CrashServer.findBinary(program), "serve"]
             var outcome: Result<Void, any Error> = .success(())
             do {
                 var servers: [TestServer] = []
                 for number in 0..<count {
-                    let (server, process) = try await start(number, uri, folder, options, launcher, program)
+                    let (server, process) = try await start(number, uri, folder, options, command)
                     servers.append(server)
-                    running.append(process)
+                    running.add(process)
                 }
                 for (number, server) in servers.enumerated() {
                     let serves = try await eventually {
@@ -42,18 +54,17 @@ struct ServerProcesses: Sendable {
                     try #require(serves, "process \(number): \(output(number, folder))")
                 }
                 try await body(
-                    ServerProcesses(servers: servers, identifiers: running.map(\.identifier), folder: folder))
+                    ServerProcesses(servers: servers, running: running, folder: folder, command: command))
             } catch {
                 outcome = .failure(error)
             }
-            await stop(running)
+            await stop(running.list)
             try outcome.get()
         }
     }
 
     private static func start(
-        _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject, _ launcher: [String],
-        _ program: String
+        _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject, _ command: [String]
     ) async throws -> (TestServer, CrashProcess) {
         let port = try await FreePort.find()
         let usual: JSONObject = [
@@ -67,10 +78,23 @@ struct ServerProcesses: Sendable {
         let configuration = usual.merging(options) { $1 }
         let file = folder + "/\(number).json"
         try Data(configuration.serialized()).write(to: URL(fileURLWithPath: file))
-        let process = try await CrashProcess.start(
-            launcher + [CrashServer.findBinary(program), "serve", file, "--dataDir", folder + "/\(number)"],
-            output: folder + "/\(number).txt")
+        let process = try await launch(number, folder, command)
         return (TestServer(url: "http://127.0.0.1:\(port)/parse", databaseURI: uri), process)
+    }
+
+    private static func launch(_ number: Int, _ folder: String, _ command: [String]) async throws -> CrashProcess {
+        try await CrashProcess.start(
+            command + [folder + "/\(number).json", "--dataDir", folder + "/\(number)"],
+            output: folder + "/\(number).txt")
+    }
+
+    /// Ends a process without a moment for anything, and starts it again; returns before it serves.
+    func killAndStart(_ number: Int) async throws {
+        let killed = running.list[number]
+        kill(killed.identifier, SIGKILL)
+        let isGone = try await eventually { !killed.isRunning }
+        try #require(isGone)
+        running.replace(number, by: try await Self.launch(number, folder, command))
     }
 
     /// What the first process has written to its log.

@@ -11,11 +11,12 @@ import Testing
 struct DrainTests {
     /// A server that is told to end while clients go on asking.
     private static func run(
-        drain: Duration, handler: EchoHandler = EchoHandler(),
+        drain: Duration, firstRequest: Duration = .seconds(2), handler: EchoHandler = EchoHandler(),
         _ body: @Sendable (TransportClient, ServiceGroup) async throws -> Void
     ) async throws {
         var limits = HTTPServer.Limits()
         limits.drain = drain
+        limits.firstRequest = firstRequest
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let configuration = try TransportServer.configuration()
         let server = HTTPServer(
@@ -113,6 +114,61 @@ struct DrainTests {
             #expect(isClosed)
             let answer = try await slow.value
             #expect(answer.status == 200)
+        }
+    }
+
+    @Test("A client that connected at the end of the drain may send its request after it")
+    func lastConnection() async throws {
+        try await Self.run(drain: .milliseconds(300), firstRequest: .seconds(60)) { client, group in
+            try await client.connect { connection in
+                await group.triggerGracefulShutdown()
+                let isClosed = try await eventually { (try? await client.request("GET", "/parse/health")) == nil }
+                #expect(isClosed)
+                try await connection.send("GET /parse/x HTTP/1.1\r\nHost: a\r\n\(Self.fields)\r\n")
+                let answer = try await connection.receive()
+                #expect(answer?.status == 200)
+                #expect(answer?.header("Connection")?.lowercased() == "close")
+                let end = try await connection.receive()
+                #expect(end == nil)
+            }
+        }
+    }
+
+    @Test("A client that could connect is answered, to the last moment")
+    func lastMoment() async throws {
+        try await Self.run(drain: .milliseconds(500), firstRequest: .seconds(60)) { client, group in
+            let log = Log()
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<32 {
+                    tasks.addTask {
+                        while try await Self.askOnce(client, log) {}
+                    }
+                }
+                let isBusy = try await eventually { log.state.withLock { $0.answers } > 100 }
+                #expect(isBusy)
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+            #expect(log.state.withLock { $0.failures } == [])
+        }
+    }
+
+    /// Asks on a connection of its own.
+    ///
+    /// - Returns: Whether the server took the connection.
+    private static func askOnce(_ client: TransportClient, _ log: Log) async throws -> Bool {
+        do {
+            try await client.connect { connection in
+                try? await connection.send("GET /parse/x HTTP/1.1\r\nHost: a\r\n\(fields)Connection: close\r\n\r\n")
+                let answer = try? await connection.receive()
+                log.state.withLock { state in
+                    state.answers += 1
+                    if answer?.status != 200 { state.failures.append(answer?.text ?? "no answer") }
+                }
+            }
+            return true
+        } catch {
+            return false
         }
     }
 }

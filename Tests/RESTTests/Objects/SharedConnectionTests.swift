@@ -33,6 +33,32 @@ import Testing
         ).int(0, 0) ?? 0
     }
 
+    @Test("What takes longer than statementTimeout is 124 on every route, and the server goes on")
+    func statementTimeout() async throws {
+        try await TestServer.run(["statementTimeout": 500, "lockTimeout": 60_000]) { server in
+            let song = try await server.create("Song", ["title": "a"])
+            let requests: [(String, String, JSONValue?)] = [
+                ("GET", "/classes/Song", nil), ("GET", "/classes/Song/\(song)", nil),
+                ("GET", "/classes/Song?count=1&limit=0", nil), ("GET", "/aggregate/Song?distinct=title", nil),
+                ("POST", "/classes/Song", ["title": "b"]), ("PUT", "/classes/Song/\(song)", ["title": "c"]),
+                ("DELETE", "/classes/Song/\(song)", nil),
+            ]
+            try await server.whileLocked("LOCK TABLE \"Song\" IN ACCESS EXCLUSIVE MODE") {
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for (method, path, body) in requests {
+                        tasks.addTask {
+                            let answer = try await server.send(method, path, body, as: .master)
+                            #expect(answer.code == 124, "\(method) \(path): \(answer.text)")
+                        }
+                    }
+                    try await tasks.waitForAll()
+                }
+            }
+            let found = try await server.find("Song", as: .master).succeeded().results
+            #expect(found.map { $0["title"] } == ["a"])
+        }
+    }
+
     @Test("PUTs and DELETEs of objects that another session has locked do not stop the writes of others")
     func lockedObjects() async throws {
         try await TestServer.run(["lockTimeout": 30_000, "connectionTimeout": 30_000]) { server in
