@@ -37,6 +37,17 @@ def fill(rest):
                 owner={"type": "Pointer", "targetClass": "_User"}, plays={"type": "Number"}, explicit={"type": "Boolean"},
                 released={"type": "Date"}, tags={"type": "Array"}, meta={"type": "Object"}, studio={"type": "GeoPoint"},
                 fans={"type": "Relation", "targetClass": "_User"})
+    rest.call("PUT", "/schemas/Track", {"className": "Track", "classLevelPermissions": {
+        "find": {"*": True}, "get": {"*": True}, "count": {"*": True}, "create": {"requiresAuthentication": True}, "update": {"pointerFields": ["owner"], "role:Editor": True},
+        "delete": {"pointerFields": ["owner"]}, "addField": {}, "protectedFields": {"*": ["meta"], "role:Editor": []}}})
+    rest.call("PUT", "/config", {"params": {"welcomeText": "Hello", "maxUploads": 12, "isSaleOn": True, "saleEnds": {"__type": "Date", "iso": "2026-12-24T18:00:00.000Z"},
+                                            "supportToken": "x7f2", "plans": ["free", "pro"]}, "masterKeyOnly": {"supportToken": True}})
+    for name, users_of, inside in (("Admin", users[:1], None), ("Editor", users[1:3], "Admin")):
+        inner = rest.find("_Role", {"name": inside}) if inside else []
+        rest.call("POST", "/roles", {"name": name, "ACL": {"*": {"read": True}}, "users": {"__op": "AddRelation", "objects": [
+            {"__type": "Pointer", "className": "_User", "objectId": user} for user in users_of]},
+            **({"roles": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_Role", "objectId": inner[0]["objectId"]}]}} if inner else {})})
+    rest.call("GET", "/login", username="kim", password="secret")
     pointer = lambda name, object_id: {"__type": "Pointer", "className": name, "objectId": object_id}
     rest.create_many("Track", [{
         "title": f"{rng.choice(FIRST)} {rng.choice(SECOND)}", "genre": rng.choice(["pop", "rock", "jazz", "folk"]),
@@ -44,11 +55,11 @@ def fill(rest):
         "released": {"__type": "Date", "iso": f"{rng.randrange(1990, 2024)}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 28):02d}T10:00:00.000Z"},
         "tags": rng.sample(["live", "remaster", "acoustic", "single"], rng.randrange(4)), "meta": {"bpm": rng.randrange(70, 160), "key": "C minor"},
         "studio": {"__type": "GeoPoint", "latitude": 59.3, "longitude": 18.1},
-        **({"owner": pointer("_User", rng.choice(users)), "ACL": {"*": {"read": True}, users[0]: {"read": True, "write": True}}} if rng.random() < 0.4 else {}),
+        **({"owner": pointer("_User", rng.choice(users)), "ACL": {users[0]: {"read": True, "write": True}, **({"*": {"read": True}} if rng.random() < 0.7 else {})}} if rng.random() < 0.4 else {}),
     } for _ in range(1200)])
 
 
-def pictures(console):
+def pictures(console, rest):
     """Each picture by its name."""
     where = {"title": {"$regex": "\\QGold\\E", "$options": "i"}, "plays": {"$gte": 1000}}
     for dark in (False, True):
@@ -64,6 +75,38 @@ def pictures(console):
     console.wait("document.querySelector('.object')")
     console.settle()
     yield "console-object-light"
+    console.open("schema")
+    console.wait("document.querySelector('.classes-drawing')")
+    console.settle()
+    yield "console-schema-light"
+    console.open("access/Track", **{"as": "anonymous"})
+    console.wait("document.querySelector('.as .flag')")
+    console.settle()
+    yield "console-access-light"
+    console.open("access/Track")
+    console.click("[aria-label='Change who may: Change']")
+    console.wait("document.querySelector('dialog input')")
+    console.press("Space")
+    console.settle()
+    yield "console-permission-light"
+    console.open("schema/Track")
+    console.wait("document.querySelector('main table')")
+    console.click_text("New field")
+    console.wait("document.querySelector('dialog input')")
+    console.type("playCount")
+    console.settle()
+    yield "console-field-light"
+    kim = rest.find("_User", {"username": "kim"})[0]["objectId"]
+    console.open(f"users/user/{kim}")
+    console.wait("document.querySelector('.two') && !document.querySelector('.two .skeleton')")
+    console.settle()
+    yield "console-user-light"
+    for name, path, selector in (("schema", "schema", ".classes-drawing"), ("access", "access/Track", ".operation"), ("config", "config", "main table")):
+        console.size(1200, 720, True)
+        console.open(path)
+        console.wait(f"document.querySelector('{selector}')")
+        console.settle()
+        yield f"console-{name}-dark"
     console.size(375, 667, True)
     console.open_class("Track")
     console.wait("document.querySelectorAll('.g-card .pill').length > 2")
@@ -96,7 +139,7 @@ def main():
             fill(rest)
             console = Console(f"http://localhost:{port}/console", {})
             try:
-                for name in pictures(console):
+                for name in pictures(console, rest):
                     data = console.browser.call("Page.captureScreenshot", format="png")["data"]
                     (target / f"{name}.png").write_bytes(base64.b64decode(data))
             finally:

@@ -45,10 +45,12 @@ package struct ConsoleGate: Sendable {
         switch role {
         case .owner, .developer: nil
         case .editor:
-            call.onlyReads ? nil : refusalOfWrite(call, schema)
+            !call.onlyReads
+                ? refusalOfWrite(call, schema)
+                : TokenSearch.finds(in: call, for: role) ? TokenSearch.refusal : nil
         case .viewer:
             !call.onlyReads || call.method != "GET"
-                ? "A viewer changes nothing." : TokenSearch.finds(in: call) ? TokenSearch.refusal : nil
+                ? "A viewer changes nothing." : TokenSearch.finds(in: call, for: role) ? TokenSearch.refusal : nil
         }
     }
 
@@ -73,27 +75,31 @@ package struct ConsoleGate: Sendable {
     }
 }
 
-/// Whether a viewer asks for sessions or users by their secrets: answers with and without an object would spell one out,
-/// letter by letter, and with it the viewer could write as a user.
+/// Whether a viewer or an editor asks for sessions or users by their secrets: answers with and without an object would spell
+/// one out, letter by letter, an aggregate would give it another name, and with it the caller could write as a user, in
+/// another's name and beside the audit.
 enum TokenSearch {
-    static let refusal = "A viewer does not search by the tokens of sessions and users."
+    static let refusal = "This role does not search by the tokens of sessions and users."
 
-    /// The tokens of sessions, those of mails, hashes of passwords, and what accounts are logged in to by others.
+    /// The tokens of sessions, those of mails, and hashes of passwords.
     private static let secrets = [
         "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",
-        "_password_history", "authData",
+        "_password_history",
     ]
+    /// What accounts are logged in to by others, which a viewer does not see.
+    private static let logins = ["authData", "_auth_data"]
 
     /// What names the fields of an answer, which has no tokens.
     private static let harmless: Set<Name> = ["keys", "excludeKeys", "include"]
 
-    static func finds(in call: ConsoleGate.Call) -> Bool {
+    static func finds(in call: ConsoleGate.Call, for role: ConsoleRole) -> Bool {
+        let words = role == .viewer ? secrets + logins : secrets
         if call.path.first?.asciiLowercased == "aggregate" {
             if call.path.last == "_Session" { return true }
-            return call.parameters.contains { names($0.value, secrets + ["_auth_data", "_Session"]) }
+            return call.parameters.contains { names($0.value, words + ["_Session"]) }
         }
         return call.parameters.contains { key, value in
-            !harmless.contains(key) && names(value, secrets)
+            !harmless.contains(key) && names(value, words)
         }
     }
 

@@ -19,6 +19,9 @@ struct ChangeRelay: Sendable {
 
     /// How long the database has to come back before the loss is announced.
     private static let timeToRecover = Duration.seconds(1)
+    /// How long the first clients wait for the connection that listens. One that is let in without it is ended once there
+    /// is one, since it may have missed changes.
+    private static let timeToListen = Duration.seconds(5)
 
     private let client: PostgresClient
     private let feed: ChangeFeed
@@ -52,9 +55,11 @@ struct ChangeRelay: Sendable {
         let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// When this process announced itself.
+    /// When this process announced itself, and whether it hears others.
     private final class Presence: Sendable {
         private let last = Mutex<ContinuousClock.Instant?>(nil)
+        /// Whether this process has heard others at any time.
+        let hasListened = Atomic(false)
         let (signals, signal) = AsyncStream.makeStream(
             of: OtherProcesses.Announcement.self, bufferingPolicy: .bufferingNewest(16))
 
@@ -127,10 +132,13 @@ struct ChangeRelay: Sendable {
         }
     }
 
-    /// Has other processes know that this one has clients, as far as they may not know it yet.
+    /// Has other processes know that this one has clients, as far as they may not know it yet, and waits a while for the
+    /// connection on which their changes come.
     ///
     /// - Throws: `PostgresError`; then they may not know.
     func announceClients() async throws {
+        let end = ContinuousClock.now + Self.timeToListen
+        while !presence.hasListened.load(ordering: .relaxed), .now < end { try await Task.sleep(for: .milliseconds(5)) }
         if presence.isRecent(within: OtherProcesses.interval) { return }
         try await announce(.here)
         try? await Task.sleep(for: OtherProcesses.grace)
@@ -183,7 +191,6 @@ struct ChangeRelay: Sendable {
 
     private func listen() async {
         var pieces = RelayedPieces(ownSender: sender)
-        var wasConnected = false
         for await event in client.listen(channels: [Self.channel]) {
             switch event {
             case .connected:
@@ -192,8 +199,8 @@ struct ChangeRelay: Sendable {
                 presence.signal.yield(.who)
                 presence.signal.yield(.here)
                 // What others announced while there was no connection is lost.
-                if wasConnected { feed.missRelayed() }
-                wasConnected = true
+                feed.missRelayed()
+                presence.hasListened.store(true, ordering: .relaxed)
             case .disconnected:
                 pieces.reset()
                 feed.note { $0.endHearing() }

@@ -39,6 +39,9 @@ public struct PushTrial: Sendable {
     private let caller: HTTPCaller
     private let logger: Logger
 
+    /// For how long a service that is not reached is waited for, in milliseconds.
+    private static let patience: Int64 = 30_000
+
     /// - Parameter caller: What makes requests of HTTP/1.1.
     public init(_ push: Configuration.Push, caller: HTTPCaller, logger: Logger) {
         self.push = push
@@ -74,12 +77,14 @@ public struct PushTrial: Sendable {
     /// - Throws: `ConfigurationError` for keys that cannot be used.
     public func send(_ text: String, to target: Target) async throws -> [Finding] {
         let services = try PushServices(push, caller: caller, logger: logger)
-        let content = PushContent(body: ["data": ["alert": .string(text)]])
+        let content = PushContent(
+            body: ["data": ["alert": .string(text)]], expiry: ParseDate.now.milliseconds + Self.patience)
         let message = PushMessage(content: content, data: content.data, id: "test", time: ParseDate.now.iso)
         let device = PushDevice(objectId: "test", token: target.token, type: target.type.text, app: target.app)
         var findings: [Finding] = []
         for sender in services.senders(of: target.type, app: target.app) {
-            var problem: String?
+            // What it stays when the command is stopped meanwhile.
+            var problem: String? = "there was no answer"
             await sender.send(message, to: [device]) { outcomes in problem = outcomes.last?.outcome.reason }
             findings.append(
                 Finding(type: target.type.text, entry: sender.name, step: "a notification is taken", problem: problem))

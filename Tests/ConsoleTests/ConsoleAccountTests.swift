@@ -108,6 +108,18 @@ struct ConsoleAccountTests {
         }
     }
 
+    @Test("A session has the role that its operator has now, also where it was opened while that was changed")
+    func changedRole() async throws {
+        try await TestServer.run { server in
+            let kim = try await ConsoleBrowser(server, Self.add(server, "kim", "owner"))
+            #expect(try await kim.send("GET", "/console/api/operators").status == 200)
+            // As a sign-in leaves it that was overtaken by the change.
+            try await server.execute("UPDATE \"_roost_operator\" SET \"role\" = 'viewer' WHERE \"name\" = 'kim'")
+            #expect(try await kim.send("GET", "/console/api/session")["operator"]?["role"] == "viewer")
+            #expect(try await kim.send("GET", "/console/api/operators").status == 403)
+        }
+    }
+
     @Test("A second factor is asked for after the password, and a code is good once")
     func secondFactor() async throws {
         try await TestServer.run { server in

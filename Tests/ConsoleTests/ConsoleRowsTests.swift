@@ -142,6 +142,26 @@ struct ConsoleRowsTests {
         }
     }
 
+    @Test("The trash is listed also when a class of which it has objects was dropped and made again")
+    func trashOfNewClass() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let song = try await server.create("Song", ["title": "a"])
+            #expect(try await owner.parse("DELETE", "/classes/Song/\(song)").status == 200)
+            for isNew in [false, true] {
+                if isNew {
+                    #expect(try await owner.parse("DELETE", "/schemas/Song").status == 200)
+                    _ = try await server.create("Song", ["title": "b"])
+                }
+                for _ in 0..<5 {
+                    let listed = try await owner.send("GET", "/console/api/trash")
+                    let object = listed["objects"]?.arrayValue?.first?["object"]
+                    #expect(listed.status == 200 && object?["title"] == "a", "\(listed.text)")
+                }
+            }
+        }
+    }
+
     @Test("The trash lists what was deleted last first, and no more than it can")
     func trashOrder() async throws {
         try await TestServer.run { server in

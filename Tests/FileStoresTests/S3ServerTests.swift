@@ -107,4 +107,31 @@ struct S3ServerTests {
             }
         }
     }
+
+    @Test(
+        "More uploads at once than memory has room for wait in turn: none is refused",
+        .enabled(if: BucketServer.isInstalled))
+    func many() async throws {
+        var options = try await BucketServer.adapter()
+        options["transferMemory"] = "24mb"
+        try await TestServer.run(options) { server in
+            let size = 9 * 1024 * 1024
+            let names = try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<12 {
+                    group.addTask {
+                        let bytes = [UInt8](repeating: UInt8(number), count: size)
+                        let stored = try await server.send("POST", "/files/\(number).bin", bytes: bytes, as: .master)
+                        #expect(stored.status == 201, "\(stored.text)")
+                        return try stored.string("url")
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for url in names {
+                let bytes = try await server.send("GET", url, as: .nobody).bytes
+                #expect(bytes.count == size)
+                #expect(bytes.allSatisfy { $0 == bytes[0] })
+            }
+        }
+    }
 }

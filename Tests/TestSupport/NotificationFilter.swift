@@ -3,8 +3,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A forwarder before PostgreSQL that swallows notifications, as a pooler does that lends sessions for one transaction
-/// at a time.
+/// A forwarder before PostgreSQL that swallows notifications until it is opened, as a pooler does that lends sessions for
+/// one transaction at a time, or that holds back what asks for them.
 public final class NotificationFilter: Sendable {
     /// The database behind it.
     public let uri: String
@@ -23,16 +23,18 @@ public final class NotificationFilter: Sendable {
     public func open() { gate.isOpen.store(true, ordering: .relaxed) }
 
     /// Runs `body` with a forwarder of its own before a database.
+    ///
+    /// - Parameter held: What clients send and holds this text waits until the forwarder is opened; nil for nothing.
     public static func run<R: Sendable>(
-        before uri: String, _ body: @Sendable (NotificationFilter) async throws -> R
+        before uri: String, holding held: String? = nil, _ body: @Sendable (NotificationFilter) async throws -> R
     ) async throws -> R {
         guard var parts = URLComponents(string: uri) else { throw URLError(.badURL) }
         let (host, port, gate) = (parts.host ?? "127.0.0.1", parts.port ?? 5432, Gate())
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { client in
                 ClientBootstrap(group: client.eventLoop).connect(host: host, port: port).flatMapThrowing { server in
-                    try client.pipeline.syncOperations.addHandler(Forwarder(to: server, gate: nil))
-                    try server.pipeline.syncOperations.addHandler(Forwarder(to: client, gate: gate))
+                    try client.pipeline.syncOperations.addHandler(Forwarder(to: server, gate: gate, holding: held))
+                    try server.pipeline.syncOperations.addHandler(Answers(to: client, gate: gate))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -50,22 +52,56 @@ public final class NotificationFilter: Sendable {
         }
     }
 
-    /// Passes on what comes; with a gate, message by message.
+    /// Passes on what clients send.
     private final class Forwarder: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
         private let other: any Channel
-        private let gate: Gate?
+        private let gate: Gate
+        private let held: String?
+        private var waiting: [ByteBuffer] = []
+
+        init(to other: any Channel, gate: Gate, holding held: String?) {
+            self.other = other
+            self.gate = gate
+            self.held = held
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            waiting.append(unwrapInboundIn(data))
+            passOn(on: context.eventLoop)
+        }
+
+        private func passOn(on loop: any EventLoop) {
+            let holds = waiting.contains { bytes in held.map { String(buffer: bytes).contains($0) } ?? false }
+            if holds, !gate.isOpen.load(ordering: .relaxed) {
+                let bound = NIOLoopBound(self, eventLoop: loop)
+                loop.scheduleTask(in: .milliseconds(10)) { bound.value.passOn(on: loop) }
+                return
+            }
+            for bytes in waiting { other.write(bytes, promise: nil) }
+            waiting = []
+            other.flush()
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
+    }
+
+    /// Passes on what the database answers, message by message.
+    private final class Answers: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let other: any Channel
+        private let gate: Gate
         private var pending = ByteBuffer()
 
-        init(to other: any Channel, gate: Gate?) {
+        init(to other: any Channel, gate: Gate) {
             self.other = other
             self.gate = gate
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             var buffer = unwrapInboundIn(data)
-            guard let gate else { return other.writeAndFlush(buffer, promise: nil) }
             pending.writeBuffer(&buffer)
             while let type = pending.getInteger(at: pending.readerIndex, as: UInt8.self),
                 let length = pending.getInteger(at: pending.readerIndex + 1, as: Int32.self),

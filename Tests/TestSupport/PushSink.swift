@@ -29,6 +29,8 @@ public final class PushSink: Sendable {
         public var streams = 100
         /// After how many requests a connection says GOAWAY; nil for never.
         public var requestsBeforeGoAway: Int?
+        /// Whether a connection says GOAWAY before it has looked at any request.
+        public var leavesAtOnce = false
         /// Every how many streams one is refused; nil for none.
         public var refusesEvery: Int?
         /// How many streams there may be from the first good answer on; nil for as many as before.

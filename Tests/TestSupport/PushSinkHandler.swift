@@ -33,6 +33,11 @@ final class PushSinkHandler: ChannelInboundHandler {
         switch frame.payload {
         case .headers(let headers):
             guard !hasSaidGoAway else { return }
+            guard !manners.leavesAtOnce else {
+                hasSaidGoAway = true
+                write(context, .rootStream, .goAway(lastStreamID: .rootStream, errorCode: .noError, opaqueData: nil))
+                return
+            }
             count += 1
             if let every = manners.refusesEvery, count % every == 0 {
                 write(context, id, .rstStream(.refusedStream))

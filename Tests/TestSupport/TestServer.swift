@@ -115,6 +115,8 @@ public struct TestServer: Sendable {
             "maintenanceKey": .string(maintenanceKey), "restAPIKey": .string(restKey), "host": "127.0.0.1",
             "port": 0, "allowClientClassCreation": true, "enforcePrivateUsers": false,
             "databaseOptions": ["sharedConnections": 2],
+            // Many tests at once keep a machine busy for longer than a server should keep its clients waiting.
+            "connectionTimeout": 20_000,
         ]
         for (name, value) in options ?? [:] { file[name] = value }
         let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])

@@ -12,6 +12,9 @@ struct S3Upload {
     /// The bytes of each part but the last. A file of up to so many is sent at once.
     static let partSize = 8 * 1024 * 1024
     private static let mostParts = 10_000
+    /// The bytes of a part that are filled only when the one before it is stored: they leave room for what lies in the
+    /// buffers of both connections, so that all of an upload takes no more than two parts.
+    private static let reserve = 1024 * 1024
 
     let client: S3Client
     let key: String
@@ -41,6 +44,8 @@ struct S3Upload {
                             group.addTask { try await send(full, number, id) }
                         }
                         part.fill(&chunk)
+                        guard part.size > Self.partSize - Self.reserve, tags.count < count else { continue }
+                        if let (number, tag) = try await group.next() { tags[number] = tag }
                     }
                 }
                 guard let id = started else { return }

@@ -82,15 +82,17 @@ package final class IncomingBody: AsyncSequence {
         return bytes
     }
 
-    /// Counts received bytes that are kept until the request is answered, as a store does that sends them on in parts.
+    /// Counts what is kept of a body that is passed on in parts, until the request is answered. When there is no room, it
+    /// waits for its turn; nothing more is read meanwhile.
     ///
-    /// - Parameters:
-    ///   - count: The bytes of the chunk that came last.
-    ///   - limit: The most that are kept of the body.
-    /// - Throws: ``HTTPError/overloaded`` when there is no memory for it now.
-    package func keep(_ count: Int, upTo limit: Int) throws(HTTPError) {
-        guard receivedLength <= limit, receivedLength > Self.uncounted else { return }
-        try hold(count, receivedLength - count)
+    /// - Parameter most: The most bytes that are kept at a time.
+    /// - Throws: ``HTTPError/aborted`` when the connection is closed meanwhile.
+    package func reserve(_ most: Int) async throws(HTTPError) {
+        guard most > 0, receivedLength > Self.uncounted, !isCounted, let ticket else { return }
+        guard await transferTimeout.reserve(ticket, bytes: Swift.min(declaredLength ?? most, most)) else {
+            throw .aborted
+        }
+        isCounted = true
     }
 
     /// The bytes that a body may keep without being counted.
@@ -139,6 +141,7 @@ package final class IncomingBody: AsyncSequence {
 
     private func receive() async throws -> ByteBuffer? {
         guard !isComplete else { return nil }
+        if let ticket { transferTimeout.resume(ticket) }
         let ticket = self.ticket ?? transferTimeout.begin(.body, on: connection.channel)
         self.ticket = ticket
         guard let chunk = try await nextFromConnection() else {
@@ -149,7 +152,7 @@ package final class IncomingBody: AsyncSequence {
         if receivedLength == declaredLength {
             finish()
         } else {
-            transferTimeout.moved(ticket, bytes: chunk.readableBytes)
+            transferTimeout.moved(ticket, bytes: chunk.readableBytes, pauses: true)
         }
         return chunk
     }

@@ -1,3 +1,4 @@
+import Collections
 import NIOCore
 import Synchronization
 import Telemetry
@@ -6,7 +7,8 @@ import Telemetry
 ///
 /// It closes connections on which a transfer does not move: clients that send a body byte by byte, or that do not read
 /// what they asked for. And it counts the memory that transfers keep. When there is no room for more, those that are
-/// slow make room, and requests that come while there is none to be had are refused.
+/// slow make room, and requests that come while there is none to be had are refused. Bodies that are passed on in parts
+/// reserve what they need and wait for it in turn, while nothing more of them is read.
 ///
 /// What begins and ends a transfer is never inlined: in an async function that does both, Swift 6.3 keeps where the id of
 /// the first thread is, and a lock that is taken on another one is then taken in the wrong thread's name.
@@ -41,11 +43,25 @@ final class TransferTimeout: Sendable {
         var held = 0
         /// Whether the client has done its part.
         var isResting = false
+        /// Whether the memory was reserved.
+        var isReserved = false
+        /// Since when the client waits for the server, which is no time of the client's.
+        var pausedSince: ContinuousClock.Instant?
+
+        /// How long the client has had.
+        func age(at now: ContinuousClock.Instant) -> Duration { (pausedSince ?? now) - begin }
 
         /// Bytes a second since it began.
         func pace(at now: ContinuousClock.Instant) -> Double {
-            Double(moved) / max(0.001, (now - begin) / .seconds(1))
+            Double(moved) / max(0.001, age(at: now) / .seconds(1))
         }
+    }
+
+    /// A body that waits for memory, and gets whether it has it.
+    private struct Waiter: Sendable {
+        let number: UInt64
+        let bytes: Int
+        let continuation: CheckedContinuation<Bool, Never>
     }
 
     private struct State: Sendable {
@@ -53,6 +69,9 @@ final class TransferTimeout: Sendable {
         /// Those that keep memory.
         var holders: Set<UInt64> = []
         var held = 0
+        /// The part of it that was reserved.
+        var reserved = 0
+        var waiters = Deque<Waiter>()
         var lastNumber: UInt64 = 0
 
         mutating func remove(_ number: UInt64) -> Transfer? {
@@ -60,8 +79,35 @@ final class TransferTimeout: Sendable {
             if transfer.held > 0 {
                 holders.remove(number)
                 held -= transfer.held
+                if transfer.isReserved { reserved -= transfer.held }
             }
             return transfer
+        }
+
+        /// Whether so much can be reserved. A quarter is left for those who do not wait; one that is alone has room,
+        /// however large it is.
+        func hasRoom(for bytes: Int, of memory: Int) -> Bool {
+            reserved == 0 || reserved + bytes <= memory / 4 * 3 && held + bytes <= memory
+        }
+
+        /// Takes those out of the queue whose turn it is, and those whose connections are closed.
+        mutating func takeReady(_ memory: Int) -> [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] {
+            var ready: [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] = []
+            while let next = waiters.first {
+                let isThere = transfers[next.number] != nil
+                guard !isThere || hasRoom(for: next.bytes, of: memory) else { break }
+                if isThere { reserve(next.bytes, for: next.number) }
+                ready.append((waiters.removeFirst().continuation, isThere))
+            }
+            return ready
+        }
+
+        mutating func reserve(_ bytes: Int, for number: UInt64) {
+            transfers[number]?.held += bytes
+            transfers[number]?.isReserved = true
+            held += bytes
+            reserved += bytes
+            holders.insert(number)
         }
     }
 
@@ -83,6 +129,9 @@ final class TransferTimeout: Sendable {
 
     /// The bytes that all transfers keep in memory.
     var heldBytes: Int { state.withLock { $0.held } }
+
+    /// How many bodies wait for memory.
+    var waiting: Int { state.withLock { $0.waiters.count } }
 
     /// How long a client may read nothing.
     var stall: Duration { limits.stall }
@@ -108,7 +157,7 @@ final class TransferTimeout: Sendable {
     /// - Returns: Whether there is room; if not, nothing is counted.
     func hold(_ ticket: Ticket, bytes: Int) -> Bool {
         let now = ContinuousClock.now
-        let (hasRoom, victims) = state.withLock { state in
+        let (hasRoom, victims) = change { state in
             guard state.transfers[ticket.number] != nil else { return (false, [any Channel]()) }
             let victims = makeRoom(for: bytes, of: ticket.number, in: &state, at: now)
             // One that is alone has room, however large it is.
@@ -122,6 +171,35 @@ final class TransferTimeout: Sendable {
         for channel in victims { channel.abort() }
         if !hasRoom || !victims.isEmpty { meters?.refused.add(.memory, max(victims.count, 1)) }
         return hasRoom
+    }
+
+    /// Counts memory that a body will keep, as soon as there is room for it: in the order in which they ask.
+    ///
+    /// - Returns: Whether it is counted; false when the connection was closed or the task cancelled.
+    func reserve(_ ticket: Ticket, bytes: Int) async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                change { state in
+                    guard !Task.isCancelled else { return continuation.resume(returning: false) }
+                    state.waiters.append(Waiter(number: ticket.number, bytes: bytes, continuation: continuation))
+                }
+            }
+        } onCancel: {
+            change { state in
+                guard let index = state.waiters.firstIndex(where: { $0.number == ticket.number }) else { return }
+                state.waiters.remove(at: index).continuation.resume(returning: false)
+            }
+        }
+    }
+
+    /// Changes the state, after which others may have their turn.
+    private func change<R: Sendable>(_ body: (inout State) -> R) -> R {
+        let (result, ready) = state.withLock { state in
+            let result = body(&state)
+            return (result, state.waiters.isEmpty ? [] : state.takeReady(limits.transferMemory))
+        }
+        for next in ready { next.continuation.resume(returning: next.hasRoom) }
+        return result
     }
 
     /// Ends the slowest transfers until so many bytes fit, or there are no slow ones.
@@ -140,15 +218,27 @@ final class TransferTimeout: Sendable {
         return victims
     }
 
+    /// Ends bodies that hold what another waits for, and whose clients send too slowly to go on for ever.
+    private func makeRoom(for next: Waiter, in state: inout State, at now: ContinuousClock.Instant) -> [any Channel] {
+        let slow = slowest(of: state.holders, in: state, at: now, below: Double(Self.usualPace))
+        var victims: [any Channel] = []
+        for number in slow where state.transfers[number]?.isReserved == true {
+            guard !state.hasRoom(for: next.bytes, of: limits.transferMemory) else { break }
+            if let transfer = state.remove(number) { victims.append(transfer.channel) }
+        }
+        return victims
+    }
+
     /// Those of some transfers that had their time and are slow all the same, the slowest first.
     private func slowest(
-        of numbers: some Sequence<UInt64>, in state: State, at now: ContinuousClock.Instant
+        of numbers: some Sequence<UInt64>, in state: State, at now: ContinuousClock.Instant,
+        below most: Double = fastPace
     ) -> [UInt64] {
         let paces = numbers.compactMap { number -> (number: UInt64, pace: Double)? in
-            guard let transfer = state.transfers[number], !transfer.isResting, now - transfer.begin >= limits.grace
+            guard let transfer = state.transfers[number], !transfer.isResting, transfer.age(at: now) >= limits.grace
             else { return nil }
             let pace = transfer.pace(at: now)
-            return pace < Self.fastPace ? (number, pace) : nil
+            return pace < most ? (number, pace) : nil
         }
         return paces.sorted { $0.pace < $1.pace }.map(\.number)
     }
@@ -156,7 +246,7 @@ final class TransferTimeout: Sendable {
     /// Closes the connections of the slowest transfers, at most so many.
     func closeSlowest(_ count: Int) {
         let now = ContinuousClock.now
-        let victims = state.withLock { state in
+        let victims = change { state in
             slowest(of: state.transfers.keys, in: state, at: now).prefix(count)
                 .compactMap { state.remove($0)?.channel }
         }
@@ -164,7 +254,9 @@ final class TransferTimeout: Sendable {
     }
 
     /// Grants a transfer the time that so many bytes may take.
-    func moved(_ ticket: Ticket, bytes: Int) {
+    ///
+    /// - Parameter pauses: Whether the client waits for the server from now on, until ``resume(_:)``.
+    func moved(_ ticket: Ticket, bytes: Int, pauses: Bool = false) {
         let now = ContinuousClock.now
         state.withLock { state in
             guard var transfer = state.transfers[ticket.number] else { return }
@@ -175,13 +267,25 @@ final class TransferTimeout: Sendable {
                 let end = transfer.begin + limits.transfer + .seconds(transfer.moved / Self.usualPace)
                 transfer.deadline = min(transfer.deadline, end)
             }
+            if pauses { transfer.pausedSince = now }
             state.transfers[ticket.number] = transfer
+        }
+    }
+
+    /// Notes that the server waits for the client again.
+    func resume(_ ticket: Ticket) {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            guard let since = state.transfers[ticket.number]?.pausedSince else { return }
+            state.transfers[ticket.number]?.pausedSince = nil
+            state.transfers[ticket.number]?.begin += now - since
+            state.transfers[ticket.number]?.deadline += now - since
         }
     }
 
     /// Notes that a transfer is over, and keeps counting the memory that it still takes.
     func rest(_ ticket: Ticket) {
-        state.withLock { state in
+        change { state in
             guard let held = state.transfers[ticket.number]?.held else { return }
             if held > 0 {
                 state.transfers[ticket.number]?.isResting = true
@@ -194,7 +298,7 @@ final class TransferTimeout: Sendable {
     /// Ends watching a transfer.
     @inline(never)
     func end(_ ticket: Ticket) {
-        state.withLock { _ = $0.remove(ticket.number) }
+        change { _ = $0.remove(ticket.number) }
     }
 
     /// Closes overdue connections until the task is cancelled.
@@ -209,9 +313,13 @@ final class TransferTimeout: Sendable {
     }
 
     private func takeOverdue(at now: ContinuousClock.Instant) -> [any Channel] {
-        state.withLock { state in
-            let overdue = state.transfers.filter { $0.value.deadline < now && !$0.value.isResting }
-            return overdue.keys.compactMap { state.remove($0)?.channel }
+        change { state in
+            let overdue = state.transfers.filter {
+                $0.value.deadline < now && !$0.value.isResting && $0.value.pausedSince == nil
+            }
+            let closed = overdue.keys.compactMap { state.remove($0)?.channel }
+            guard let next = state.waiters.first else { return closed }
+            return closed + makeRoom(for: next, in: &state, at: now)
         }
     }
 }

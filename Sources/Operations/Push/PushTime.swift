@@ -44,7 +44,7 @@ public enum PushTime: Sendable, Equatable {
     }
 
     /// When the last device is sent to: where clocks are behind all others.
-    var last: ParseDate {
+    public var last: ParseDate {
         switch self {
         case .moment(let date): date
         case .local(let date): ParseDate(milliseconds: date.milliseconds + 12 * 3_600_000)

@@ -54,7 +54,7 @@ public struct Pushes: Sendable {
             push.pushTime = time.text
             push.due = now
             push.isLocal = true
-            start = time.last
+            start = max(time.last, now)
         }
         if let interval = body.interval {
             push.expiry = ParseDate(milliseconds: start.milliseconds + Int64(interval * 1000))

@@ -79,7 +79,9 @@ public struct OperatorSessionRows: Sendable {
     private func find(_ parameters: [PostgresParameter]) async throws -> PostgresResult {
         try await store.query(
             """
-            SELECT "operator", "name", "role", "usedAt" < now() - interval '30 seconds', \(Self.isConfirmed),
+            SELECT "operator", "name",
+                coalesce((SELECT o."role" FROM "_roost_operator" o WHERE o."id" = "operator"), "role"),
+                "usedAt" < now() - interval '30 seconds', \(Self.isConfirmed),
                 (SELECT o."secret" IS NOT NULL FROM "_roost_operator" o WHERE o."id" = "operator")
             FROM "_roost_operator_session"
             WHERE "token" = $1 AND "cookie" = $2 AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)

@@ -219,18 +219,39 @@ extension PushRows {
 
     /// Has a scheduled push wait for another time.
     ///
-    /// - Parameter due: When the first of it is sent; nil to leave that as it is.
-    public func move(_ id: String, to pushTime: String, due: ParseDate?, isLocal: Bool) async throws {
+    /// - Parameters:
+    ///   - due: When the first of it is sent; nil to leave that as it is.
+    ///   - last: When the last of it is sent, from where an interval counts until the services give up; nil to leave that.
+    public func move(_ id: String, to pushTime: String, due: ParseDate?, last: ParseDate?, isLocal: Bool) async throws {
         var statements = [
             Statement(
-                "UPDATE \"_roost_push\" SET \"pushTime\" = $2, \"isLocal\" = $3 WHERE \"id\" = $1",
-                [.text(id), .text(pushTime), .bool(isLocal)])
+                """
+                UPDATE "_roost_push" SET "pushTime" = $2, "isLocal" = $3, "expiry" = COALESCE(
+                    (SELECT ($4 + 1000 * LEAST("expiration_interval", 1e11))::bigint FROM "_PushStatus"
+                    WHERE "objectId" = $1 AND "expiration_interval" IS NOT NULL), "expiry")
+                WHERE "id" = $1
+                """,
+                [.text(id), .text(pushTime), .bool(isLocal), last.map { .int($0.milliseconds) } ?? .null(.int8)])
         ]
         if let due {
-            statements.append(
+            // Devices may have been sorted by their zones already. As long as nothing was begun that is undone, with what
+            // was counted by it.
+            let isWaiting = "EXISTS (SELECT FROM \"_PushStatus\" WHERE \"objectId\" = $1 AND \"status\" = 'scheduled')"
+            statements += [
+                Statement("SELECT 1 FROM \"_PushStatus\" WHERE \"objectId\" = $1 FOR UPDATE", [.text(id)]),
+                Statement("DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1 AND \(isWaiting)", [.text(id)]),
+                Statement("DELETE FROM \"_roost_push_failure\" WHERE \"pushId\" = $1 AND \(isWaiting)", [.text(id)]),
                 Statement(
-                    "UPDATE \"_roost_push_part\" SET \"due\" = $2 WHERE \"pushId\" = $1 AND \"offset\" = ''",
-                    [.text(id), .timestamp(milliseconds: due.milliseconds)]))
+                    """
+                    INSERT INTO "_roost_push_part"
+                    SELECT "id", '', NULL, $2 FROM "_roost_push" WHERE "id" = $1 AND \(isWaiting)
+                    """, [.text(id), .timestamp(milliseconds: due.milliseconds)]),
+                Statement(
+                    """
+                    UPDATE "_PushStatus" SET "numFailed" = NULL, "failedPerType" = NULL
+                    WHERE "objectId" = $1 AND "status" = 'scheduled'
+                    """, [.text(id)]),
+            ]
         }
         _ = try await store.group(statements)
     }

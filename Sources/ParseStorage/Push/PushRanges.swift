@@ -74,11 +74,11 @@ extension PushRows {
     /// Takes a range that is free, changes the badges of its devices if they have not been yet, and reads them.
     ///
     /// - Parameters:
-    ///   - routes: The types of devices whose services send.
+    ///   - route: The type of devices whose service sends.
     ///   - owner: Who takes it.
     ///   - badge: What becomes of badges, by the parameters of the push: a number that they become, or that is added.
     public func takeRange(
-        _ routes: [String], owner: String,
+        _ route: String, owner: String,
         badge: @escaping @Sendable (JSONObject) -> (becomes: Double?, grows: Double?)
     ) async throws -> PushRange? {
         try await store.transaction { store in
@@ -89,13 +89,13 @@ extension PushRows {
                         UPDATE "_roost_push_range" SET "owner" = $1, "attempts" = "attempts" + 1,
                             "leasedUntil" = now() + make_interval(secs => $3)
                         WHERE "id" = (
-                            SELECT "id" FROM "_roost_push_range" WHERE "route" = ANY($2) AND "leasedUntil" < now()
+                            SELECT "id" FROM "_roost_push_range" WHERE "route" = $2 AND "leasedUntil" < now()
                             ORDER BY "number", "id" LIMIT 1 FOR UPDATE SKIP LOCKED)
                         RETURNING *)
                     SELECT taken."id", taken."pushId", taken."offset", taken."route", taken."attempts",
                         taken."devices", push."content", push."expiry"
                     FROM taken JOIN "_roost_push" push ON push."id" = taken."pushId"
-                    """, [.text(owner), .textArray(routes), .double(Self.lease)]))
+                    """, [.text(owner), .text(route), .double(Self.lease)]))
             guard taken.rowCount > 0, let id = taken.int(0, 0), let pushId = taken.string(0, 1),
                 let ids = taken.textArray(0, 5), let text = taken.string(0, 6)
             else { return nil }
@@ -126,13 +126,16 @@ extension PushRows {
         }
     }
 
-    /// Says that a process still works on its ranges.
-    public func keepRanges(of owner: String) async throws {
+    /// Says that a process still works on ranges. Those of its ranges that it does not name are free when their time is
+    /// over: it could not settle them, or did not learn that it has them.
+    public func keepRanges(_ ids: [Int64], of owner: String) async throws {
+        guard !ids.isEmpty else { return }
         _ = try await store.query(
             Statement(
                 """
-                UPDATE "_roost_push_range" SET "leasedUntil" = now() + make_interval(secs => $2) WHERE "owner" = $1
-                """, [.text(owner), .double(Self.lease)]))
+                UPDATE "_roost_push_range" SET "leasedUntil" = now() + make_interval(secs => $2)
+                WHERE "owner" = $1 AND "id" IN (SELECT unnest($3)::bigint)
+                """, [.text(owner), .double(Self.lease), .textArray(ids.map { "\($0)" })]))
     }
 
     /// Leaves the ranges of a process to others.

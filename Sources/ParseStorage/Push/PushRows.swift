@@ -25,6 +25,7 @@ public struct PushRows: Sendable {
                     "owner" text, "leasedUntil" timestamptz NOT NULL DEFAULT '-infinity',
                     "attempts" bigint NOT NULL DEFAULT 0);
                 CREATE INDEX IF NOT EXISTS "_roost_push_range_push" ON "_roost_push_range" ("pushId");
+                CREATE INDEX IF NOT EXISTS "_roost_push_range_next" ON "_roost_push_range" ("route", "number", "id");
                 CREATE TABLE IF NOT EXISTS "_roost_push_failure" (
                     "pushId" text NOT NULL, "objectId" text NOT NULL, "deviceType" text NOT NULL,
                     "reason" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());

@@ -60,7 +60,11 @@ public struct PostgresError: Error, Sendable {
         table = field("t")
         column = field("c")
         // The message may be in any language; the function that raised it is not.
-        isStaleStatement = sqlState == "26000" || (sqlState == "0A000" && field("R") == "RevalidateCachedQuery")
+        let function = field("R")
+        isStaleStatement =
+            sqlState == "26000" || (sqlState == "0A000" && function == "RevalidateCachedQuery")
+            // Rows of a table that was dropped and made again: PostgreSQL calls that an internal error.
+            || (sqlState == "XX000" && function == "expandRTE")
     }
 
     /// The error for a caller that went away.

@@ -41,6 +41,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     private static let usualStreams = 100
     private static let mostBodyBytes = 8192
     private static let mostHandedOut = 1 << 29
+    /// After how many ticks a service is left that has said nothing at all: ten seconds.
+    private static let mostSilentTicks = 40
 
     /// How the frames of a connection are read.
     static var configuration: NIOHTTP2Handler.ConnectionConfiguration {
@@ -130,6 +132,7 @@ final class HTTP2Connection: ChannelInboundHandler {
             }
         case .goAway(let lastStream, let code, let data):
             isLeaving = true
+            pool.noteFailure()
             if code != .noError {
                 let words = data.map { String(buffer: $0).prefix(200) } ?? ""
                 pool.failed(HTTP2Failure(description: "the service ended a connection: \(code) \(words)"))
@@ -206,6 +209,10 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
         if isLeaving, streams.isEmpty { return context.close(promise: nil) }
         ticksSincePing += 1
+        if !isReady, streams.isEmpty, ticksSincePing == Self.mostSilentTicks {
+            pool.failed(HTTP2Failure(description: "the service took a connection and said nothing"))
+            return context.close(promise: nil)
+        }
         if ticksSincePing >= 240 {
             ticksSincePing = 0
             guard !awaitsPing else { return context.close(promise: nil) }

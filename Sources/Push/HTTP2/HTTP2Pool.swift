@@ -131,7 +131,9 @@ final class HTTP2Pool {
         continueSending()
     }
 
-    private func noteFailure() {
+    /// Something went wrong, or the service takes no more on a connection: without an answer in between, often enough of
+    /// that is a reason to leave it alone.
+    func noteFailure() {
         failures += 1
         if failures >= Self.mostFailures { pause("\(failures) failures in a row", first: Self.failurePause) }
     }

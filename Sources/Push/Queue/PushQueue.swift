@@ -21,10 +21,20 @@ public final class PushQueue: Pusher {
     private let owner = Identifiers.hexadecimal(32)
     private let wakes: [AsyncStream<Void>]
     private let wakers: [AsyncStream<Void>.Continuation]
-    private let running = Mutex<[Int: Task<Void, Never>]>([:])
+    private let running = Mutex<[Int: Work]>([:])
+    private let isStopping = Atomic(false)
     private let lastRun = Atomic(0)
     private let changes = Mutex<@Sendable (String) async -> Void>({ _ in })
 
+    /// A range that is being sent.
+    private struct Work {
+        let range: Int64
+        let task: Task<Void, Never>
+    }
+
+    /// How often a range is tried to be settled, and how often when the server stops; once a second.
+    private static let mostSettlings = 600
+    private static let lastSettlings = 5
     /// How many ranges are sent at once to each type of device.
     private static let atOnce = 4
     /// How long ranges have to end when the server stops.
@@ -88,7 +98,8 @@ public final class PushQueue: Pusher {
         while !Task.isCancelled {
             for waker in wakers { waker.yield() }
             if second % 10 == 0 {
-                await attempt("leases of pushes") { try await store.pushes.keepRanges(of: self.owner) }
+                let ranges = running.withLock { $0.values.map(\.range) }
+                await attempt("leases of pushes") { try await store.pushes.keepRanges(ranges, of: self.owner) }
             }
             if second % 3600 == 0 { await attempt("old failures of pushes") { try await self.sweep(store) } }
             await attempt("moved pushes") { try await self.followMoves(store) }
@@ -121,7 +132,8 @@ public final class PushQueue: Pusher {
                 logger.warning("a scheduled push has no valid time", metadata: ["push": "\(push.id)"])
             }
             try await store.pushes.move(
-                push.id, to: push.pushTime, due: time?.first, isLocal: time?.isLocal ?? false)
+                push.id, to: push.pushTime, due: time?.first, last: time.map { max($0.last, ParseDate.now) },
+                isLocal: time?.isLocal ?? false)
         }
     }
 
@@ -198,7 +210,7 @@ public final class PushQueue: Pusher {
     }
 
     private func take(_ route: Name, _ store: ObjectStore) async throws -> PushRange? {
-        try await store.pushes.takeRange([route.text], owner: owner) { body in
+        try await store.pushes.takeRange(route.text, owner: owner) { body in
             let content = PushContent(body: body, expiry: nil)
             return switch content.isTrial ? nil : content.badge {
             case .set(let number)?: (number, nil)
@@ -216,7 +228,7 @@ public final class PushQueue: Pusher {
         let number = lastRun.wrappingAdd(1, ordering: .relaxed).newValue
         // Under the lock, so that the end of a task is not noted before its beginning.
         running.withLock { running in
-            running[number] = Task.detached {
+            let task = Task.detached {
                 await self.work(on: range, store) { isWaiting in
                     slots.note(isWaiting: isWaiting)
                     waker.yield()
@@ -225,6 +237,7 @@ public final class PushQueue: Pusher {
                 slots.note(isOpen: false)
                 waker.yield()
             }
+            running[number] = Work(range: range.id, task: task)
         }
     }
 
@@ -252,11 +265,12 @@ public final class PushQueue: Pusher {
             reports.cancel()
             await reports.value
         }
-        // Noted also when the server is about to end: what was sent is not to be sent again.
+        // Noted also when the server is about to end, or the database is away: what was sent is not to be sent again.
         await Task {
-            for _ in 0..<5 {
+            for number in 1...Self.mostSettlings {
                 guard let progress = tally.take(isEnd: true) else { return }
                 if await self.settle(range, progress, tally, store) { return }
+                if number >= Self.lastSettlings, self.isStopping.load(ordering: .relaxed) { return }
                 try? await Task.sleep(for: .seconds(1))
             }
         }.value
@@ -284,11 +298,12 @@ public final class PushQueue: Pusher {
 
     /// Waits a while for ranges that are being sent, and leaves the rest to others.
     private func stop(_ store: ObjectStore) async {
+        isStopping.store(true, ordering: .relaxed)
         let end = ContinuousClock.now + Self.grace
         while ContinuousClock.now < end, running.withLock({ !$0.isEmpty }) {
             await Task { try? await Task.sleep(for: .milliseconds(10)) }.value
         }
-        let tasks = running.withLock { Array($0.values) }
+        let tasks = running.withLock { $0.values.map(\.task) }
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
         await services.shutdown()

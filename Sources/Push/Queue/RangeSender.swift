@@ -111,6 +111,11 @@ struct RangeSender {
         _ part: Part, _ pushId: String, _ attempts: [PushAttempt], _ tally: RangeTally, _ activity: RangeActivity
     ) async {
         var open = attempts
+        if part.end <= .now {
+            // Its turn came too late. Not all services know an expiry.
+            for attempt in open { tally.note(attempt.device, .failed(PushMessage.overdue), isDead: false) }
+            open = []
+        }
         while !open.isEmpty, !Task.isCancelled {
             let now = ContinuousClock.now
             let due = open.filter { $0.due <= now }

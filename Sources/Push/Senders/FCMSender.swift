@@ -14,6 +14,7 @@ final class FCMSender: PushSender {
     private let token: AccessToken
     private let path: String
     private let host: String
+    private let report: @Sendable (String) -> Void
 
     /// How long until an access token is asked for again where there is no answer, in seconds.
     private static let longestPause = 60.0
@@ -27,6 +28,7 @@ final class FCMSender: PushSender {
         report: @escaping @Sendable (String) -> Void
     ) throws {
         self.settings = settings
+        self.report = report
         let account = try ServiceAccount(settings.account, "\(option).firebaseServiceAccount", in: folder)
         guard let project = account.projectId else {
             throw ConfigurationError(
@@ -112,6 +114,7 @@ final class FCMSender: PushSender {
             } catch let failure as ServiceAccount.Failure {
                 let end = expiry ?? .infinity
                 guard !failure.isFinal, Date.now.timeIntervalSince1970 + pause < end else { throw failure }
+                report(failure.reason)
             }
             try await Task.sleep(for: .seconds(pause))
             pause = min(2 * pause, Self.longestPause)
@@ -199,7 +202,8 @@ struct FCMAnswer {
     var outcome: PushOutcome {
         switch (status, code) {
         case (200, _): .sent
-        case (404, "UNREGISTERED"), (404, "NOT_FOUND"): .dead(code, since: nil)
+        // Without that code it is the project that there is not, which says nothing of tokens.
+        case (404, "UNREGISTERED"): .dead(code, since: nil)
         case (400, "INVALID_ARGUMENT") where blamesToken: .dead(code, since: nil)
         case (403, "SENDER_ID_MISMATCH"): .otherApp(code)
         case (401, _), (403, _): .unusable(code)

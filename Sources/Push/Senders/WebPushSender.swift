@@ -35,6 +35,8 @@ final class WebPushSender: PushSender {
         "*.push.apple.com", "*.notify.windows.com",
     ]
     private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyz0123456789-.".utf8)
+    /// Those of Base64 for URLs: services refuse a notification whose topic has others.
+    private static let topicBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let mostBytes = 3993
     private static let atOnce = 16
 
@@ -143,7 +145,9 @@ final class WebPushSender: PushSender {
                 ("TTL", "\(timeToLive)"),
             ]
             if let urgency = settings.urgency { headers.append(("Urgency", urgency)) }
-            if let topic = message.collapseId, topic.utf8.count <= 32 { headers.append(("Topic", topic)) }
+            if let topic = message.collapseId, topic.utf8.count <= 32, topic.utf8.allSatisfy(Self.topicBytes.contains) {
+                headers.append(("Topic", topic))
+            }
             let reply = try await caller.send(
                 HTTPCall(
                     "POST", subscription.endpoint, headers: headers, body: try subscription.encryption.encrypt(text)),

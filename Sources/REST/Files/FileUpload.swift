@@ -237,7 +237,7 @@ private struct LimitedBody: AsyncSequence {
         mutating func next() async throws -> ByteBuffer? {
             let chunk = try await limited.body.next()
             guard limited.body.receivedLength <= limited.limit else { throw limited.excess }
-            if let chunk { try limited.body.keep(chunk.readableBytes, upTo: limited.kept) }
+            try await limited.body.reserve(limited.kept)
             return chunk
         }
     }

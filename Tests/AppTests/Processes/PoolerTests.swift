@@ -138,6 +138,38 @@ struct PoolerTests {
         }
     }
 
+    @Test("A client is let in once its server hears others, or after a while; then it is ended when the server does")
+    func early() async throws {
+        try await TestServer.withDatabase { uri in
+            try await TestServer.run(on: uri, Self.live([:])) { server in
+                _ = try await server.create("Song", ["title": "before"])
+                try await NotificationFilter.run(before: uri, holding: #"LISTEN "roost.change"#) { filter in
+                    let behind = TestServer(url: server.url, databaseURI: filter.uri)
+                    try await behind.alongside(Self.live([:])) { other in
+                        try await other.liveQuery { client in
+                            let began = ContinuousClock.now
+                            try await client.connect()
+                            #expect(ContinuousClock.now - began > .seconds(4))
+                            try await client.subscribe(1, "Song")
+                            filter.open()
+                            #expect(try await client.isClosed())
+                        }
+                        try await Self.expectEvents(from: server, at: other)
+                    }
+                }
+                try await NotificationFilter.run(before: uri, holding: #"LISTEN "roost.change"#) { filter in
+                    let behind = TestServer(url: server.url, databaseURI: filter.uri)
+                    try await behind.alongside(Self.live([:])) { other in
+                        async let events: Void = Self.expectEvents(from: server, at: other)
+                        try await Task.sleep(for: .milliseconds(500))
+                        filter.open()
+                        try await events
+                    }
+                }
+            }
+        }
+    }
+
     @Test("Where notifications do not arrive the log names the option, and log-outs count within a second all the same")
     func silence() async throws {
         try await TestServer.withDatabase { uri in

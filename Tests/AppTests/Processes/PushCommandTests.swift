@@ -77,6 +77,11 @@ struct PushCommandTests {
             #expect(!bad.status && bad.text.contains("a notification is taken: BadDeviceToken"), "\(bad.text)")
             let none = try await Self.run(["test", "android:x"], ["push": push])
             #expect(!none.status && none.text.contains("no entry of the option push is for devices of type android"))
+            // A service that is not there is not waited for without an end.
+            let away: JSONValue = ["ios": sink.identity.apple("app.one", port: try await FreePort.find())]
+            let unreached = try await Self.run(["test", "ios:ab01"], ["push": away])
+            #expect(!unreached.status, "\(unreached.text)")
+            #expect(unreached.text.contains("a notification is taken: expired before it could be sent"))
             sink.forget()
             try await TestServer.run { server in
                 let device = try await server.send(

@@ -135,9 +135,28 @@ def scenario_27_a_slow_order_offers_an_index_and_builds_it(console, rest):
     # As if they were many.
     console.value("(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))")
     console.click_text("Build an index", ".content > .foot")
-    console.wait_text("Index on plays is built", ".toasts")
+    console.wait_text("Index plays_1 built", ".toasts")
     assert any("plays" in fields for fields in rest.call("GET", "/schemas/Sorted")["indexes"].values())
     console.wait("document.querySelector('.content > .foot').hidden")
+
+
+def scenario_27_a_slow_filter_offers_the_index_that_it_lacks(console, rest):
+    rest.define("Unindexed", genre={"type": "String"}, plays={"type": "Number"}, tags={"type": "Array"})
+    rest.create_many("Unindexed", [{"genre": "pop", "plays": number, "tags": ["a"]} for number in range(30)])
+    slow = "(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))"
+    # No index serves what is contained.
+    console.open_class("Unindexed", where={"genre": {"$regex": "\\Qpo\\E"}, "tags": "a"})
+    console.value(slow)
+    console.settle()
+    assert console.value("document.querySelector('.content > .foot').hidden")
+    console.open_class("Unindexed", where={"plays": {"$gte": 2}, "genre": "pop"})
+    console.value(slow)
+    console.wait_text("Filtering by genre, plays read all 30 rows", ".content > .foot")
+    console.click_text("Build an index", ".content > .foot")
+    console.wait_text("Index genre_1_plays_1 built", ".toasts")
+    console.value(slow)
+    console.settle()
+    assert console.value("document.querySelector('.content > .foot').hidden")
 
 
 def scenario_28_leaving_a_slow_page_ends_its_statement(console, rest):
@@ -401,3 +420,48 @@ def scenario_36_a_lost_server_loses_nothing(console, rest):
     console.wait("document.querySelector('.banner.bad').hidden", 15)
     console.wait_text("saved", ".toasts")
     assert rest.get("Lost", object_id)["name"] == "written while away"
+
+
+# Has answers come late, which a request that was given up does not wait for; one that `late` names comes last.
+DELAY = """(() => {
+    const { fetch } = window;
+    window.fetch = async (address, options) => {
+        const answer = await fetch(address, options);
+        await new Promise((done) => setTimeout(done, String(address).includes(%s) ? 1500 : 300));
+        options.signal?.throwIfAborted();
+        return answer;
+    };
+})()"""
+
+
+def scenario_36_rows_that_were_given_up_are_no_empty_class(console, rest):
+    rest.define("Hasty", name={"type": "String"})
+    rest.create("Hasty", name="there")
+    console.open_class("Hasty")
+    console.value(DELAY % "'nothing'")
+    console.value("""new MutationObserver(() => { window.saidNothing ||= document.querySelector('.state') !== null; })
+        .observe(document.body, { childList: true, subtree: true })""")
+    for _ in range(3):
+        console.click("header [aria-label=Refresh]")
+    console.wait("document.querySelector('r-grid')?.rows.isCounted && document.querySelector('r-grid .g-cell')")
+    console.settle()
+    assert not console.value("window.saidNothing") and console.cell(0, "name") == "there"
+
+
+def scenario_36_the_trash_shows_the_class_that_was_chosen_last(console, rest):
+    for name in ("TrashSlow", "TrashFast"):
+        rest.define(name, name={"type": "String"})
+        object_id = rest.create(name, name=f"of {name}")
+        console.open_class(name)
+        assert console.api("DELETE", f"parse/classes/{name}/{object_id}") == 200
+    console.open("trash")
+    console.wait("document.querySelectorAll('.trash-row').length >= 2")
+    console.value(DELAY % "'TrashSlow'")
+    for name in ("TrashSlow", "TrashFast"):
+        console.value(f"""(() => {{
+            const choice = document.querySelector('.page select');
+            choice.value = '{name}';
+            choice.dispatchEvent(new Event('change'));
+        }})()""")
+    time.sleep(2)
+    assert "of TrashFast" in console.text(".trash-list") and "of TrashSlow" not in console.text(".trash-list")

@@ -104,6 +104,29 @@ def scenario_38_each_type_is_set_and_cleared(console, rest):
         until(stored(field), None)
 
 
+def scenario_38_a_name_that_is_typed_fast_is_found_before_it_is_stored(console, rest):
+    object_id, artists = edited(console, rest)
+    console.edit(0, "pointer", "Queen")
+    until(lambda: rest.get("Edited", object_id).get("pointer"), {"__type": "Pointer", "className": "EArtist", "objectId": artists[1]})
+
+
+def scenario_41_an_addition_whose_answer_is_lost_is_not_made_twice(console, rest):
+    object_id, _ = edited(console, rest, number=1)
+    console.value("""(() => {
+        const { fetch } = window;
+        window.fetch = async (address, options) => {
+            const answer = await fetch(address, options);
+            if (options.method !== 'PUT' || window.isLost) return answer;
+            window.isLost = true;
+            throw new TypeError('the answer is lost');
+        };
+    })()""")
+    console.edit(0, "number", "+5")
+    console.wait_text("number not saved", ".toasts")
+    console.settle()
+    assert rest.get("Edited", object_id)["number"] == 6
+
+
 def scenario_39_what_is_no_value_is_told_and_not_sent(console, rest):
     object_id, _ = edited(console, rest, number=7)
     console.edit(0, "number", "abc")

@@ -1,13 +1,15 @@
 """Scenarios of hostile data, and of who looks with other eyes."""
 
 import json
+import time
 
 MARKUP = ['<img src=x onerror="window.ran=1">', '"><script>window.ran=1</script>', "javascript:window.ran=1",
           "<svg onload=window.ran=1>", "{{constructor.constructor('window.ran=1')()}}", "'-window.ran=1-'"]
 LIES = {"abc\u202etxt.exe": "\\u202e", "zero\u200bwidth": "\\u200b", "\ufeffmark": "\\ufeff", "bell\u0007": "\\u0007",
         "line\nbreak": "\u23ce", "blank\u2800": "\\u2800", "admin\ufe0f": "\\ufe0f", "tag\U000e0041": "\\u{e0041}",
         "note\U0001d173": "\\u{1d173}", "joined\u034f": "\\u034f", "\u2764\ufe0f": "\u2764\ufe0f", "     ": "5 spaces", "": "empty", "saved": "saved", "null": "null"}
-PATHS = ("data", "data/{class}", "data/{class}/{id}", "trash", "trash/{class}")
+PATHS = ("data", "data/{class}", "data/{class}/{id}", "schema", "schema/{class}", "access/{class}", "access/{class}?as=anonymous", "users",
+         "users/roles", "users/sessions", "users/installations", "users/user/{user}", "config", "trash", "trash/{class}")
 
 
 def scenario_65_markup_is_text_on_every_page(console, rest):
@@ -35,8 +37,15 @@ def scenario_65_markup_is_text_on_every_page(console, rest):
     console.click_text("Delete", "dialog")
     console.wait_text("deleted", ".toasts")
     console.edit(0, "name", MARKUP[1])
+    # Names of accounts, devices and parameters come from outside, too.
+    user = ""
+    for number, text in enumerate(MARKUP):
+        made = rest.call("POST", "/users", {"username": f"{text}{time.time_ns()}", "password": "secret"})
+        user = made.get("objectId", user)
+        rest.call("POST", "/installations", {"installationId": f"{text}{time.time_ns()}", "deviceType": "ios", "appName": text, "appVersion": text, "channels": ["news"]})
+        rest.call("PUT", "/config", {"params": {f"markup{number}": text}})
     for path in PATHS:
-        console.open(path.replace("{class}", "Markup").replace("{id}", first))
+        console.open(path.replace("{class}", "Markup").replace("{id}", first).replace("{user}", user))
         console.settle()
         faults = console.faults()
         assert not faults, (path, faults)
@@ -74,6 +83,25 @@ def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
     assert console.value("[...document.querySelectorAll('.g-cell .apart')].map((e) => e.innerText).sort()") == ["5 spaces", "empty"]
 
 
+def scenario_66_names_that_lie_are_shown_as_they_are_on_every_page(console, rest):
+    lie, shown = f"evil\u202e{time.time_ns()}", "evil\\u202e"
+    user = rest.call("POST", "/users", {"username": lie, "password": "secret", "email": f"lie{time.time_ns()}@example.org"})["objectId"]
+    role = rest.call("POST", "/roles", {"name": f"plain{time.time_ns()}", "ACL": {f"role:{lie}": {"read": True}}, "users": {
+        "__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_User", "objectId": user}]}})["objectId"]
+    rest.call("PUT", "/config", {"params": {"lying": lie, "listed": [lie]}})
+    rest.define("Lied", name={"type": "String"})
+    rest.create("Lied", name=lie, ACL={})
+    answer = rest.call("PUT", "/schemas/Lied", {"className": "Lied", "fields": {"text": {"type": "String", "defaultValue": lie}}, "classLevelPermissions": {
+        "find": {"*": True}, "get": {user: True}, "protectedFields": {user: ["text"]}}})
+    assert "error" not in answer, answer
+    for path in ("users", f"users/user/{user}", f"users/role/{role}", "config", "schema/Lied", "access/Lied", "access/Lied?as=anonymous"):
+        console.open(path)
+        console.wait_text(shown, "main")
+        console.settle()
+        assert "\u202e" not in console.text("body") + console.value("[...document.querySelectorAll('[title], [aria-label]')].map((e) => e.title + e.getAttribute('aria-label')).join()"), path
+        assert "\u202e" not in console.value("document.title"), path
+
+
 def scenario_66_names_of_all_scripts_stand_in_sentences(console, rest):
     """Letters that are no lies are not escaped, wherever our words stand around them."""
     rest.define("Scripts", name={"type": "String"})
@@ -93,6 +121,19 @@ def scenario_66_names_of_all_scripts_stand_in_sentences(console, rest):
     assert all(name in text and "\\u20" not in text for text in said), said
 
 
+def open_tree(console, row, field):
+    """Opens the sheet of an object or of a list, and every branch in it."""
+    console.at(row, field)
+    console.press("Enter")
+    console.wait("document.querySelector('dialog.sheet .tree')")
+    console.value("document.querySelectorAll('dialog .branch').forEach((e) => e.click())")
+
+
+def close_sheet(console):
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+
+
 def scenario_67_deep_and_strange_objects_open(console, rest):
     deep = {"end": True}
     for number in range(60):
@@ -102,14 +143,10 @@ def scenario_67_deep_and_strange_objects_open(console, rest):
                 many={f"key{number}": number for number in range(10000)})
     console.open_class("Deep")
     for field in ("object", "many"):
-        console.at(0, field)
-        console.press("Enter")
-        console.wait("document.querySelector('dialog.sheet .tree')")
-        console.value("document.querySelectorAll('dialog .branch').forEach((e) => e.click())")
+        open_tree(console, 0, field)
         console.settle()
         assert console.value("document.querySelectorAll('dialog .leaf').length") < 400
-        console.press("Escape")
-        console.wait("document.querySelector('dialog') === null")
+        close_sheet(console)
     assert console.value("({}).end === undefined && Object.keys(Object.prototype).length === 0")
 
 
@@ -124,13 +161,9 @@ def scenario_67_what_only_claims_a_type_is_an_object(console, rest):
     console.open_class("Claims")
     for row in range(len(ids)):
         for field in ("list", "object"):
-            console.at(row, field)
-            console.press("Enter")
-            console.wait("document.querySelector('dialog.sheet .tree')")
-            console.value("document.querySelectorAll('dialog .branch').forEach((e) => e.click())")
+            open_tree(console, row, field)
             assert "\u202e" not in console.text("dialog .tree")
-            console.press("Escape")
-            console.wait("document.querySelector('dialog') === null")
+            close_sheet(console)
     console.open(f"data/Claims/{ids[0]}")
     console.wait("document.querySelector('.object')")
 
@@ -197,7 +230,7 @@ def scenario_72_errors_with_markup_are_text(console, rest):
 
 
 def scenario_80_everything_has_a_name_and_nothing_is_wider_than_a_phone(console, rest):
-    for path in ("data", "data/Markup", "trash"):
+    for path in ("data", "data/Markup", "schema", "schema/Markup", "access/Markup", "access/Markup?as=anonymous", "users", "users/roles", "users/sessions", "config", "trash"):
         for width, height, dark in ((1440, 900, False), (768, 900, True), (375, 667, False)):
             console.size(width, height, dark)
             console.open(path)

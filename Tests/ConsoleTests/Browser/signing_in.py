@@ -1,6 +1,7 @@
 """Scenarios of getting in."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import struct
@@ -40,6 +41,18 @@ def new_operator(console, role):
     return name
 
 
+@contextlib.contextmanager
+def browser_of_new(console, role):
+    """The name of a new operator of the role, and another browser with the form in front of it."""
+    console.open("data")
+    name = new_operator(console, role)
+    other = in_a_browser_of(console, name=name, password="a long password")
+    try:
+        yield name, other
+    finally:
+        other.close()
+
+
 def scenario_03_a_ticket_signs_in_once(console, rest):
     if not rest.ticket:
         return
@@ -57,10 +70,7 @@ def scenario_03_a_ticket_signs_in_once(console, rest):
 def scenario_05_a_code_is_asked_for_and_taken_once(console, rest):
     if not console.credentials:
         return
-    console.open("data")
-    name = new_operator(console, "developer")
-    other = in_a_browser_of(console, name=name, password="a long password")
-    try:
+    with browser_of_new(console, "developer") as (name, other):
         other.sign_in()
         other.click(".rail button.item:last-child")
         other.click_text("My account", ".menu")
@@ -90,17 +100,12 @@ def scenario_05_a_code_is_asked_for_and_taken_once(console, rest):
             other.press("Enter")
             other.wait("document.querySelector('.signin') === null || !document.querySelector('.signin .primary').disabled")
             assert other.value("document.querySelector('.signin') === null") == is_right
-    finally:
-        other.close()
 
 
 def scenario_18_who_it_is_is_asked_again_before_a_class_goes(console, rest):
     if not rest.database or not console.credentials:
         return
-    console.open("data")
-    name = new_operator(console, "owner")
-    other = in_a_browser_of(console, name=name, password="a long password")
-    try:
+    with browser_of_new(console, "owner") as (name, other):
         other.sign_in()
         rest.define("Dropped", name={"type": "String"})
         drop = """import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'core/api.js')).then(({ parse }) => {
@@ -122,8 +127,6 @@ def scenario_18_who_it_is_is_asked_again_before_a_class_goes(console, rest):
             other.wait("document.querySelector('dialog') === null || document.querySelector('dialog .problem').textContent !== ''")
         other.wait("window.dropped === 'gone'")
         assert "error" in rest.call("GET", "/schemas/Dropped")
-    finally:
-        other.close()
 
 
 def scenario_18_sessions_are_listed_and_ended(console, rest):
@@ -186,10 +189,7 @@ def scenario_13_signing_out_leads_to_the_form(console, rest):
 def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(console, rest):
     if not console.credentials:
         return
-    console.open("data")
-    name = new_operator(console, "editor")
-    other = in_a_browser_of(console, name=name, password="a long password")
-    try:
+    with browser_of_new(console, "editor") as (name, other):
         said = set()
         for wrong in ({"name": name, "password": "wrong"}, {"name": "nobody", "password": "wrong"}):
             for field, value in wrong.items():
@@ -201,8 +201,46 @@ def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(conso
         assert len(said) == 1, said
         other.open("data")
         other.wait_text(name[:8], ".rail")
+
+
+def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    name = f"made {time.time_ns()}"
+    console.click(".rail button.item:last-child")
+    console.click_text("Operators", ".menu")
+    console.click_text("New operator", "dialog")
+    console.wait("document.querySelectorAll('dialog').length === 2")
+    console.type(name)
+    console.browser.fill("dialog:last-of-type input[type=password]", "a long password")
+    console.press("Enter")
+    console.wait_text(name, "dialog")
+    console.wait("document.querySelectorAll('dialog').length === 1")
+    other = in_a_browser_of(console, name=name, password="a long password")
+    try:
+        other.sign_in()
+        other.open("schema")
+        other.wait("document.querySelector('.classes-drawing')")
+        assert "New class" not in other.text()
+        assert other.value("document.querySelector('.rail button.item:last-child').title").endswith("Viewer")
+        console.click(f"[aria-label='Change {name}']")
+        console.wait("document.querySelectorAll('dialog').length === 2")
+        console.value("document.querySelector('dialog:last-of-type select').focus()")
+        console.press("d")
+        console.press("Control+Enter")
+        console.wait("document.querySelectorAll('dialog').length === 1")
+        console.wait_text("Developer", "dialog")
+        # A changed role ends the session.
+        other.click(".rail a[href$=config]")
+        other.wait("document.querySelector('.signin')")
     finally:
         other.close()
+    console.wait("document.querySelectorAll('dialog').length === 1")
+    console.click(f"[aria-label='Delete {name}']")
+    console.wait_text("signed out everywhere", "dialog:last-of-type")
+    console.click("dialog:last-of-type .danger")
+    console.wait(f"document.querySelectorAll('dialog').length === 1 && !document.querySelector('dialog').innerText.includes('{name}')")
 
 
 def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
@@ -210,10 +248,7 @@ def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
         return
     rest.define("Viewed", name={"type": "String"})
     object_id = rest.create("Viewed", name="as it is")
-    console.open("data")
-    name = new_operator(console, "viewer")
-    other = in_a_browser_of(console, name=name, password="a long password")
-    try:
+    with browser_of_new(console, "viewer") as (_, other):
         other.open_class("Viewed")
         assert "New object" not in other.text() and "New class" not in other.text()
         other.at(0, "name")
@@ -226,5 +261,10 @@ def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
         other.wait("document.querySelector('.object')")
         assert other.value("document.querySelectorAll('.fields button').length") == 0
         assert rest.get("Viewed", object_id)["name"] == "as it is"
-    finally:
-        other.close()
+        # The pages that show how things are set offer no change.
+        for path, selector in (("schema/Viewed", "main table"), ("access/Viewed", ".operation"), ("users", "main table, main .state"), ("config", "main table, main .state")):
+            other.open(path)
+            other.wait(f"document.querySelector('{selector}')")
+            other.settle()
+            offered = other.value("[...document.querySelectorAll('main button')].filter((e) => e.checkVisibility()).map((e) => e.getAttribute('aria-label') ?? e.textContent)")
+            assert set(offered) <= {"And without signing in?", "As nobody", "Show more"}, (path, offered)

@@ -1,4 +1,6 @@
 import NIOEmbedded
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -47,5 +49,109 @@ struct TransferTimeoutTests {
         transferTimeout.rest(late)
         let last = transferTimeout.begin(.answer, on: EmbeddedChannel())
         #expect(!transferTimeout.hold(last, bytes: 1))
+    }
+
+    /// Bodies that wait for memory, and those that have it, in the order in which they got it.
+    private final class Waiting: Sendable {
+        let transferTimeout: TransferTimeout
+        private let results = Mutex<[(name: Int, hasRoom: Bool)]>([])
+
+        init(_ transferTimeout: TransferTimeout) { self.transferTimeout = transferTimeout }
+
+        var names: [Int] { results.withLock { $0.filter(\.hasRoom).map(\.name) } }
+        var refused: [Int] { results.withLock { $0.filter { !$0.hasRoom }.map(\.name) } }
+
+        func reserve(_ name: Int, _ ticket: TransferTimeout.Ticket, _ bytes: Int) -> Task<Void, Never> {
+            Task {
+                let hasRoom = await transferTimeout.reserve(ticket, bytes: bytes)
+                results.withLock { $0.append((name, hasRoom)) }
+            }
+        }
+    }
+
+    @Test("Bodies that reserve memory get it in turn, up to three quarters, and none is refused")
+    func turns() async throws {
+        let transferTimeout = Self.makeGuard(memory: 400, grace: .seconds(60))
+        let waiting = Waiting(transferTimeout)
+        let tickets = (0..<5).map { _ in transferTimeout.begin(.body, on: EmbeddedChannel()) }
+        for (name, ticket) in tickets.enumerated() {
+            _ = waiting.reserve(name, ticket, 150)
+            #expect(
+                try await eventually {
+                    name < 2 ? waiting.names.count == name + 1 : transferTimeout.waiting == name - 1
+                })
+        }
+        #expect(waiting.names == [0, 1])
+        #expect(transferTimeout.heldBytes == 300)
+        // What is not reserved has the rest.
+        let other = transferTimeout.begin(.answer, on: EmbeddedChannel())
+        #expect(transferTimeout.hold(other, bytes: 100))
+        transferTimeout.end(tickets[0])
+        #expect(transferTimeout.waiting == 2)
+        #expect(try await eventually { waiting.names == [0, 1, 2] })
+        for name in 1..<5 {
+            #expect(try await eventually { waiting.names.contains(name) })
+            transferTimeout.end(tickets[name])
+        }
+        #expect(waiting.names == [0, 1, 2, 3, 4])
+        transferTimeout.end(other)
+        #expect(transferTimeout.heldBytes == 0)
+    }
+
+    @Test("One that no longer wants memory leaves the queue, and one alone has what it needs")
+    func leaving() async throws {
+        let transferTimeout = Self.makeGuard(memory: 100, grace: .seconds(60))
+        let waiting = Waiting(transferTimeout)
+        let tickets = (0..<3).map { _ in transferTimeout.begin(.body, on: EmbeddedChannel()) }
+        await waiting.reserve(0, tickets[0], 1000).value
+        let cancelled = waiting.reserve(1, tickets[1], 10)
+        #expect(try await eventually { transferTimeout.waiting == 1 })
+        cancelled.cancel()
+        await cancelled.value
+        #expect(waiting.refused == [1])
+        let closed = waiting.reserve(2, tickets[2], 10)
+        #expect(try await eventually { transferTimeout.waiting == 1 })
+        transferTimeout.end(tickets[2])
+        await closed.value
+        #expect(waiting.refused == [1, 2])
+    }
+
+    @Test("A client that sends too slowly makes way for who waits; one that waits for the server does not")
+    func slowBodies() async throws {
+        let transferTimeout = Self.makeGuard(memory: 400, grace: .zero)
+        let waiting = Waiting(transferTimeout)
+        let tickets = (0..<3).map { _ in transferTimeout.begin(.body, on: EmbeddedChannel()) }
+        transferTimeout.moved(tickets[0], bytes: 1_000_000_000, pauses: true)
+        await waiting.reserve(0, tickets[0], 150).value
+        await waiting.reserve(1, tickets[1], 150).value
+        let last = waiting.reserve(2, tickets[2], 150)
+        #expect(try await eventually { transferTimeout.waiting == 1 })
+        let watch = Task { await transferTimeout.run() }
+        await last.value
+        watch.cancel()
+        #expect(waiting.names == [0, 1, 2])
+        #expect(transferTimeout.heldBytes == 300)
+        transferTimeout.end(tickets[1])
+        #expect(transferTimeout.heldBytes == 300)
+    }
+
+    @Test("The time that the server takes is none of the client's")
+    func pauses() async throws {
+        var limits = HTTPServer.Limits()
+        (limits.idle, limits.stall) = (.milliseconds(200), .milliseconds(200))
+        let transferTimeout = TransferTimeout(limits: limits)
+        let channels = [EmbeddedChannel(), EmbeddedChannel()]
+        let tickets = channels.map { transferTimeout.begin(.body, on: $0) }
+        for ticket in tickets {
+            transferTimeout.moved(ticket, bytes: 1, pauses: true)
+            #expect(transferTimeout.hold(ticket, bytes: 10))
+        }
+        transferTimeout.resume(tickets[1])
+        let watch = Task { await transferTimeout.run() }
+        #expect(try await eventually { transferTimeout.heldBytes == 10 })
+        transferTimeout.resume(tickets[0])
+        #expect(transferTimeout.heldBytes == 10)
+        #expect(try await eventually { transferTimeout.heldBytes == 0 })
+        watch.cancel()
     }
 }

@@ -37,6 +37,15 @@ import Testing
         return try await server.find("Post", find).results.first?["title"]
     }
 
+    /// Makes a post, waits until the replica has it, and gives its id.
+    @discardableResult
+    private static func replicatedPost(_ server: TestServer, _ title: JSONValue = "a") async throws -> String {
+        let post = try await server.create("Post", ["title": title])
+        let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == title }
+        #expect(isKnown)
+        return post
+    }
+
     @Test("Reads go to the replica where they ask for it, and nothing else does")
     func places() async throws {
         try await Self.withLaggingReplica { server, _, post, _ in
@@ -192,9 +201,7 @@ import Testing
         try await ReplicatedCluster.run { cluster in
             let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI), "maxReplicaLag": 1000]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
-                let post = try await server.create("Post", ["title": "old"])
-                let knows = try await eventually { try await Self.title(server, "SECONDARY") == "old" }
-                #expect(knows)
+                let post = try await Self.replicatedPost(server, "old")
                 try await cluster.freezeReplica()
                 _ = try await server.send("PUT", "/classes/Post/\(post)", ["title": "new"]).succeeded()
                 let isBypassed = try await eventually { try await Self.title(server, "NEAREST") == "new" }
@@ -239,9 +246,7 @@ import Testing
                 "readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) }), "maxReplicaLag": 1000,
             ]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
-                _ = try await server.create("Post", ["title": "a"])
-                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
-                #expect(isKnown)
+                try await Self.replicatedPost(server)
                 try cluster.signalReplica(SIGSTOP)
                 defer { try? cluster.signalReplica(SIGCONT) }
                 // A read may go there, and wait, until it is further behind than it may be.
@@ -259,9 +264,7 @@ import Testing
         try await ReplicatedCluster.run { cluster in
             let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI)]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
-                _ = try await server.create("Post", ["title": "a"])
-                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
-                #expect(isKnown)
+                try await Self.replicatedPost(server)
                 try cluster.signalReplica(SIGSTOP)
                 defer { try? cluster.signalReplica(SIGCONT) }
                 // It is asked once a second, and has five to answer.
@@ -276,9 +279,7 @@ import Testing
         try await ReplicatedCluster.run { cluster in
             let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI), "statementTimeout": 1000]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
-                _ = try await server.create("Post", ["title": "a"])
-                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
-                #expect(isKnown)
+                try await Self.replicatedPost(server)
                 try cluster.signalReplica(SIGSTOP)
                 defer { try? cluster.signalReplica(SIGCONT) }
                 try await Task.sleep(for: .seconds(8))
@@ -299,9 +300,7 @@ import Testing
         try await ReplicatedCluster.run(replicas: 2) { cluster in
             let options: JSONObject = ["readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) })]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
-                _ = try await server.create("Post", ["title": "a"])
-                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
-                #expect(isKnown)
+                try await Self.replicatedPost(server)
                 try await cluster.refuseConnections()
                 let start = ContinuousClock.now
                 // It has a connection of its own.
@@ -319,9 +318,7 @@ import Testing
         try await ReplicatedCluster.run { cluster in
             let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI), "maxReplicaLag": 5000]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
-                let post = try await server.create("Post", ["title": "a"])
-                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
-                #expect(isKnown)
+                let post = try await Self.replicatedPost(server)
                 try await cluster.promote(0)
                 // It is further than the primary.
                 try await TestServer.execute(

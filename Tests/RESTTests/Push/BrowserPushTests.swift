@@ -126,10 +126,14 @@ import Testing
                 #expect(left.count == 7 && !left.contains(browsers[2].token))
                 // One that has subscribed for another key is refused, and no other for it.
                 try await PushFixture.device(server, Browser(path: "/foreign").token, "web")
-                for _ in 0..<2 {
-                    let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+                for (id, topic) in [("a_b-1", "a_b-1"), ("a:b", nil)] as [(String, String?)] {
+                    let row = try await PushFixture.push(
+                        server, ["where": [:], "data": ["alert": "x"], "collapse_id": .string(id)])
                     #expect(row["numSent"] == 2, "\(row.text)")
                     #expect(try await PushFixture.failures(server, row).values.contains("status 403"))
+                    // What is no topic would have every browser's service refuse the notification.
+                    let request = try #require(standIn.requests.last { $0.path == "/one" })
+                    #expect(request.headers["topic"] == topic)
                 }
             }
         }
@@ -181,6 +185,36 @@ import Testing
                 #expect(calls.allSatisfy { ($0.body.arrayValue ?? []).count <= 100 })
                 let message = try #require(calls[1].body.arrayValue?.first)
                 #expect(message["body"] == "hello" && message["title"] == "t" && message["to"] != nil)
+            }
+        }
+    }
+
+    @Test("What has expired when its turn comes is not sent, though its service knows no expiry")
+    func expired() async throws {
+        try await WebhookServer.run { expo in
+            expo.on("--/api/v2/push/send") { _ in .text(#"{"data":[{"status":"ok","id":"1"}]}"#) }
+            let entry: JSONValue = ["endpoint": .string(String(expo.url("").dropLast()))]
+            try await TestServer.run(["push": ["expo": entry, "queueOptions": ["disablePushWorker": true]]]) { server in
+                try await PushFixture.device(server, "t1", "expo")
+                let answer = try await server.send(
+                    "POST", "/push", ["where": [:], "data": ["alert": "x"], "expiration_interval": 3600], as: .master)
+                let id = try #require(answer.headers["x-parse-push-status-id"])
+                // As it is when what came before it took too long.
+                try await server.execute(
+                    """
+                    INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices")
+                    SELECT '\(id)', '', 'expo', 0, array_agg("objectId") FROM "_Installation";
+                    DELETE FROM "_roost_push_part";
+                    UPDATE "_roost_push" SET "expiry" = 1000;
+                    UPDATE "_PushStatus" SET "status" = 'running', "count" = 1;
+                    """)
+                try await server.alongside(["push": ["expo": entry]]) { _ in
+                    let row = try await PushFixture.row(server, id)
+                    #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
+                    let failures = try await PushFixture.failures(server, row)
+                    #expect(failures == ["i-t1": "expired before it could be sent"])
+                }
+                #expect(expo.calls("--/api/v2/push/send").isEmpty)
             }
         }
     }

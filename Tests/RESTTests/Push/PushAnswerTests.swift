@@ -51,7 +51,7 @@ import Testing
         var manners = PushSink.Manners()
         for scenario in Self.apple { manners.scripts[scenario.token] = scenario.script }
         try await PushSink.run(manners) { sink in
-            let push: JSONObject = ["ios": sink.apple("app.one", ["requestTimeout": 700])]
+            let push: JSONObject = ["ios": sink.apple("app.one", ["requestTimeout": 3_000])]
             try await TestServer.run(["push": .object(push)]) { server in
                 try await PushFixture.fill(server, 40, prefix: "ff")
                 try await Self.expect(Self.apple, "ios", server, sink, others: 40)
@@ -90,6 +90,8 @@ import Testing
         Scenario(
             token: "ga", script: [.failure(401, "THIRD_PARTY_AUTH_ERROR")], requests: 1,
             reason: "THIRD_PARTY_AUTH_ERROR"),
+        // A project that there is not: its tokens are none the worse.
+        Scenario(token: "gb", script: [.failure(404, "NOT_FOUND")], requests: 1, reason: "NOT_FOUND"),
         Scenario(token: "ü", script: [], requests: 0, reason: "InvalidRegistration"),
     ]
 

@@ -38,19 +38,6 @@ import Testing
         }
     }
 
-    @Test("A service that answers a hundred requests too late keeps its connections, and gets each once more")
-    func late() async throws {
-        var manners = PushSink.Manners()
-        manners.scripts = ["aa": [.late(.seconds(3), .init()), .good]]
-        try await PushFixture.run(manners, patience: 1_000) { server, sink in
-            try await PushFixture.fill(server, 100)
-            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
-            #expect(row["numSent"] == 100 && row["numFailed"] == nil, "\(row.text)")
-            #expect(sink.tokens.count == 200)
-            #expect(sink.connections <= 2)
-        }
-    }
-
     @Test("While nobody listens the row says running and nothing fails; afterwards each device is sent to once")
     func unreachable() async throws {
         let identity = try PushSink.Identity()
@@ -73,6 +60,32 @@ import Testing
                 let row = try await PushFixture.row(server, id)
                 #expect(row["numSent"] == 60 && row["numFailed"] == nil, "\(row.text)")
                 #expect(sink.tokens.count == 60)
+            }
+        }
+    }
+
+    @Test("A service that sends each connection away is left alone after twenty of them")
+    func sentAway() async throws {
+        var manners = PushSink.Manners()
+        manners.leavesAtOnce = true
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.device(server, "ab01")
+            let row = try await PushFixture.push(
+                server, ["where": [:], "data": ["alert": "x"], "expiration_interval": 4])
+            #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
+            #expect((2...100).contains(sink.connections), "\(sink.connections)")
+        }
+    }
+
+    @Test("A service that takes a connection and says nothing is left in time")
+    func silentService() async throws {
+        try await SilentServer.run { silent in
+            let push: JSONObject = ["ios": try PushSink.Identity().apple("app.one", port: silent.port)]
+            try await TestServer.run(["push": .object(push)]) { server in
+                try await PushFixture.device(server, "ab01")
+                let row = try await PushFixture.push(
+                    server, ["where": [:], "data": ["alert": "x"], "expiration_interval": 5])
+                #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
             }
         }
     }

@@ -88,6 +88,115 @@ import Testing
         }
     }
 
+    @Test("A range that its process has forgotten is free when its time is over, also for the same process")
+    func forgotten() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["ab": [.late(.seconds(20), .init())]]
+        try await PushSink.run(manners) { sink in
+            let push: JSONObject = ["ios": sink.apple("app.one", ["requestTimeout": 60_000])]
+            try await TestServer.run(["push": .object(push)]) { server in
+                try await PushFixture.device(server, "ab01")
+                let other = try await PushFixture.device(server, "ac01")
+                let answer = try await server.send(
+                    "POST", "/push", ["where": ["deviceToken": "ab01"], "data": ["alert": "x"]], as: .master)
+                let id = try #require(answer.headers["x-parse-push-status-id"])
+                let isSent = try await eventually { sink.tokens == ["ab01"] }
+                #expect(isSent)
+                // As it is left where the process did not learn that it has the range, or could not settle it.
+                try await server.execute(
+                    """
+                    INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices", "owner",
+                        "leasedUntil", "attempts")
+                    SELECT "pushId", '', 'ios', 1, ARRAY['\(other)'], "owner", now() + interval '15 seconds', 1
+                    FROM "_roost_push_range"
+                    """)
+                let row = try await PushFixture.row(server, id, within: .seconds(120))
+                #expect(row["status"] == "succeeded" && row["numSent"] == 2, "\(row.text)")
+                #expect(sink.tokens == ["ab01", "ac01"])
+            }
+        }
+    }
+
+    @Test("What was sent is noted when the database takes it again, and is not sent once more")
+    func unsettled() async throws {
+        let lines = LogLines()
+        try await PushFixture.run(logger: lines.logger) { server, sink in
+            try await PushFixture.device(server, "ab01")
+            try await server.execute(
+                """
+                CREATE FUNCTION "refuse"() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+                CREATE TRIGGER "refuse" BEFORE UPDATE ON "_PushStatus" FOR EACH ROW WHEN (NEW."numSent" > 0)
+                    EXECUTE FUNCTION "refuse"();
+                """)
+            let answer = try await server.send("POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"])
+            let isTriedOften = try await eventually(within: .seconds(60)) {
+                lines.all.count { $0.contains("a push is not settled yet") } >= 7
+            }
+            #expect(isTriedOften)
+            try await server.execute("DROP TRIGGER \"refuse\" ON \"_PushStatus\"")
+            let row = try await PushFixture.row(server, id)
+            #expect(row["status"] == "succeeded" && row["numSent"] == 1, "\(row.text)")
+            #expect(sink.tokens == ["ab01"])
+        }
+    }
+
+    @Test("The interval until a push expires counts from the time to which the push is moved")
+    func movedExpiry() async throws {
+        try await PushFixture.run { server, _ in
+            let answer = try await server.send(
+                "POST", "/push",
+                [
+                    "where": [:], "data": ["alert": "x"], "push_time": "2126-01-01T10:00:00Z",
+                    "expiration_interval": 3600,
+                ], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"])
+            _ = try await server.send(
+                "PUT", "/classes/_PushStatus/\(id)", ["pushTime": "2127-01-01T10:00:00.000Z"], as: .master
+            ).succeeded()
+            let expiry = "SELECT (to_timestamp(\"expiry\" / 1000) AT TIME ZONE 'UTC')::text FROM \"_roost_push\""
+            let isMoved = try await eventually { try await server.texts(expiry) == ["2127-01-01 11:00:00"] }
+            #expect(isMoved)
+        }
+    }
+
+    @Test("A push for a local time is moved also after its devices were sorted by their zones")
+    func movedZones() async throws {
+        try await PushFixture.run { server, sink in
+            try await PushFixture.device(server, "ab01", "ios", ["timeZone": "Europe/London"])
+            try await PushFixture.device(server, "ac01", "ios", ["timeZone": "Nowhere/Land"])
+            // That time has begun in Kiritimati, and comes to London in hours.
+            let text = String(Date.now.addingTimeInterval(10 * 3600).ISO8601Format().dropLast())
+            let answer = try await server.send(
+                "POST", "/push", ["where": [:], "push_time": .string(text), "data": ["alert": "x"]], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"])
+            let isSorted = try await eventually {
+                try await server.texts(#"SELECT "offset" FROM "_roost_push_part" WHERE "zones" IS NOT NULL"#).count == 1
+            }
+            #expect(isSorted && sink.tokens.isEmpty)
+            _ = try await server.send(
+                "PUT", "/classes/_PushStatus/\(id)", ["pushTime": "2020-01-01T10:00:00.000"], as: .master
+            ).succeeded()
+            let row = try await PushFixture.row(server, id)
+            #expect(row["numSent"] == 1 && row["numFailed"] == 1 && sink.tokens == ["ab01"], "\(row.text)")
+        }
+    }
+
+    @Test("A local time that is past everywhere is sent at once, and its interval counts from now")
+    func pastLocalTime() async throws {
+        try await PushFixture.run { server, sink in
+            try await PushFixture.device(server, "ab01", "ios", ["timeZone": "Europe/London"])
+            let row = try await PushFixture.push(
+                server,
+                [
+                    "where": [:], "data": ["alert": "x"], "push_time": "2020-01-01T10:00:00",
+                    "expiration_interval": 3600,
+                ])
+            #expect(row["numSent"] == 1 && sink.tokens == ["ab01"], "\(row.text)")
+        }
+    }
+
     @Test("What has expired when it could be sent is not sent")
     func expired() async throws {
         try await PushFixture.run { server, sink in

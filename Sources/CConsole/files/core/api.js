@@ -36,7 +36,8 @@ export const asks = { signIn: refuse, confirm: refuse };
 
 /**
  * Sends a request below `/console/api/` and gives `{ body, headers }`.
- * Options: `query`, `body`, `headers`, `signal`, `file` (a body that is sent as it is).
+ * Options: `query`, `body`, `headers`, `signal`, `file` (a body that is sent as it is), `isRepeatable` (whether it may be sent
+ * again where its answer was lost: else POST may not, and all others may).
  */
 export async function send(method, path, options = {}) {
   const entries = Object.entries(options.query ?? {}).filter(([, value]) => value !== undefined && value !== null);
@@ -49,8 +50,8 @@ export async function send(method, path, options = {}) {
     } catch (problem) {
       if (options.signal?.aborted || problem instanceof Refusal) throw problem;
       isReachable.set(false);
-      // A creation may have arrived although its answer did not.
-      if (method === "POST" && path !== "session" && !options.isRepeatable) throw new Refusal(0, { error: t("error.lost") });
+      // A creation, or an addition, may have arrived although its answer did not.
+      if (!(options.isRepeatable ?? (method !== "POST" || path === "session"))) throw new Refusal(0, { error: t("error.lost") });
       await untilReachable(options.signal);
       continue;
     }

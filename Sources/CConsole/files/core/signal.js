@@ -48,3 +48,13 @@ export function effect(body, scope) {
   self.run();
   return self.end;
 }
+
+/** Gives an AbortSignal for the last of several things, each of which ends the one before, until one of `scopes` ends all. */
+export function latest(...scopes) {
+  let control;
+  return () => {
+    control?.abort();
+    control = new AbortController();
+    return AbortSignal.any([...scopes, control.signal]);
+  };
+}

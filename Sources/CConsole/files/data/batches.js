@@ -55,7 +55,8 @@ function openProgress(title, total) {
         return;
       }
       put(words, isLost ? t("batch.lost", { done, total }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
-      const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n");
+      // No cell of a spreadsheet begins a formula.
+      const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n").replace(/(?<=^|\t)[=+@-]/gm, "'$&");
       put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", plain(failures[0].error, 300), " ", download(text)]);
       stop.hidden = true;
       stop.after(button(".button.primary", () => close(), t("close")));
@@ -186,12 +187,13 @@ async function restore(className, { ids, trash }) {
     }
     wanted = ids.map((id) => newest.get(id)).filter(Boolean);
   }
-  let n = 0;
+  const dropped = new Set();
   for (const id of wanted) {
-    await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: {}, isRepeatable: false });
-    n += 1;
+    const { headers } = await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: {}, isRepeatable: false });
+    for (const field of headers.get("X-Roost-Dropped")?.split(",") ?? []) dropped.add(field.trim());
   }
-  return n;
+  if (dropped.size > 0) toast(t("delete.without", { fields: [...dropped].join(", "), class: className }), { isBad: true });
+  return wanted.length;
 }
 
 addWords({

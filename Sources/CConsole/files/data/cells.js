@@ -45,7 +45,7 @@ export function drawPointer({ className, objectId }) {
 
 function drawBytes({ base64 }) {
   const size = Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
-  return [h("span.tag", bytes(size)), h("span.mono.quiet", cut(base64, 40))];
+  return [h("span.tag", bytes(size)), h("span.mono.quiet", shown(base64, 40))];
 }
 
 function drawShortened(value) {

@@ -109,7 +109,9 @@ async function store({ className, rows, row, field, change, old, refused }) {
 async function conditionalPut(className, row, body, isHarmless, ask) {
   for (;;) {
     try {
-      const answer = await parse.put(objectPath(className, row.id), body, { headers: { "X-Roost-If-Updated-At": row.updatedAt } });
+      const answer = await parse.put(objectPath(className, row.id), body, {
+        headers: { "X-Roost-If-Updated-At": row.updatedAt }, isRepeatable: Object.values(body)[0]?.__op !== "Increment",
+      });
       row.set("updatedAt", answer.body.updatedAt ?? row.updatedAt);
       return answer.body;
     } catch (problem) {

@@ -2,6 +2,7 @@
 
 import { objectPath, parse, send } from "../core/api.js";
 import { signal } from "../core/signal.js";
+import { SHORTEN } from "./rows.js";
 
 /** `Map` of class names to `{ className, fields: Map, indexes, permissions }`, or null until they are known. */
 export const classes = signal(null);
@@ -193,11 +194,15 @@ export function nameOf(className, objectId) {
   return undefined;
 }
 
-/** Keeps the name of an object that was read. */
-export function learn(className, object) {
+function keep(className, object) {
   const field = namingField(className);
   const name = field ? new Map(Object.entries(object)).get(field) : "";
   known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
+}
+
+/** Keeps the name of an object that was read. */
+export function learn(className, object) {
+  keep(className, object);
   namesChanged.set(namesChanged.peek() + 1);
 }
 
@@ -221,12 +226,9 @@ async function fetchSome(className, ids) {
     try {
       const { body } = await parse.get(objectPath(className), {
         where: { objectId: { $in: some } }, keys: field ?? "objectId", limit: some.length,
-      }, { headers: { "X-Roost-Shorten": "256" } });
+      }, { headers: SHORTEN });
       for (const id of some) known.set(className + "\n" + id, null);
-      for (const object of body.results) {
-        const name = field ? object[field] : "";
-        known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
-      }
+      for (const object of body.results) keep(className, object);
     } catch {
       for (const id of some) known.set(className + "\n" + id, "");
     }

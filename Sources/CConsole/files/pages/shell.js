@@ -5,19 +5,33 @@ import { h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
 import { applyTheme, session, resume, signOut, theme } from "../core/session.js";
-import { effect } from "../core/signal.js";
+import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
 import { failed, loading } from "../parts/states.js";
 
 const PAGES = {
   data: { icon: "data", key: "g d", open: () => import("./data/index.js") },
+  schema: { icon: "schema", key: "g s", open: () => import("./schema/index.js") },
+  access: { icon: "shield", key: "g w", open: () => import("./access/index.js") },
+  users: { icon: "users", key: "g u", open: () => import("./users/index.js") },
+  config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
   trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
 };
 
+/** The pages for an operator: what is beyond the classes to which one is limited is not offered. */
+function pagesFor({ classes, hidden }) {
+  const mayNot = [...(classes || hidden ? ["config"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
+  return Object.fromEntries(Object.entries(PAGES).filter(([name]) => !mayNot.includes(name)));
+}
+
+/** Pages that stand in the bar of a phone; the others are behind "More" there. */
+const IN_BAR = 4;
+
 /** Builds the frame, and opens the page of the address. */
 export function openShell() {
+  const pages = pagesFor(session.peek().operator);
   const main = h("main", { id: "main", tabIndex: -1 });
-  const frame = h(".frame", banners(), rail(), main);
+  const frame = h(".frame", banners(), rail(pages), main);
   put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
   asks.signIn = async () => {
     if (!(await resume())) await (await import("./account.js")).askToSignIn({ isAgain: true });
@@ -27,57 +41,62 @@ export function openShell() {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
     "?": { words: t("keys.list"), do: openKeys },
     "Mod+z": { words: t("keys.undo"), do: async () => (await import("../parts/states.js")).undoLast() },
-    "g d": { words: t("keys.goData"), do: () => go(address("data")) },
-    "g t": { words: t("keys.goTrash"), do: () => go(address("trash")) },
+    ...Object.fromEntries(Object.entries(pages).map(([name, { key }]) => [key, {
+      words: t("keys.go", { page: t("rail." + name) }), do: () => go(address(name)),
+    }])),
   });
   let shown;
-  let control;
+  const next = latest();
   effect(() => {
     const { page } = route();
-    const name = Object.hasOwn(PAGES, page) ? page : "data";
+    const name = Object.hasOwn(pages, page) ? page : "data";
     if (name !== page) {
       go(address(name), true);
       return;
     }
     if (name === shown) return;
     shown = name;
-    control?.abort();
-    control = new AbortController();
-    openPage(name, main, control.signal);
+    openPage(pages[name], main, next());
   });
 }
 
-async function openPage(name, main, scope) {
+async function openPage(entry, main, scope) {
   put(main, loading());
   try {
-    const page = await PAGES[name].open();
-    if (!scope.aborted) put(main, page.open(scope));
+    const page = await entry.open();
+    if (scope.aborted) return;
+    put(main, page.open(scope));
+    // The next Tab leads into the page.
+    if (document.activeElement === document.body) main.focus({ preventScroll: true });
   } catch (problem) {
-    if (!scope.aborted) put(main, failed(problem, () => openPage(name, main, scope)));
+    if (!scope.aborted) put(main, failed(problem, () => openPage(entry, main, scope)));
     throw problem;
   }
 }
 
-function rail() {
+function rail(pages) {
   const { server, operator } = session.peek();
   const appName = plain(server.appName || server.appId);
   const item = (name, words, keys, action) => h("button.item", { onclick: action, "aria-label": words, title: words },
     icon(name), h("span", words), keys && h("kbd", keys));
-  const links = Object.entries(PAGES).map(([name, page]) => h("a.item", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) },
+  const links = Object.entries(pages).map(([name, page], index) => h(index < IN_BAR ? "a.item" : "a.item.wide", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) },
     icon(page.icon), h("span", t("rail." + name))));
   effect(() => {
     const { page } = route();
-    Object.keys(PAGES).forEach((name, index) => {
+    Object.keys(pages).forEach((name, index) => {
       if (name === page) links[index].setAttribute("aria-current", "page");
       else links[index].removeAttribute("aria-current");
     });
   });
   const more = item("more", operator.name ? plain(operator.name, 40) : t("rail.more"), "", (event) => openMenu(event.currentTarget, () => [
+    ...(matchMedia("(max-width: 639px)").matches ? Object.entries(pages).slice(IN_BAR)
+      .map(([name, page]) => ({ words: t("rail." + name), icon: page.icon, do: () => go(address(name)) })).concat(null) : []),
     ...["auto", "light", "dark"].map((value) => ({
       words: t("theme." + value), isChecked: theme.peek() === value, do: () => applyTheme(value),
     })),
     null,
     { words: t("keys.title"), icon: "keyboard", keys: "?", do: openKeys },
+    operator.role === "owner" && { words: t("rail.operators"), icon: "users", do: async () => (await import("./operators.js")).openOperators() },
     { words: t("rail.account"), icon: "lock", do: async () => (await import("./account.js")).openAccount() },
     { words: t("rail.signOut"), icon: "out", do: leave },
   ]));
@@ -112,7 +131,7 @@ async function leave() {
 }
 
 async function openPalette() {
-  (await import("./palette.js")).open(PAGES);
+  (await import("./palette.js")).open(pagesFor(session.peek().operator));
 }
 
 async function openKeys() {

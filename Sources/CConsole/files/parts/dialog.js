@@ -55,6 +55,18 @@ export function openForm({ title, kind, button: words }, build) {
   });
 }
 
+const labelOf = (element) => element.getAttribute("aria-label") ?? element.textContent;
+
+/** What a page has drawn anew in the place of a button or a link that is gone. */
+const twin = (element) => (/^(BUTTON|A)$/.test(element?.tagName) ? [...document.querySelectorAll(`:is(main, dialog[open]) ${element.tagName}`)].find((other) => labelOf(other) === labelOf(element)) : undefined);
+
+/** Draws a part of the page anew; what had the focus gets it again, or else what stands first. */
+export function keepFocus(host, draw) {
+  const had = host.contains(document.activeElement) ? document.activeElement : null;
+  draw();
+  if (had && !had.isConnected) (twin(had) ?? firstFocusable(host.querySelector(".scroll") ?? host))?.focus({ preventScroll: true });
+}
+
 /** Shows a dialog element over the page until it closes. */
 export function show(element, focused, mayClose, ended) {
   document.body.append(element);
@@ -67,7 +79,7 @@ export function show(element, focused, mayClose, ended) {
   element.addEventListener("close", (event) => {
     if (event.target !== element) return;
     element.remove();
-    if (focused?.isConnected) focused.focus({ preventScroll: true });
+    (focused?.isConnected ? focused : twin(focused))?.focus({ preventScroll: true });
     ended();
   });
   element.showModal();

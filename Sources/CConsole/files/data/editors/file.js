@@ -67,11 +67,12 @@ export function edit({ value, save, close }) {
 export async function show(host, value) {
   put(host, h("p.quiet", "\u2026"));
   try {
-    const answer = await fetch(location.origin + new URL(value.url).pathname, { cache: "force-cache", credentials: "omit" });
-    if (!answer.ok) throw new Error(String(answer.status));
+    // Where there is no slash, what follows would belong to the host.
+    const answer = await fetch(location.origin + new URL(value.url).pathname.replace(/^\/*/, "/"), { cache: "force-cache", credentials: "omit" });
+    if (!answer.ok) throw new Error(answer.status);
     const blob = await answer.blob();
     const type = blob.type.split(";")[0];
-    const url = URL.createObjectURL(new Blob([blob], { type }));
+    const url = URL.createObjectURL(blob.slice(0, blob.size, type));
     const note = h("p.quiet", `${plain(type)} \u00b7 ${bytes(blob.size)}`);
     if (IMAGE.test(type)) put(host, h("img", { src: url, alt: plain(fileName(value.name)) }), note);
     else if (MEDIA.test(type)) put(host, h(type.startsWith("video") ? "video" : "audio", { src: url, controls: true }), note);

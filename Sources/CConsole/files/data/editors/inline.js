@@ -51,7 +51,10 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
     if (change || direction) commit(change, direction ?? "stay");
     else cancel();
   };
-  const finish = (direction) => {
+  const finish = async (direction) => {
+    // A name is no id as long as nobody has looked for it.
+    if (picker && input.value !== start) await picker.ready();
+    if (isDone) return true;
     let change;
     try {
       change = read(input.value, field, value, start, picker);
@@ -78,12 +81,10 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
     event.preventDefault();
     event.stopPropagation();
   });
-  element.addEventListener("focusout", (event) => {
+  element.addEventListener("focusout", async (event) => {
     if (isDone || element.contains(event.relatedTarget) || !document.hasFocus()) return;
     if (event.relatedTarget?.closest?.(".signin, dialog")) return;
-    if (!finish("none")) {
-      toast(message.textContent, { isBad: true, seconds: 4 });
-    }
+    if (!(await finish("none"))) toast(message.textContent, { isBad: true, seconds: 4 });
   });
   element.focus = () => {
     input.focus();

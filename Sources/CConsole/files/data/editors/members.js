@@ -7,6 +7,7 @@ import { mayWrite } from "../../core/session.js";
 import { addWords, plain, said, shown, t } from "../../core/words.js";
 import { loading, record } from "../../parts/states.js";
 import { sentence, summary, who } from "../cells.js";
+import { SHORTEN } from "../rows.js";
 import { learn, nameOf } from "../schema.js";
 import { copy, isEqual, pointer, setOwn } from "../values.js";
 import { pointerField } from "./pointer.js";
@@ -35,7 +36,7 @@ export function editRelation({ className, row, field, close }) {
   let total = 0;
   const read = async (skip = 0) => {
     try {
-      const { body } = await parse.get(objectPath(target), { where, limit: PAGE, skip, count: 1, order: "-createdAt" }, { headers: { "X-Roost-Shorten": "256" } });
+      const { body } = await parse.get(objectPath(target), { where, limit: PAGE, skip, count: 1, order: "-createdAt" }, { headers: SHORTEN });
       members = [...members.slice(0, skip), ...body.results];
       total = body.count;
       for (const object of body.results) learn(target, object);

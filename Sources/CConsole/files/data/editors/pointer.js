@@ -2,14 +2,16 @@
 
 import { objectPath, parse } from "../../core/api.js";
 import { debounce, h, put, textField } from "../../core/dom.js";
+import { latest } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
+import { SHORTEN } from "../rows.js";
 import { learn, nameOf, namingField } from "../schema.js";
 import { pointer } from "../values.js";
 
 /** A list of choices below a text field. `picked(pointer)` is called with the choice. */
 export class PointerPicker {
   constructor(className, input, picked) {
-    Object.assign(this, { className, input, picked, rows: [], place: -1 });
+    Object.assign(this, { className, input, picked, rows: [], place: -1, next: latest() });
     this.list = h(".choices.floating", { role: "listbox", "aria-label": t("pointer.find", { class: className }) });
     input.setAttribute("role", "combobox");
     input.setAttribute("aria-expanded", "true");
@@ -35,20 +37,20 @@ export class PointerPicker {
       { objectId: text },
       ...(field ? [{ [field]: { $regex: `^\\Q${text.replaceAll("\\E", "")}\\E`, $options: "i" } }] : []),
     ];
-    this.control?.abort();
-    this.control = new AbortController();
-    try {
-      const { body } = await parse.get(objectPath(this.className), {
-        where: ways.length > 1 ? { $or: ways } : ways[0], keys: field ?? "objectId", limit: 8, order: text && field ? field : "-createdAt",
-      }, { signal: this.control.signal, headers: { "X-Roost-Shorten": "256" } });
-      this.rows = body.results;
-    } catch (problem) {
-      if (this.control.signal.aborted) return;
-      this.rows = [];
-    }
-    for (const row of this.rows) learn(this.className, row);
-    this.place = text && this.rows.length ? 0 : -1;
+    const signal = this.next();
+    const rows = await parse.get(objectPath(this.className), {
+      where: ways.length > 1 ? { $or: ways } : ways[0], keys: field ?? "objectId", limit: 8, order: text && field ? field : "-createdAt",
+    }, { signal, headers: SHORTEN }).then(({ body }) => body.results, () => []);
+    if (signal.aborted) return;
+    Object.assign(this, { rows, text });
+    for (const row of rows) learn(this.className, row);
+    this.place = text && rows.length ? 0 : -1;
     this.draw(text);
+  }
+
+  /** Waits until the choices are those of what was typed. */
+  async ready() {
+    while (this.text !== this.input.value.trim()) await this.search();
   }
 
   draw(text) {

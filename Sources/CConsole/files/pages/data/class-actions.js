@@ -1,15 +1,15 @@
 /** What there is to do with rows: keys, the line below the grid, the offer of new objects. */
 
-import { parse } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { number, t } from "../../core/words.js";
-import { replaceClass, typeOf } from "../../data/schema.js";
+import { build, missingIndex } from "../../data/indexing.js";
+import { counts, typeOf } from "../../data/schema.js";
 import "../../data/values.js";
-import { failed, toast } from "../../parts/states.js";
+import { toast } from "../../parts/states.js";
 
 /** Adds the keys of the page, and what the grid asks for beyond single cells. */
 export function gridKeys(page) {
@@ -78,7 +78,11 @@ function draw(page, element) {
   const parts = [];
   if (grid.selected?.size > 0) parts.push(...selection(page));
   else if (grid.anchor) parts.push(...sums(grid));
-  else if (rows.slowest > SLOW && rows.order !== "-createdAt" && rows.isCounted && !page.isIndexed) parts.push(...slowOrder(page));
+  else if (page.building) parts.push(page.building);
+  else if (rows.slowest > SLOW && rows.isCounted) {
+    const lacks = missingIndex(page.className, page.where, page.order);
+    if (lacks) parts.push(...slowFind(page, lacks));
+  }
   put(element, parts);
   element.hidden = parts.length === 0;
 }
@@ -111,21 +115,26 @@ function sums(grid) {
   }))];
 }
 
-function slowOrder(page) {
-  const field = page.order.replace(/^-/, "").split(",")[0];
-  const build = mayChangeClasses() && button(".button", async () => {
-    build.disabled = true;
+/** What a slow find lacks, and how long the build of that takes. */
+function slowFind(page, lacks) {
+  const seconds = (page.rows.slowest / 1000).toFixed(1);
+  const fields = lacks.map((name) => name.replace(/^-/, "")).join(", ");
+  const all = counts().get(page.className)?.objects ?? page.rows.total;
+  const offer = mayChangeClasses() && button(".button", async () => {
+    const work = build(page.className, lacks);
+    page.building = work.element;
+    page.moved();
     try {
-      const { body } = await parse.put("schemas/" + encodeURIComponent(page.className), { className: page.className, indexes: { [`${field}_1`]: { [field]: 1 } } });
-      replaceClass(body);
-      page.isIndexed = true;
-      toast(t("grid.indexBuilt", { field }));
-      page.reload();
+      const done = await work.finished;
+      toast(done ? t("index.done", { index: done.name, seconds: done.seconds }) : t("index.stopped"));
+      if (done && !page.scope.aborted) page.reload();
     } catch (problem) {
-      put(page.foot, failed(problem));
+      toast(problem.message, { isBad: true });
     }
+    page.building = undefined;
+    page.moved();
   }, t("grid.buildIndex"));
-  return [icon("warn"), h("span", t("grid.slow", { field, count: page.rows.total, time: (page.rows.slowest / 1000).toFixed(1) })), h(".space"), build];
+  return [icon("warn"), h("span", t(page.order === "-createdAt" ? "grid.slowFilter" : "grid.slow", { field: fields, count: all, time: seconds })), h(".space"), offer];
 }
 
 const EVERY = 5000;

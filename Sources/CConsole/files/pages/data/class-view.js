@@ -26,7 +26,7 @@ export function openClass(host, className, scope) {
   page.grid = document.createElement("r-grid");
   page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
   page.reload = () => reload(page);
-  page.newField = async () => (await import("./new.js")).makeField(className);
+  page.newField = async () => (await import("../schema/forms.js")).editField(className);
   page.change = (next) => go(address("data", [className], {
     where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
     order: (next.order ?? order) === "-createdAt" ? undefined : next.order ?? order,
@@ -100,7 +100,8 @@ async function begin(page) {
   const { rows, grid, scope } = page;
   const { top = 0, active } = remembered();
   await rows.begin(0);
-  if (scope.aborted) return;
+  // Rows that were asked for before another reload say nothing of those that are shown.
+  if (scope.aborted || page.rows !== rows) return;
   if (rows.problem) {
     put(page.body, failed(rows.problem, page.reload));
     return;

@@ -4,7 +4,7 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
 import { mayChangeClasses, session } from "../../core/session.js";
-import { effect, signal } from "../../core/signal.js";
+import { effect, latest, signal } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
 import { counted } from "../../data/cells.js";
 import { classes, classesProblem, counts, isServerClass, loadClasses, loadCounts, loadViews, savedViews } from "../../data/schema.js";
@@ -17,7 +17,7 @@ export function open(scope) {
   const element = h(".data", classList(scope), content);
   if (!classes.peek()) loadClasses();
   loadCountsLater(scope);
-  let control;
+  const next = latest(scope);
   let shown;
   effect(() => {
     const { parts, page, query } = route();
@@ -33,10 +33,7 @@ export function open(scope) {
     const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.get(className)?.fields.size]);
     if (key === shown) return;
     shown = key;
-    control?.abort();
-    control = new AbortController();
-    scope.addEventListener("abort", () => control.abort());
-    show(content, className, objectId, control.signal);
+    show(content, className, objectId, next());
   }, scope);
   return element;
 }
@@ -65,8 +62,8 @@ async function show(content, className, objectId, scope) {
   } else openClass(content, className, scope);
 }
 
-/** The list, with a field to find one. */
-export function classList(scope) {
+/** The list of a page, with a field to find a class. */
+export function classList(scope, page = "data") {
   const wanted = signal("");
   const input = h("input", {
     type: "search", placeholder: t("classes.find"), "aria-label": t("classes.find"), autocomplete: "off", spellcheck: "false",
@@ -94,9 +91,9 @@ export function classList(scope) {
     }
     const names = [...all.keys()].filter((name) => name.toLowerCase().includes(text));
     const link = (className) => [
-      h("a.class", { href: address("data", [className]), title: plain(className), "aria-current": parts[0] === className && !query.get("view") ? "page" : null },
+      h("a.class", { href: address(page, [className]), title: plain(className), "aria-current": parts[0] === className && !query.get("view") ? "page" : null },
         h("span.name", shown(className, 60)), numbers.has(className) && h("span.quiet", counted(numbers.get(className)))),
-      ...views.filter((view) => view.className === className).map((view) => h("a.class.view", {
+      ...views.filter((view) => page === "data" && view.className === className).map((view) => h("a.class.view", {
         href: address("data", [className], { where: view.where && JSON.stringify(view.where), order: view.order, view: view.id }), title: plain(view.name),
         "aria-current": query.get("view") === view.id ? "page" : null,
       }, icon("bookmark"), h("span.name", shown(view.name, 60)), view.count !== undefined && h("span.quiet", counted({ objects: view.count })))),
@@ -109,9 +106,9 @@ export function classList(scope) {
     shownClass = parts[0];
   }, scope);
   const add = button(".plain.new", async () => {
-    const { makeClass } = await import("./new.js");
+    const { makeClass } = await import("../schema/forms.js");
     const name = await makeClass();
-    if (name) go(address("data", [name]));
+    if (name) go(address(page, [name]));
   }, icon("plus"), t("classes.new"));
   effect(() => { add.hidden = !mayChangeClasses(); }, scope);
   return h("nav.classes", { "aria-label": t("classes.label") }, h(".find", input), list, h(".foot", add));

@@ -5,18 +5,18 @@ import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
-import { effect } from "../../core/signal.js";
-import { addWords, ago, count, date, plain, said, shown, t } from "../../core/words.js";
+import { effect, latest } from "../../core/signal.js";
+import { addWords, ago, count, date, plain, shown, t } from "../../core/words.js";
 import { deleteRows } from "../../data/batches.js";
-import { drawPointer, sentence, summary, who } from "../../data/cells.js";
+import { drawPointer, sentence, summary } from "../../data/cells.js";
 import { fieldList } from "../../data/editing.js";
-import { pointerField } from "../../data/editors/pointer.js";
 import { tree } from "../../data/editors/tree.js";
 import { Row, SHORTEN } from "../../data/rows.js";
 import { nameOfRow } from "../../data/save.js";
 import { classes, learn, nameOf, namesChanged, ranked, typeOf } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
 import { empty, failed, loading } from "../../parts/states.js";
+import { mayPanel } from "../access/may.js";
 
 addWords({
   "object.access": "Who may do what",
@@ -35,14 +35,16 @@ addWords({
   "object.back": "Back to {class}",
 });
 
-/** Shows an object in an element until `scope` ends. */
-export async function openObject(host, className, objectId, scope) {
+/** Shows an object in an element until `outer` ends. */
+export async function openObject(host, className, objectId, outer, next = latest(outer)) {
+  const scope = next();
+  const again = () => openObject(host, className, objectId, outer, next);
   let object;
   try {
     object = (await parse.get(objectPath(className, objectId), {}, { signal: scope, headers: SHORTEN })).body;
   } catch (problem) {
     if (scope.aborted) return;
-    put(host, problem.status === 404 ? gone(className, objectId) : failed(problem, () => openObject(host, className, objectId, scope)));
+    put(host, problem.status === 404 ? gone(className, objectId) : failed(problem, again));
     return;
   }
   if (scope.aborted) return;
@@ -65,10 +67,10 @@ export async function openObject(host, className, objectId, scope) {
   }, scope);
   put(host, header(className, objectId, row, remove, scope), h(".object",
     h(".object-main", h("section.panel", h("h2", t("object.fields")), list), json, history),
-    h(".object-side", panel(t("object.access"), [access, mayPanel(className, objectId, scope)]), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
+    h(".object-side", panel(t("object.access"), [access, mayPanel(className, () => objectId, scope)]), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
   addKeys(t("object.keys"), {
     Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
-    "Alt+r": { words: t("grid.refresh"), do: () => { openObject(host, className, objectId, scope); } },
+    "Alt+r": { words: t("grid.refresh"), do: again },
   }, scope);
   host.querySelector(".fields button")?.focus({ preventScroll: true });
 }
@@ -167,50 +169,6 @@ function changes({ before, after, fields }) {
     .map((field) => t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }));
 }
 
-addWords({
-  "may.user": "What may a user do?",
-  "may.anonymous": "And without signing in?",
-  "may.for": "{who} may",
-  "may.nobody": "Who is not signed in",
-  "may.get": "Read", "may.find": "Find", "may.count": "Count", "may.create": "Create", "may.update": "Change", "may.delete": "Delete",
-  "may.addField": "Add fields",
-  "may.yes": "yes", "may.no": "no",
-  "may.loggedIn": "logged-in users",
-  "may.class.yes": "the class lets {who}", "may.class.no": "the class does not",
-  "may.acl.yes": "its ACL lets {who}", "may.acl.no": "its ACL does not",
-  "may.pointer.yes": "{field} points to {who}", "may.pointer.no": "{field} points to another",
-  "may.protected.yes": "{field} is hidden", "may.protected.no": "{field} is hidden",
-  "may.master.yes": "the master key", "may.master.no": "only the master key",
-});
-
-const ORDER = ["get", "find", "count", "update", "delete", "create", "addField"];
-
-/** The question, with the answer below. */
-export function mayPanel(className, objectId, scope) {
-  const answer = h(".may", { "aria-live": "polite" });
-  const ask = async (user, name) => {
-    put(answer, loading(3));
-    try {
-      const { body } = await send("POST", "may", { body: { user, className, objectId }, signal: scope, isRepeatable: true });
-      const operations = new Map(Object.entries(body.operations));
-      put(answer, h("h3.label", t("may.for", { who: name })), ORDER.filter((key) => operations.has(key)).map((key) => operation(key, operations.get(key))));
-    } catch (problem) {
-      if (!scope.aborted) put(answer, failed(problem));
-    }
-  };
-  const choice = pointerField("_User", { label: t("may.user"), isOpen: true, picked: ({ objectId: user }) => ask(user, choice.input.value) });
-  return h(".form", choice.element, button(".link", () => ask(null, t("may.nobody")), t("may.anonymous")), answer);
-}
-
-function operation(key, { allowed, because }) {
-  const answer = allowed ? "yes" : "no";
-  const reasons = because.map(({ rule, who: key, field }) => t(`may.${rule}.${key === undefined ? "no" : "yes"}`, {
-    field, who: said(key === "authenticated" ? t("may.loggedIn") : key === undefined ? "" : who(key)),
-  }));
-  return h(".line", h(allowed ? "span.flag.on" : "span.flag.bad", icon(allowed ? "check" : "close"), h("span.sr", t("may." + answer))),
-    h("strong", t("may." + key)), h("span.quiet.grow", reasons.join("; ")));
-}
-
 addWords({ "inspector.title": "Inspector", "inspector.open": "Open" });
 
 /** Opens or closes the inspector of a page. */
@@ -222,23 +180,21 @@ export function toggle(page) {
     return;
   }
   const element = h("aside.inspector", { "aria-label": t("inspector.title") });
-  let control;
+  const next = latest();
   let shownRow;
   const draw = () => {
     const row = page.grid.activeRow;
     if (!row || (row === shownRow && element.childElementCount)) return;
     shownRow = row;
-    control?.abort();
-    control = new AbortController();
     put(element, h("header.head", h("h2.grow", shown(nameOfRow(page.className, row), 60)),
       h("a.button", { href: address("data", [page.className, row.id]) }, t("inspector.open")),
       iconButton("close", t("close"), () => toggle(page))),
-    fieldList({ className: page.className, row, rows: page.rows, fields: ranked(page.description), scope: control.signal }));
+    fieldList({ className: page.className, row, rows: page.rows, fields: ranked(page.description), scope: next() }));
   };
   page.inspectorElement = element;
   page.body.append(element);
   const moved = page.moved;
   page.moved = () => { moved(); draw(); };
   draw();
-  page.inspector = { end: () => { control?.abort(); element.remove(); page.inspectorElement = undefined; page.moved = moved; } };
+  page.inspector = { end: () => { next(); element.remove(); page.inspectorElement = undefined; page.moved = moved; } };
 }

@@ -4,7 +4,7 @@ import { send } from "../../core/api.js";
 import { button, h, icon, option, put } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
-import { effect } from "../../core/signal.js";
+import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -18,6 +18,7 @@ addWords({
   "trash.restore": "Restore",
   "trash.show": "Show {name}",
   "trash.restored": "{name} is back in {class}",
+  "trash.restoredWithout": "{name} is back in {class}, without {fields}: the class has these fields no more",
   "trash.open": "Open",
   "trash.all": "All classes",
   "trash.class": "Class",
@@ -29,9 +30,11 @@ export function open(scope) {
   const list = h(".trash-list", loading());
   const filter = h("select", { "aria-label": t("trash.class"), onchange: () => go(address("trash", filter.value ? [filter.value] : [])) });
   const element = h(".page", h("header.head", h("h1", t("trash.title")), h("span.quiet.words", t("trash.hint")), h(".space"), h(".narrow", filter)), list);
+  const next = latest(scope);
   effect(() => {
     const { page, parts } = route();
-    if (page === "trash") read(list, filter, parts[0], scope);
+    // What was asked for before must not come after.
+    if (page === "trash") read(list, filter, parts[0], next());
   }, scope);
   return element;
 }
@@ -56,8 +59,9 @@ function row(entry, again) {
   const restore = async (event) => {
     event.currentTarget.disabled = true;
     try {
-      await send("POST", `trash/${encodeURIComponent(entry.id)}/restore`, { body: {} });
-      toast(t("trash.restored", { name, class: entry.className }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
+      const { headers } = await send("POST", `trash/${encodeURIComponent(entry.id)}/restore`, { body: {} });
+      const dropped = headers.get("X-Roost-Dropped");
+      toast(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped ?? "" }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
     } catch (problem) {
       toast(problem.message, { isBad: true });
     }

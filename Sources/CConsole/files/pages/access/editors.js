@@ -1,0 +1,214 @@
+/** Editors of the permissions of a class; each says whom a change lets in or shuts out before it is stored. */
+
+import { parse } from "../../core/api.js";
+import { h, iconButton, labelled, option, put } from "../../core/dom.js";
+import { addWords, plain, said, t } from "../../core/words.js";
+import { editAccess } from "../../data/editors/members.js";
+import { pointerField } from "../../data/editors/pointer.js";
+import { classes, nameOf, replaceClass } from "../../data/schema.js";
+import { copy, isEqual, setOwn } from "../../data/values.js";
+import { openForm, openMenu } from "../../parts/dialog.js";
+import { record } from "../../parts/states.js";
+import { change, schemaPath } from "../schema/forms.js";
+import { areSame, consequences, entryOf, hidingConsequences, names, own, principal, withKey } from "./model.js";
+
+addWords({
+  "perm.edit": "Who may: {operation}",
+  "perm.save": "Save",
+  "perm.saved": "Permissions of {class} changed",
+  "perm.undone": "Permissions of {class} are as before",
+  "perm.changedSince": "The permissions of {class} were changed meanwhile, and are shown as they are now. Nothing was stored.",
+  "perm.everybody": "Everybody",
+  "perm.loggedIn": "Logged-in users",
+  "perm.also": "And these",
+  "perm.addRole": "Add a role",
+  "perm.addUser": "Add a user",
+  "perm.remove": "Remove {who}",
+  "perm.pointers": "The user to whom a field of the object points",
+  "perm.filters": "Logged-in users find only objects of which such a field names them.",
+  "perm.pointerTitle": "Users whom the object names",
+  "perm.readUserFields": "May find and read it, whatever the list above says",
+  "perm.writeUserFields": "May change and delete it, whatever the list above says",
+  "perm.hiddenTitle": "Hidden from {who}",
+  "perm.hiddenHint": "Who belongs to several of these groups misses only what all of them hide. An empty list shows everything.",
+  "perm.noList": "No rule for them",
+  "perm.default": "New objects that bring no ACL",
+  "perm.noPointers": "No field of {class} points to a user.",
+});
+
+/** Stores permissions in the place of those that were read; others that were stored since stay, and are shown. */
+async function replace(className, before, next) {
+  const { body } = await parse.get(schemaPath(className));
+  if (!areSame(body.classLevelPermissions, before)) {
+    replaceClass(body);
+    throw new Error(t("perm.changedSince", { class: className }));
+  }
+  await change(className, { classLevelPermissions: next ?? null });
+}
+
+/** Stores permissions, and offers to take that back. */
+async function store(className, before, next) {
+  await replace(className, before, next);
+  const after = classes.peek().get(className).permissions;
+  record(t("perm.saved", { class: className }), async () => {
+    await replace(className, after, before);
+    return t("perm.undone", { class: className });
+  });
+}
+
+/** A form about one key of the permissions; `build(draw)` gives `{ body, read() }`, and `words(value)` what a value means. */
+function edit(className, key, title, words, build) {
+  const { permissions } = classes.peek().get(className);
+  const before = own(permissions).get(key);
+  const meaning = h("p.notice", { role: "status" });
+  return openForm({ title, kind: "sheet", button: t("perm.save") }, () => {
+    let form;
+    const draw = () => form && put(meaning, words(form.read()));
+    form = build(draw);
+    draw();
+    return {
+      body: [form.body, words(before) !== undefined && meaning],
+      // What was not changed is not sent.
+      save: async () => isEqual(form.read() ?? null, before ?? null) || store(className, permissions, withKey(permissions, key, form.read())),
+    };
+  });
+}
+
+const check = (words, checked, onchange, title) => h("label.line", { title }, h("input", { type: "checkbox", checked, onchange: (event) => onchange(event.target.checked) }), words);
+
+/** Fields that can name the users of an object. */
+const userFields = (className, also = []) => [...new Set([...[...classes.peek().get(className).fields.values()]
+  .filter(({ type, targetClass }) => type === "Array" || (type === "Pointer" && targetClass === "_User")).map(({ name }) => name), ...also])];
+
+/** Who may do one operation. */
+export function editOperation(className, operation) {
+  const { permissions } = classes.peek().get(className);
+  const title = t("perm.edit", { operation: t("clp." + operation) });
+  return edit(className, operation, title, (entry) => consequences(permissions, operation, entry ?? entryOf(permissions, operation)), (draw) => {
+    const entry = copy(entryOf(permissions, operation));
+    const before = names(own(entry).get("pointerFields"));
+    const fields = operation === "create" ? before : userFields(className, before);
+    const list = h("div");
+    const hint = h("p.quiet", t("perm.filters"));
+    const set = (key, value) => {
+      if (value) setOwn(entry, key, value);
+      else delete entry[key];
+      show();
+    };
+    const show = () => {
+      const given = own(entry);
+      put(list, [...given.keys()].filter((key) => !["*", "requiresAuthentication", "pointerFields"].includes(key))
+        .map((key) => h(".line.member", h(".grow", principal(key)), iconButton("close", t("perm.remove", { who: said(principal(key)) }), () => set(key, null)))));
+      hint.hidden = given.get("requiresAuthentication") !== true || names(given.get("pointerFields")).length === 0;
+      draw();
+    };
+    const add = (target, keyOf, label) => {
+      const choice = pointerField(target, { label: t(label), isOpen: true, picked: (_, object) => {
+        set(keyOf(object), true);
+        choice.clear();
+      } });
+      return labelled(t(label), choice.element);
+    };
+    const box = (words, key) => check(words, own(entry).get(key) === true, (isOn) => set(key, isOn));
+    const body = h(".form", box(t("perm.everybody"), "*"), box(t("perm.loggedIn"), "requiresAuthentication"), h("h3.label", t("perm.also")), list,
+      add("_Role", (role) => `role:${role.name ?? role.objectId}`, "perm.addRole"), add("_User", (user) => user.objectId, "perm.addUser"),
+      fields.length > 0 && [h("h3.label", t("perm.pointers")), fields.map((field) => check(plain(field, 60), before.includes(field), (isOn) => {
+        const pointers = names(own(entry).get("pointerFields"));
+        const next = isOn ? [...pointers, field] : pointers.filter((name) => name !== field);
+        set("pointerFields", next.length > 0 ? next : null);
+      }))], hint);
+    show();
+    return { body, read: () => entry };
+  });
+}
+
+/** Which fields let the users whom they name read or change an object. */
+export function editPointers(className, key) {
+  const before = names(own(classes.peek().get(className).permissions).get(key));
+  let chosen = [...before];
+  return edit(className, key, t("perm.pointerTitle"), () => undefined, (draw) => {
+    const fields = userFields(className, before);
+    return {
+      body: h(".form", h("p", t("perm." + key)), fields.length === 0 && h("p.quiet", t("perm.noPointers", { class: className })), fields.map((field) => check(plain(field, 60), chosen.includes(field), (isOn) => {
+        chosen = isOn ? [...chosen, field] : chosen.filter((name) => name !== field);
+        draw();
+      }))),
+      read: () => (chosen.length > 0 || before.length > 0 ? chosen : undefined),
+    };
+  });
+}
+
+/** Which fields are hidden from a group. */
+export function editHidden(className, key) {
+  const { permissions, fields } = classes.peek().get(className);
+  const all = own(own(permissions).get("protectedFields"));
+  const before = names(all.get(key));
+  let chosen = [...before];
+  let isRule = true;
+  const title = t("perm.hiddenTitle", { who: said(principal(key)) });
+  return edit(className, "protectedFields", title, () => hidingConsequences(before, isRule ? chosen : []), (draw) => {
+    const known = [...fields.values()].filter(({ name, type }) => type !== "Password" && !["objectId", "createdAt", "updatedAt", "ACL"].includes(name)).map(({ name }) => name);
+    const boxes = h(".form");
+    const show = () => {
+      put(boxes, [...new Set([...known, ...before])].map((field) => check(plain(field, 60), chosen.includes(field), (isOn) => {
+        chosen = isOn ? [...chosen, field] : chosen.filter((name) => name !== field);
+        draw();
+      })));
+      boxes.hidden = !isRule;
+    };
+    show();
+    return {
+      body: h(".form", h("p.quiet", t("perm.hiddenHint")), key !== "*" && check(t("perm.noList"), false, (isOff) => { isRule = !isOff; show(); draw(); }), boxes),
+      read: () => {
+        const next = {};
+        for (const [name, value] of all) if (name !== key) setOwn(next, name, value);
+        return isRule ? setOwn(next, key, chosen) : next;
+      },
+    };
+  });
+}
+
+addWords({
+  "perm.group.authenticated": "Logged-in users",
+  "perm.group.role": "A role …",
+  "perm.group.user": "A user …",
+  "perm.group.field": "The user in a field …",
+  "perm.which": "Which",
+  "perm.choose": "Choose",
+});
+
+/** Asks for a group from which fields are to be hidden, then for the fields. */
+export function addHidden(className, anchor) {
+  const ask = (title, element, key) => openForm({ title, button: t("perm.choose") }, () => ({ body: labelled(t("perm.which"), element), save: async () => key() || Promise.reject(new Error(t("perm.which"))) }))
+    .then((found) => found && editHidden(className, found));
+  const find = (target, title, keyOf) => {
+    const choice = pointerField(target, { isOpen: true });
+    ask(t(title), choice.element, () => {
+      const { objectId } = choice.chosen() ?? {};
+      return objectId && keyOf({ objectId, name: nameOf(target, objectId) });
+    });
+  };
+  openMenu(anchor, [
+    { words: t("perm.everybody"), do: () => editHidden(className, "*") },
+    { words: t("perm.group.authenticated"), do: () => editHidden(className, "authenticated") },
+    { words: t("perm.group.role"), do: () => find("_Role", "perm.group.role", (role) => `role:${role.name ?? role.objectId}`) },
+    { words: t("perm.group.user"), do: () => find("_User", "perm.group.user", (user) => user.objectId) },
+    userFields(className).length > 0 && { words: t("perm.group.field"), do: () => {
+      const select = h("select", userFields(className).map((name) => option(name, plain(name, 60))));
+      ask(t("perm.group.field"), select, () => `userField:${select.value}`);
+    } },
+  ].filter(Boolean), { label: t("access.hide") });
+}
+
+/** What new objects without an ACL get. */
+export function editDefault(className) {
+  return edit(className, "ACL", t("perm.default"), () => undefined, () => {
+    const { permissions } = classes.peek().get(className);
+    const value = own(permissions).get("ACL");
+    const form = editAccess({ value });
+    return { body: h(".form", form.body), read: () => {
+      const change = form.read();
+      return change === null ? value : change.value;
+    } };
+  });
+}

@@ -1,0 +1,89 @@
+/** Who may do what with a class, in words that can be changed; the question about one user; the class with his eyes. */
+
+import { button, h, icon, put, textField } from "../../core/dom.js";
+import { address } from "../../core/router.js";
+import { mayChangeClasses } from "../../core/session.js";
+import { effect } from "../../core/signal.js";
+import { addWords, plain, said, shown, t } from "../../core/words.js";
+import { classes, namesChanged } from "../../data/schema.js";
+import { keepFocus } from "../../parts/dialog.js";
+import { empty } from "../../parts/states.js";
+import { classFrame } from "../class-frame.js";
+import { mayPanel } from "./may.js";
+import { defaultAccess, hiddenSentence, names, OPERATIONS, own, principal, sentenceOf } from "./model.js";
+import { viewAs } from "./view-as.js";
+
+addWords({
+  "access.class": "What the class lets do",
+  "access.classHint": "Each object may have an ACL beside, which narrows this down.",
+  "access.edit": "Change who may: {operation}",
+  "access.isOpen": "Everybody on the internet who has the app may do this.",
+  "access.pointers": "Users whom an object names",
+  "access.readFields": "May find and read it: {who}",
+  "access.writeFields": "May change and delete it: {who}",
+  "access.noOne": "no field",
+  "access.editRead": "Change which fields let read",
+  "access.editWrite": "Change which fields let change",
+  "access.hidden": "Hidden fields",
+  "access.nothingHidden": "Nothing is hidden from anybody who may read.",
+  "access.hide": "Hide fields from …",
+  "access.editHidden": "Change what is hidden from {who}",
+  "access.new": "New objects that bring no ACL",
+  "access.editNew": "Change what new objects get",
+  "access.asks": "May they, and why?",
+  "access.object": "Id of an object, or nothing for the class as a whole",
+  "access.as": "View as a user or nobody",
+  "access.data": "Rows",
+  "access.schema": "Schema",
+  "access.chooseHint": "Choose a class to read and to change who may do what with it.",
+});
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  return classFrame("access", scope, (content, className, inner) => (className ? showClass(content, className, inner)
+    : put(content, empty({ picture: "shield", title: t("classes.choose"), text: t("access.chooseHint") }))));
+}
+
+function showClass(content, className, scope) {
+  const { permissions } = classes.peek().get(className);
+  const mayChange = mayChangeClasses();
+  // The editors are loaded with the first change.
+  const edit = (words, name, ...more) => mayChange && h("button.plain", {
+    "aria-label": words, title: words, onclick: async () => (await import("./editors.js"))[name](className, ...more),
+  }, icon("config"));
+  const rules = h("div");
+  const object = textField({ "aria-label": t("access.object"), placeholder: t("access.object") });
+  const line = (sentence, ...change) => h(".line.member", h(".grow", sentence), edit(...change));
+  const fieldsOf = (key) => names(own(permissions).get(key)).map((name) => plain(name, 40)).join(", ") || t("access.noOne");
+  const hidden = own(own(permissions).get("protectedFields"));
+  effect(() => {
+    namesChanged();
+    keepFocus(rules, draw);
+  }, scope);
+  function draw() {
+    const shownRules = [...hidden].filter(([key, fields]) => key !== "*" || names(fields).length > 0);
+    const fresh = defaultAccess(permissions);
+    put(rules,
+      h("section.panel", h("h2", t("access.class")), h("p.quiet", t("access.classHint")), OPERATIONS.map((operation) => operationLine(permissions, operation, edit(t("access.edit", { operation: t("clp." + operation) }), "editOperation", operation)))),
+      h("section.panel", h("h2", t("access.pointers")),
+        line(t("access.readFields", { who: said(fieldsOf("readUserFields")) }), t("access.editRead"), "editPointers", "readUserFields"),
+        line(t("access.writeFields", { who: said(fieldsOf("writeUserFields")) }), t("access.editWrite"), "editPointers", "writeUserFields")),
+      h("section.panel", h("h2", t("access.hidden")), shownRules.length === 0 && h("p", t("access.nothingHidden")),
+        shownRules.map(([key, fields]) => line(hiddenSentence(key, names(fields)), t("access.editHidden", { who: said(principal(key)) }), "editHidden", key)),
+        mayChange && button(".button", async ({ currentTarget }) => (await import("./editors.js")).addHidden(className, currentTarget), icon("plus"), t("access.hide"))),
+      h("section.panel", h("h2", t("access.new")), line(h("span", { class: fresh.isOpen ? "warn" : "" }, fresh.text), t("access.editNew"), "editDefault")));
+  }
+  put(content, h("header.head", h("a.plain.back", { href: address("access"), "aria-label": t("classes.label") }, icon("back")), h("h1", shown(className, 80)), h(".space"),
+    h("a.button.wide", { href: address("data", [className]) }, t("access.data")), h("a.button.wide", { href: address("schema", [className]) }, t("access.schema"))),
+  h(".scroll", h(".two", rules, h("div",
+    h("section.panel", h("h2", t("access.asks")), h(".form", object, mayPanel(className, () => object.value.trim(), scope))),
+    h("section.panel", h("h2", t("access.as")), viewAs(className, scope))))));
+}
+
+function operationLine(permissions, operation, edit) {
+  const { text, isOpen, isClosed } = sentenceOf(permissions, operation);
+  // Reading is open in most apps; changes are worth a second look.
+  const isWide = isOpen && ["create", "update", "delete", "addField"].includes(operation);
+  return h(".line.member", h("strong.operation", { title: t(`clp.${operation}.means`) }, t("clp." + operation)),
+    h("span.grow", { class: isWide ? "grow warn" : isClosed ? "grow quiet" : "grow", title: isWide ? t("access.isOpen") : null }, text), edit);
+}

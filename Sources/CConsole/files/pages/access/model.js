@@ -1,0 +1,108 @@
+/** The permissions of a class in words, and what a change of them means. */
+
+import { addWords, plain, said, t } from "../../core/words.js";
+import { summary, who } from "../../data/cells.js";
+import { isEqual, setOwn } from "../../data/values.js";
+
+addWords({
+  "clp.find": "Find", "clp.get": "Read one", "clp.count": "Count", "clp.create": "Create", "clp.update": "Change", "clp.delete": "Delete", "clp.addField": "Add fields",
+  "clp.find.means": "Search the class for objects",
+  "clp.get.means": "Read one object whose id is known",
+  "clp.count.means": "Ask how many objects there are",
+  "clp.create.means": "Make new objects",
+  "clp.update.means": "Change objects",
+  "clp.delete.means": "Delete objects",
+  "clp.addField.means": "Give the class fields that it does not have",
+  "clp.nobody": "nobody (only the master key)",
+  "clp.loggedIn": "logged-in users",
+  "clp.userIn": "the user in {field}",
+  "clp.unknown": "{key} (this page does not know what that means)",
+  "clp.hidden": "Hidden from {who}: {fields}",
+  "clp.sees": "Nothing more is hidden from {who}",
+  "clp.letsIn": "Lets in: {who}.",
+  "clp.shutsOut": "Shuts out: {who}.",
+  "clp.allBut": "everybody but {who}",
+  "clp.same": "Nothing changes.",
+  "clp.hides": "Hides: {fields}.",
+  "clp.shows": "Shows: {fields}.",
+});
+
+/** What can be done with a class. */
+export const OPERATIONS = ["find", "get", "count", "create", "update", "delete", "addField"];
+
+/** An object as a `Map` of its own keys; nothing but an object has any. */
+export const own = (value) => new Map(value !== null && typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : []);
+
+/** The texts of a list. */
+export const names = (value) => (Array.isArray(value) ? value.filter((name) => typeof name === "string") : []);
+
+/** The permissions of a class: an absent operation of stored ones is closed, absent ones are open. */
+export function entryOf(permissions, operation) {
+  return permissions === undefined ? { "*": true } : own(permissions).get(operation) ?? {};
+}
+
+/** Somebody whom permissions name, in words. */
+export function principal(key) {
+  if (key === "authenticated" || key === "requiresAuthentication") return t("clp.loggedIn");
+  return key.startsWith("userField:") ? t("clp.userIn", { field: key.slice(10) }) : who(key);
+}
+
+/** The fields whose users an operation lets in besides those of its own entry. */
+const legacyFields = (permissions, operation) => names(own(permissions).get({ find: "readUserFields", get: "readUserFields", count: "readUserFields", update: "writeUserFields", delete: "writeUserFields", addField: "writeUserFields" }[operation]));
+
+/** Whom an entry lets in: `Map` of keys to words, "*" alone where it lets everybody in. */
+export function letIn(entry, permissions, operation) {
+  const found = new Map();
+  for (const [key, value] of own(entry)) {
+    if (key === "pointerFields") {
+      // Pointers say nothing of objects that are not there yet.
+      if (operation !== "create") for (const field of names(value)) found.set(`userField:${field}`, t("clp.userIn", { field }));
+    } else if (value) found.set(key, principal(key));
+  }
+  for (const field of legacyFields(permissions, operation)) found.set(`userField:${field}`, t("clp.userIn", { field }));
+  const rank = (key) => (key === "requiresAuthentication" ? 0 : key.startsWith("role:") ? 1 : key.startsWith("userField:") ? 3 : 2);
+  return found.has("*") ? new Map([["*", found.get("*")]]) : new Map([...found].sort(([left], [right]) => rank(left) - rank(right)));
+}
+
+/** The sentence of an operation: `{ text, isOpen, isClosed }`. */
+export function sentenceOf(permissions, operation) {
+  const found = letIn(entryOf(permissions, operation), permissions, operation);
+  return { text: found.size > 0 ? [...found.values()].join(" \u00b7 ") : t("clp.nobody"), isOpen: found.has("*"), isClosed: found.size === 0 };
+}
+
+/** Whom a change of an operation lets in, and whom it shuts out, in words. */
+export function consequences(permissions, operation, entry) {
+  const before = letIn(entryOf(permissions, operation), permissions, operation);
+  const after = letIn(entry, permissions, operation);
+  const added = [...after].filter(([key]) => !before.has(key) && !before.has("*")).map(([, words]) => words);
+  const list = (all) => said(all.join(", "));
+  const gone = before.has("*") && !after.has("*") ? [after.size > 0 ? t("clp.allBut", { who: list([...after.values()]) }) : before.get("*")] : [...before].filter(([key]) => !after.has(key) && !after.has("*")).map(([, words]) => words);
+  const parts = [added.length > 0 && t("clp.letsIn", { who: list(added) }), gone.length > 0 && t("clp.shutsOut", { who: list(gone) })].filter(Boolean);
+  return parts.length > 0 ? parts.join(" ") : t("clp.same");
+}
+
+/** What is hidden from somebody, in words. */
+export function hiddenSentence(key, fields) {
+  return fields.length > 0 ? t("clp.hidden", { who: said(principal(key)), fields: said(fields.map((name) => plain(name, 40)).join(", ")) }) : t("clp.sees", { who: said(principal(key)) });
+}
+
+/** What a change of hidden fields hides and shows, in words. */
+export function hidingConsequences(before, after) {
+  const list = (all) => said(all.map((name) => plain(name, 40)).join(", "));
+  const [hides, shows] = [after.filter((name) => !before.includes(name)), before.filter((name) => !after.includes(name))];
+  return [hides.length > 0 && t("clp.hides", { fields: list(hides) }), shows.length > 0 && t("clp.shows", { fields: list(shows) })].filter(Boolean).join(" ") || t("clp.same");
+}
+
+/** Permissions with one key changed, or taken away by undefined; all others stay as they were found. */
+export function withKey(permissions, key, value) {
+  const next = {};
+  const base = permissions ?? Object.fromEntries(OPERATIONS.map((operation) => [operation, { "*": true }]));
+  for (const [name, member] of own(base)) if (name !== key) setOwn(next, name, member);
+  return value === undefined ? next : setOwn(next, key, value);
+}
+
+/** Whether two permissions are the same. */
+export const areSame = (left, right) => isEqual(left ?? null, right ?? null);
+
+/** What new objects without an ACL get, in words. */
+export const defaultAccess = (permissions) => summary(own(permissions).get("ACL"));

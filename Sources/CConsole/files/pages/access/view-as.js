@@ -1,0 +1,80 @@
+/** A class as a user sees it, or nobody: which objects and fields are there for him, and why others are not. */
+
+import { objectPath, parse } from "../../core/api.js";
+import { button, h, icon, put } from "../../core/dom.js";
+import { address, go, route } from "../../core/router.js";
+import { addWords, plain, said, shown, t } from "../../core/words.js";
+import { pointerField } from "../../data/editors/pointer.js";
+import { classes, learn, nameOf } from "../../data/schema.js";
+import { failed, loading } from "../../parts/states.js";
+import { answerFor } from "./may.js";
+
+addWords({
+  "as.user": "View as a user",
+  "as.nobody": "As nobody",
+  "as.nobodyName": "who is not signed in",
+  "as.seen": "Of the last {total} {total|object|objects}, {who} sees {n}.",
+  "as.none": "The class has no objects.",
+  "as.refused": "{who} sees nothing: {reason}",
+  "as.sees": "there",
+  "as.absent": "absent",
+  "as.why": "Why",
+  "as.whyOf": "Why is {name} absent?",
+  "as.without": "without {fields}",
+  "as.end": "End",
+  "as.label": "Objects as they are for {who}",
+});
+
+const MOST = 100;
+const SHORTEN = { "X-Roost-Shorten": "64" };
+
+/** The panel; whose eyes are chosen stands in the address. */
+export function viewAs(className, scope) {
+  const result = h("div");
+  const look = (user) => go(address("access", [className], { as: user }));
+  const choice = classes.peek()?.has("_User") && pointerField("_User", { label: t("as.user"), isOpen: true, picked: ({ objectId }) => look(objectId) });
+  const user = route.peek().query.get("as");
+  if (user) show(result, className, user, scope);
+  return h(".form", h(".line.wrap", choice && h(".grow.picking", choice.element), button(".button", () => look("anonymous"), t("as.nobody"))), result);
+}
+
+async function show(host, className, user, scope) {
+  put(host, loading(3));
+  const isNobody = user === "anonymous";
+  try {
+    if (!isNobody) learn("_User", (await parse.get(objectPath("_User", user), { keys: "username" }, { signal: scope })).body);
+    const name = isNobody ? t("as.nobodyName") : plain(nameOf("_User", user) || user, 60);
+    const { body } = await parse.get(objectPath(className), { limit: MOST, order: "-createdAt" }, { signal: scope, headers: SHORTEN });
+    for (const object of body.results) learn(className, object);
+    if (body.results.length === 0) {
+      put(host, h("p.quiet", t("as.none")));
+      return;
+    }
+    let seen;
+    let refusal;
+    try {
+      const answer = await parse.get(objectPath(className), { where: { objectId: { $in: body.results.map(({ objectId }) => objectId) } }, limit: MOST },
+        { signal: scope, headers: { ...SHORTEN, "X-Roost-View-As": user } });
+      seen = new Map(answer.body.results.map((object) => [object.objectId, object]));
+    } catch (problem) {
+      if (scope.aborted || ![400, 401, 403, 404].includes(problem.status)) throw problem;
+      [seen, refusal] = [new Map(), problem];
+    }
+    const sentence = refusal ? t("as.refused", { who: said(name), reason: refusal.message }) : t("as.seen", { total: body.results.length, n: seen.size, who: said(name) });
+    put(host, h("section.as", { "aria-label": t("as.label", { who: said(name) }) },
+      h(".line", icon("users"), h("p.grow", { role: "status" }, sentence), button(".button", () => go(address("access", [className])), t("as.end"))),
+      body.results.map((object) => row(className, object, seen.get(object.objectId), isNobody ? null : user, name, scope))));
+  } catch (problem) {
+    if (!scope.aborted) put(host, failed(problem, () => show(host, className, user, scope)));
+  }
+}
+
+function row(className, object, seen, user, name, scope) {
+  const answer = h(".may");
+  const objectName = nameOf(className, object.objectId) || object.objectId;
+  const missing = seen ? Object.keys(object).filter((key) => !Object.hasOwn(seen, key)) : [];
+  const why = h("button.button", { "aria-label": t("as.whyOf", { name: objectName }), onclick: () => answerFor(answer, { user, name, className, objectId: object.objectId, scope }) }, t("as.why"));
+  return [h(".line.member", h("span", { class: seen ? "flag on" : "flag bad" }, icon(seen ? "check" : "close"), t(seen ? "as.sees" : "as.absent")),
+    h("a.grow", { href: address("data", [className, object.objectId]) }, shown(objectName, 60)),
+    missing.length > 0 && h("span.quiet", t("as.without", { fields: missing.join(", ") })), !seen && why), answer];
+}

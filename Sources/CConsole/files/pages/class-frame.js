@@ -1,0 +1,50 @@
+/** A page about classes: the list of these, and beside it what the page shows of one, or of all. */
+
+import { h, put } from "../core/dom.js";
+import { route } from "../core/router.js";
+import { session } from "../core/session.js";
+import { effect, latest } from "../core/signal.js";
+import { plain, t } from "../core/words.js";
+import { classes, classesProblem, loadClasses, loadCounts } from "../data/schema.js";
+import { keepFocus } from "../parts/dialog.js";
+import { empty, failed, loading } from "../parts/states.js";
+import { classList } from "./data/index.js";
+
+/** Builds the page `name`; `draw(content, className, scope)` fills it anew when a class is chosen and when it changes. */
+export function classFrame(name, scope, draw) {
+  const content = h("section.content");
+  const element = h(".data", classList(scope, name), content);
+  if (!classes.peek()) loadClasses();
+  loadCounts();
+  const next = latest(scope);
+  let shown;
+  let shownQuery;
+  let shownClass;
+  effect(() => {
+    const { page, parts, query } = route();
+    const all = classes();
+    if (page !== name) return;
+    const [className] = parts;
+    element.classList.toggle("open", Boolean(className) || name === "schema");
+    if (!all) {
+      put(content, classesProblem() ? failed(classesProblem(), loadClasses) : loading());
+      return;
+    }
+    const description = className ? all.get(className) : all;
+    const key = query.toString();
+    if (description && shown === description && shownQuery === key) return;
+    [shown, shownQuery] = [description, key];
+    const inner = next();
+    const { appName, appId } = session.peek().server;
+    document.title = [className && plain(className), t("rail." + name), plain(appName || appId)].filter(Boolean).join(" \u00b7 ");
+    // What was changed on the page is drawn anew at the place to which it was scrolled.
+    const top = className === shownClass ? content.querySelector(".scroll")?.scrollTop : 0;
+    shownClass = className;
+    if (description) {
+      keepFocus(content, () => draw(content, className, inner));
+      content.querySelector(".scroll")?.scrollTo(0, top ?? 0);
+    }
+    else put(content, empty({ picture: "search", title: t("classes.none"), text: "" }));
+  }, scope);
+  return element;
+}

@@ -1,0 +1,211 @@
+/** The configuration that apps read: parameters with type, value, and who may see them. */
+
+import { parse, send } from "../../core/api.js";
+import { button, h, icon, iconButton, labelled, option, put, textField } from "../../core/dom.js";
+import { addKeys } from "../../core/keys.js";
+import { mayChangeClasses, session } from "../../core/session.js";
+import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
+import { drawValue } from "../../data/cells.js";
+import { valueInput } from "../../data/editors/inline.js";
+import { classes, loadClasses, typeOf } from "../../data/schema.js";
+import { inWords, isEqual, setOwn } from "../../data/values.js";
+import { confirm, keepFocus, openDialog, openForm, openMenu } from "../../parts/dialog.js";
+import { empty, failed, loading, record, toast } from "../../parts/states.js";
+
+addWords({
+  "config.hint": "Values that apps read without a release.",
+  "config.name": "Name",
+  "config.type": "Type",
+  "config.value": "Value",
+  "config.sees": "Who sees it",
+  "config.everybody": "everybody",
+  "config.master": "master key only",
+  "config.masterBox": "Only for the master key; apps do not get it",
+  "config.new": "New parameter",
+  "config.empty": "No parameter yet",
+  "config.emptyHint": "Apps ask for the configuration and get these values: a message of the day, a limit, a switch.",
+  "config.change": "Change",
+  "config.history": "History",
+  "config.delete": "Delete",
+  "config.actions": "Actions of {name}",
+  "config.title": "Parameter {name}",
+  "config.save": "Save",
+  "config.hintName": "Letters, digits and _, beginning with a letter: welcomeText",
+  "config.taken": "There is a parameter {name} already.",
+  "config.missing": "A value is missing. To take the parameter away, delete it.",
+  "config.done": "{name} is {value}",
+  "config.deleted": "{name} deleted",
+  "config.undone": "{name} is as before",
+  "config.changedSince": "{name} was changed meanwhile, and is shown as it is now. Nothing was stored.",
+  "config.deleteText": "Apps that ask for {name} get nothing from then on.",
+  "config.opens": "Everybody who has the app sees {name} from now on.",
+  "config.noHistory": "{name} was not changed through the console lately.",
+  "config.by": "{who}, {when}",
+  "config.deletedThen": "deleted",
+  "config.of": "Of class",
+  "config.back": "Set again",
+  "config.keys": "Configuration",
+});
+
+const TYPES = ["String", "Number", "Boolean", "Date", "Array", "Object", "GeoPoint", "Pointer"];
+
+/** The parameters: `Map` of names to `{ value, isForMaster }`. */
+let parameters = new Map();
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const body = h(".scroll", loading());
+  const again = () => read(body, again, scope);
+  const add = mayChangeClasses() && button(".button.primary", () => edit(undefined, again), icon("plus"), h("span.words", t("config.new")));
+  if (!classes.peek()) loadClasses();
+  document.title = [t("rail.config"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  addKeys(t("config.keys"), mayChangeClasses() ? { "Alt+n": { words: t("config.new"), do: () => edit(undefined, again) } } : {}, scope);
+  again();
+  return h(".page", h("header.head", h("h1", t("rail.config")), h("span.quiet.words", t("config.hint")), h(".space"), add), body);
+}
+
+async function load(scope) {
+  const { body } = await parse.get("config", {}, { signal: scope });
+  const flags = new Map(Object.entries(body.masterKeyOnly ?? {}));
+  parameters = new Map(Object.entries(body.params).sort(([left], [right]) => left.localeCompare(right, "en"))
+    .map(([name, value]) => [name, { value, isForMaster: flags.get(name) === true }]));
+}
+
+async function read(host, again, scope) {
+  try {
+    await load(scope);
+  } catch (problem) {
+    if (!scope.aborted) put(host, failed(problem, again));
+    return;
+  }
+  if (parameters.size === 0) {
+    put(host, empty({ picture: "config", title: t("config.empty"), text: t("config.emptyHint"), actions: [mayChangeClasses() && button(".button.primary", () => edit(undefined, again), icon("plus"), t("config.new"))].filter(Boolean) }));
+    return;
+  }
+  keepFocus(host, () => put(host, h("table.list", { "aria-label": t("rail.config") },
+    h("thead", h("tr", h("th", { scope: "col" }, t("config.name")), h("th.wide", { scope: "col" }, t("config.type")), h("th", { scope: "col" }, t("config.value")), h("th.wide", { scope: "col" }, t("config.sees")), h("th.actions", h("span.sr", t("grid.more"))))),
+    h("tbody", [...parameters].map(([name, { value, isForMaster }]) => h("tr", h("th", { scope: "row" }, shown(name, 60)), h("td.wide.quiet", typeOf(value) ?? ""),
+      h("td", drawValue(value, { name, type: typeOf(value) }), isForMaster && h("span.phone.quiet", t("config.master"))), h("td.wide", { class: isForMaster ? "wide quiet" : "wide" }, t(isForMaster ? "config.master" : "config.everybody")),
+      h("td.actions", mayChangeClasses() && iconButton("more", t("config.actions", { name }), (event) => openMenu(event.currentTarget, [
+        { words: t("config.change"), icon: "config", do: () => edit(name, again) },
+        { words: t("config.history"), icon: "undo", do: () => history(name, again) },
+        { words: t("config.delete"), icon: "trash", isDanger: true, do: () => remove(name, again) },
+      ], { label: t("config.actions", { name }) })))))))));
+}
+
+/** Stores a parameter; undefined takes it away. Whoever does not say that it is for the master key gives it to everybody. */
+function write(name, entry) {
+  return parse.put("config", {
+    params: setOwn({}, name, entry === undefined ? { __op: "Delete" } : entry.value), masterKeyOnly: setOwn({}, name, entry?.isForMaster ?? false),
+  });
+}
+
+/** Stores a parameter, and offers to take that back. */
+async function store(name, entry, words, again) {
+  const before = parameters.get(name);
+  // What another has stored since the page was read stays.
+  const replace = async (old, next) => {
+    await load();
+    if (!isEqual(parameters.get(name), old)) {
+      again();
+      throw new Error(t("config.changedSince", { name }));
+    }
+    await write(name, next);
+  };
+  await replace(before, entry);
+  await again();
+  record(words, async () => {
+    await replace(entry, before);
+    await again();
+    return t("config.undone", { name });
+  });
+}
+
+async function edit(name, again) {
+  const old = name === undefined ? undefined : parameters.get(name);
+  const input = textField({ autofocus: name === undefined, maxlength: "100" });
+  const type = h("select", { onchange: () => draw() }, TYPES.map((other) => option(other, other, other === (typeOf(old?.value) ?? "String"))));
+  const target = h("select", { onchange: () => draw() }, [...(classes.peek()?.keys() ?? [])].map((other) => option(other, plain(other, 60), other === old?.value?.className)));
+  const targetRow = labelled(t("config.of"), target);
+  const isForMaster = h("input", { type: "checkbox", checked: old?.isForMaster ?? false, onchange: () => draw() });
+  const host = h(".stack");
+  const opens = h("p.notice", { role: "status" });
+  let value;
+  let drawn;
+  const draw = () => {
+    targetRow.hidden = type.value !== "Pointer";
+    const kind = { name: name ?? t("config.value"), type: type.value, targetClass: target.value };
+    // What was typed stays until another type is chosen.
+    if (drawn !== `${kind.type} ${kind.targetClass}`) {
+      drawn = `${kind.type} ${kind.targetClass}`;
+      value = valueInput(kind, typeOf(old?.value) === kind.type ? old.value : undefined);
+      put(host, h("label.label", { for: value.id }, t("config.value")), value.element);
+    }
+    opens.hidden = !(old?.isForMaster && !isForMaster.checked);
+    put(opens, t("config.opens", { name: name ?? "" }));
+  };
+  draw();
+  await openForm({ title: name === undefined ? t("config.new") : t("config.title", { name }), button: t("config.save") }, () => ({
+    body: [name === undefined && [labelled(t("config.name"), input), h("p.quiet", t("config.hintName"))], labelled(t("config.type"), type), targetRow, host, h("label.line", isForMaster, t("config.masterBox")), opens],
+    async save() {
+      const key = name ?? input.value.trim();
+      if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(key)) throw new Error(t("config.hintName"));
+      if (name === undefined && parameters.has(key)) throw new Error(t("config.taken", { name: key }));
+      const read = type.value === "String" ? value.element.value : value.read();
+      if (read === undefined) throw new Error(t("config.missing"));
+      const entry = { value: read, isForMaster: isForMaster.checked };
+      if (old && isEqual(old, entry)) return true;
+      await store(key, entry, t("config.done", { name: key, value: inWords(read) }), again);
+      return true;
+    },
+  }));
+}
+
+/** Says why something was not stored. */
+const attempt = (work) => work.catch((problem) => toast(problem.message, { isBad: true }));
+
+async function remove(name, again) {
+  const title = `${t("config.delete")} ${plain(name, 60)}`;
+  if (!(await confirm({ title, text: t("config.deleteText", { name }), button: t("config.delete"), isDanger: true }))) return;
+  await attempt(store(name, undefined, t("config.deleted", { name }), again));
+}
+
+/** What the audit knows of a parameter, in its last rows. */
+function history(name, again) {
+  openDialog({ title: t("config.title", { name }), kind: "sheet" }, (close) => {
+    const host = h("div", loading(3));
+    fill(host, name, async (entry) => {
+      close();
+      await attempt(store(name, entry, t("config.done", { name, value: inWords(entry.value) }), again));
+    });
+    return { body: host };
+  });
+}
+
+/** Pages of the audit that are looked through. */
+const PAGES = 5;
+
+async function fill(host, name, setAgain) {
+  const found = [];
+  try {
+    let before;
+    for (let page = 0; page < PAGES && found.length < 30; page += 1) {
+      const { body } = await send("GET", "audit", { query: { before } });
+      found.push(...body.rows.filter(({ path, after, status }) => path === "config" && status < 400 && Object.hasOwn(after?.params ?? {}, name)));
+      before = body.next;
+      if (!before) break;
+    }
+  } catch (problem) {
+    put(host, failed(problem));
+    return;
+  }
+  put(host, found.length === 0 ? h("p.quiet", t("config.noHistory", { name })) : found.map((row, index) => {
+    const value = row.after.params[name];
+    const isGone = value?.__op === "Delete";
+    // The audit keeps no secrets; it says only that one was changed.
+    const isKept = !isGone && value !== "changed";
+    return h(".line.member", h(".grow", h("div.mono.wrap", isGone ? t("config.deletedThen") : inWords(value)),
+      h(".quiet", { title: date(row.at, true) }, t("config.by", { who: row.operator ?? "", when: ago(row.at) }))),
+    mayChangeClasses() && isKept && index > 0 && button(".button", () => setAgain({ value, isForMaster: parameters.get(name)?.isForMaster ?? false }), t("config.back")));
+  }));
+}

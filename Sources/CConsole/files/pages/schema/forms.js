@@ -1,0 +1,221 @@
+/** Makes and deletes classes, fields and indexes; what goes is told before it goes. */
+
+import { objectPath, parse } from "../../core/api.js";
+import { h, labelled, option, put, textField } from "../../core/dom.js";
+import { addWords, plain, t } from "../../core/words.js";
+import { valueInput } from "../../data/editors/inline.js";
+import { build, isIndexable } from "../../data/indexing.js";
+import { classes, loadClasses, loadCounts, replaceClass } from "../../data/schema.js";
+import { setOwn } from "../../data/values.js";
+import { confirm, openForm } from "../../parts/dialog.js";
+import { toast } from "../../parts/states.js";
+
+addWords({
+  "class.hint": "Letters, digits and _, beginning with a letter: Track",
+  "class.create": "Create class",
+  "class.done": "Class {class} created",
+  "field.new": "New field",
+  "field.change": "Field {field}",
+  "field.name": "Name",
+  "field.hint": "Letters, digits and _, beginning with a letter: playCount",
+  "field.type": "Type",
+  "field.target": "Of class",
+  "field.required": "Objects must have it",
+  "field.default": "Value of new objects that come without one",
+  "field.create": "Add field",
+  "field.save": "Save",
+  "field.done": "Field {field} added to {class}",
+  "field.changed": "Field {field} changed",
+  "field.fixed": "A field keeps its name and its type. For another, add a field, copy the values, and delete this one.",
+});
+
+/** The route of a class. */
+export const schemaPath = (className) => objectPath(className).replace("classes", "schemas");
+
+const nameField = () => textField({ autofocus: true, maxlength: "60" });
+
+/** The name that was typed; throws what a name is. */
+function nameIn(input, hint) {
+  const name = input.value.trim();
+  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw new Error(t(hint));
+  return name;
+}
+
+/** Stores a change of a class, and shows the class as it is then. */
+export async function change(className, body) {
+  replaceClass((await parse.put(schemaPath(className), { className, ...body })).body);
+}
+
+/** Asks for a name; gives it when the class is there. */
+export function makeClass() {
+  const input = nameField();
+  return openForm({ title: t("classes.new"), button: t("class.create") }, () => ({
+    body: [labelled(t("field.name"), input), h("p.quiet", t("class.hint"))],
+    async save() {
+      const name = nameIn(input, "class.hint");
+      replaceClass((await parse.post("schemas/" + name, { className: name })).body);
+      loadCounts();
+      toast(t("class.done", { class: name }));
+      return name;
+    },
+  }));
+}
+
+const TYPES = ["String", "Number", "Boolean", "Date", "Pointer", "Relation", "Array", "Object", "File", "GeoPoint", "Polygon", "Bytes"];
+
+/** Asks for a new field, or for what may change of one that there is; gives its name when it is stored. */
+export function editField(className, field) {
+  const input = nameField();
+  const choice = (name) => option(name, plain(name, 60));
+  const type = h("select", { onchange: () => draw() }, TYPES.map(choice));
+  const target = h("select", { onchange: () => draw() }, [...classes.peek().keys()].map(choice));
+  const targetRow = labelled(t("field.target"), target);
+  const required = h("input", { type: "checkbox", checked: Boolean(field?.required) });
+  const defaultRow = h("div");
+  let preset;
+  const chosen = () => field ?? { name: input.value.trim() || t("field.name"), type: type.value, targetClass: targetRow.hidden ? undefined : target.value };
+  const draw = () => {
+    targetRow.hidden = !["Pointer", "Relation"].includes(type.value);
+    const kind = chosen();
+    // Files are uploaded for an object, and relations begin without members.
+    const hasDefault = !["File", "Relation"].includes(kind.type);
+    preset = hasDefault ? valueInput(kind, field?.defaultValue) : null;
+    put(defaultRow, preset && [h("label.stack", { for: preset.id }, h("span.label", t("field.default"))), preset.element]);
+  };
+  draw();
+  return openForm({ title: field ? t("field.change", { field: field.name }) : t("field.new"), button: t(field ? "field.save" : "field.create") }, () => ({
+    body: [
+      field ? h("p.quiet", t("field.fixed")) : [labelled(t("field.name"), input), labelled(t("field.type"), type), targetRow],
+      (field?.type ?? "") !== "Relation" && h("label.line", required, t("field.required")), defaultRow],
+    async save() {
+      const name = field?.name ?? nameIn(input, "field.hint");
+      const { type: kind, targetClass } = chosen();
+      const value = preset?.read();
+      await change(className, { fields: setOwn({}, name, {
+        type: kind, ...(targetClass ? { targetClass } : {}), ...(required.checked ? { required: true } : {}), ...(value === undefined ? {} : { defaultValue: value }),
+      }) });
+      toast(t(field ? "field.changed" : "field.done", { field: name, class: className }));
+      return name;
+    },
+  }));
+}
+
+addWords({
+  "gone.field": "Delete field {field}",
+  "gone.fieldText": "{n} of {total} {total|object has|objects have} a value in {field}. The values go with the field, and not into the trash.",
+  "gone.relation": "The members of {field} go with it, and not into the trash.",
+  "gone.typed": "Type {name} to go on",
+  "gone.fieldDone": "Field {field} deleted",
+  "gone.index": "Delete index {index}",
+  "gone.indexText": "Finds that use it read all objects of the class again. No value goes.",
+  "gone.indexDone": "Index {index} deleted",
+  "gone.drop": "Delete class {class}",
+  "gone.dropText": "The class goes with its {n} {n|object|objects}, its fields, indexes and permissions. Nothing goes into the trash.",
+  "gone.dropDone": "Class {class} deleted",
+  "gone.empty": "Delete all objects of {class}",
+  "gone.emptyText": "{n} {n|object goes|objects go}, and not into the trash. The class stays.",
+  "gone.emptyDone": "{class} is empty",
+  "gone.pointed": "Fields that point to it stay, and lead nowhere: {fields}.",
+});
+
+const numberOf = async (className, where) => (await parse.get(objectPath(className), { where, count: 1, limit: 0 })).body.count;
+
+/** Asks with the name to be typed, then does it; says why where it is refused. Gives whether it was done. */
+async function take(question, name, work, done) {
+  try {
+    const { title, text } = await question();
+    const isWanted = await confirm({ title, text: h(".form", [].concat(text).filter(Boolean).map((one) => h("p", one))), button: title, isDanger: true, typed: name, typedLabel: name && t("gone.typed", { name }) });
+    if (!isWanted) return false;
+    await work();
+    toast(done);
+    return true;
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+    return false;
+  }
+}
+
+/** Deletes a field. */
+export function deleteField(className, field) {
+  return take(async () => {
+    const title = t("gone.field", { field: field.name });
+    if (field.type === "Relation") return { title, text: t("gone.relation", { field: field.name }) };
+    const [n, total] = await Promise.all([numberOf(className, setOwn({}, field.name, { $exists: true })), numberOf(className, {})]);
+    return { title, text: t("gone.fieldText", { n, total, field: field.name }) };
+  }, field.name, () => change(className, { fields: setOwn({}, field.name, { __op: "Delete" }) }), t("gone.fieldDone", { field: field.name }));
+}
+
+/** Deletes an index. */
+export function deleteIndex(className, index) {
+  return take(() => ({ title: t("gone.index", { index }), text: t("gone.indexText") }), undefined,
+    () => change(className, { indexes: setOwn({}, index, { __op: "Delete" }) }), t("gone.indexDone", { index }));
+}
+
+/** Why a class with objects is not deleted. */
+const NOT_EMPTY = 255;
+
+/** Deletes a class with all its objects. */
+export function dropClass(className) {
+  return take(async () => {
+    const pointing = [...classes.peek().values()].flatMap((other) => [...other.fields.values()]
+      .filter((field) => field.targetClass === className && other.className !== className).map((field) => `${other.className}.${field.name}`));
+    return { title: t("gone.drop", { class: className }), text: [t("gone.dropText", { n: await numberOf(className, {}) }),
+      pointing.length > 0 && t("gone.pointed", { fields: pointing.slice(0, 12).join(", ") })] };
+  }, className, async () => {
+    // Objects go only where nothing but they stands in the way of the class.
+    await parse.delete(schemaPath(className)).catch(async (problem) => {
+      if (problem.code !== NOT_EMPTY) throw problem;
+      await parse.delete("purge/" + encodeURIComponent(className));
+      await parse.delete(schemaPath(className));
+    });
+    await loadClasses();
+    loadCounts();
+  }, t("gone.dropDone", { class: className }));
+}
+
+/** Deletes all objects of a class. */
+export function emptyClass(className) {
+  return take(async () => ({ title: t("gone.empty", { class: className }), text: t("gone.emptyText", { n: await numberOf(className, {}) }) }), className, async () => {
+    await parse.delete("purge/" + encodeURIComponent(className));
+    loadCounts();
+  }, t("gone.emptyDone", { class: className }));
+}
+
+addWords({
+  "index.new": "New index",
+  "index.hint": "The order counts: an index on owner, then title serves finds by owner, and by owner and title.",
+  "index.first": "Field",
+  "index.then": "Then",
+  "index.none": "no other",
+  "index.order": "Order of {field}",
+  "index.ascending": "ascending",
+  "index.descending": "descending",
+  "index.create": "Build index",
+  "index.missing": "Choose a field.",
+});
+
+/** Asks for the fields of an index, builds it, and shows for how long that has taken. Gives the name. */
+export function makeIndex(className, first = "") {
+  const fields = [...classes.peek().get(className).fields.values()].filter(isIndexable).map(({ name }) => name);
+  const rows = [first, "", ""].map((name, index) => {
+    const label = t(index === 0 ? "index.first" : "index.then");
+    const field = h("select", { autofocus: index === 0 }, option("", t(index === 0 ? "index.missing" : "index.none"), name === ""), fields.map((other) => option(other, plain(other, 60), other === name)));
+    const order = h("select", { "aria-label": t("index.order", { field: label }) }, option("", t("index.ascending")), option("-", t("index.descending")));
+    return { field, order, element: h(".pair", labelled(label, field), h(".stack.end", order)) };
+  });
+  const state = h("div");
+  return openForm({ title: t("index.new"), button: t("index.create") }, () => ({
+    body: [rows.map(({ element }) => element), h("p.quiet", t("index.hint")), state],
+    async save() {
+      const chosen = rows.filter(({ field }) => field.value);
+      if (chosen.length === 0) throw new Error(t("index.missing"));
+      const work = build(className, chosen.map(({ field, order }) => order.value + field.value));
+      put(state, work.element);
+      const done = await work.finished.finally(() => put(state));
+      if (done === null) throw new Error(t("index.stopped"));
+      loadCounts();
+      toast(t("index.done", { index: done.name, seconds: done.seconds }));
+      return done.name;
+    },
+  }));
+}

@@ -1,0 +1,159 @@
+/** The schema: a diagram and a list of all classes; of one its fields and indexes. */
+
+import { objectPath, parse } from "../../core/api.js";
+import { button, h, icon, iconButton, put } from "../../core/dom.js";
+import { addKeys } from "../../core/keys.js";
+import { address, go } from "../../core/router.js";
+import { mayChangeClasses } from "../../core/session.js";
+import { effect } from "../../core/signal.js";
+import { addWords, bytes, plain, shown, t } from "../../core/words.js";
+import { counted } from "../../data/cells.js";
+import { classes, counts, isServerClass, ranked } from "../../data/schema.js";
+import { inWords } from "../../data/values.js";
+import { keepFocus, openMenu } from "../../parts/dialog.js";
+import { classFrame } from "../class-frame.js";
+import { diagram } from "./diagram.js";
+import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeClass, makeIndex } from "./forms.js";
+
+addWords({
+  "schema.hint": "What the classes hold, and which lead to which.",
+  "schema.diagram": "Diagram",
+  "schema.all": "All classes",
+  "schema.class": "Class",
+  "schema.objects": "Objects",
+  "schema.fields": "Fields",
+  "schema.indexes": "Indexes",
+  "schema.leads": "Leads to",
+  "schema.field": "Field",
+  "schema.type": "Type",
+  "schema.required": "Required",
+  "schema.yes": "yes",
+  "schema.default": "Default",
+  "schema.used": "Used",
+  "schema.usedHint": "In how many of the last objects, 1,000 at most, the field has a value",
+  "schema.usedIn": "{percent} %",
+  "schema.actions": "Actions of {field}",
+  "schema.change": "Required, default …",
+  "schema.index": "Index on it …",
+  "schema.delete": "Delete …",
+  "schema.rows": "Rows",
+  "schema.may": "Who may",
+  "schema.drop": "Delete class …",
+  "schema.empty": "Delete all objects …",
+  "schema.bytes": "Objects {bytes}, indexes {indexBytes}",
+  "schema.noIndex": "Only the index on objectId. Finds by other fields read all objects.",
+  "schema.and": "{field} {order}",
+  "schema.target": "{type} {class}",
+  "schema.keys": "This class",
+});
+
+/** Fields that classes have from the server, and keep. */
+const FIXED = new Map(Object.entries({
+  _User: ["username", "password", "email", "emailVerified", "authData"], _Role: ["name", "users", "roles"],
+  _Installation: ["installationId", "deviceToken", "channels", "deviceType", "pushType", "GCMSenderId", "timeZone", "localeIdentifier", "badge", "appVersion", "appName", "appIdentifier", "parseVersion"],
+}));
+const isFixed = (className, { name }) => ["objectId", "createdAt", "updatedAt", "ACL"].includes(name) || (FIXED.get(className)?.includes(name) ?? className.startsWith("_"));
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  return classFrame("schema", scope, (content, className, inner) => (className ? showClass(content, className, inner) : showAll(content, inner)));
+}
+
+/** A table; each row is a list of cells, its first cell names it. */
+function table(label, titles, rows) {
+  return h("table.list", { "aria-label": label }, h("thead", h("tr", titles.map(([words, kind = ""]) => h("th" + kind, { scope: "col" }, words)))),
+    h("tbody", rows.map((cells) => h("tr", cells.map((cell, index) => h((index === 0 ? "th" : "td") + (titles[index][1] ?? ""), index === 0 ? { scope: "row" } : null, cell))))));
+}
+
+function showAll(content, scope) {
+  const list = h("div");
+  effect(() => {
+    const numbers = counts();
+    const all = [...classes.peek().values()].sort((left, right) => Number(isServerClass(left.className)) - Number(isServerClass(right.className)));
+    put(list, table(t("schema.all"), [[t("schema.class")], [t("schema.objects"), ".right"], [t("schema.fields"), ".right"], [t("schema.leads"), ".wide"]], all.map(({ className, fields }) => [
+      h("a", { href: address("schema", [className]) }, shown(className, 60)),
+      numbers.has(className) ? counted(numbers.get(className)) : "",
+      String(fields.size),
+      [...new Set([...fields.values()].filter(({ targetClass }) => targetClass).map(({ targetClass }) => targetClass))].map((name) => h("span.pill", shown(name, 40))),
+    ])));
+  }, scope);
+  const add = mayChangeClasses() && button(".button.primary", async () => {
+    const name = await makeClass();
+    if (name) go(address("schema", [name]));
+  }, icon("plus"), h("span.words", t("classes.new")));
+  put(content, h("header.head", h("h1", t("rail.schema")), h("span.quiet.words", t("schema.hint")), h(".space"), add),
+    h(".scroll", h("section.panel", h("h2", t("schema.diagram")), diagram(classes.peek())), h("section.panel", h("h2", t("schema.all")), list)));
+}
+
+function showClass(content, className, scope) {
+  const { fields, indexes } = classes.peek().get(className);
+  const mayChange = mayChangeClasses() && className !== "_Session";
+  const number = h("span.quiet.count");
+  const size = h("p.quiet");
+  effect(() => {
+    const entry = counts().get(className);
+    put(number, entry ? `${counted(entry)} ${t("schema.objects").toLowerCase()}` : "");
+    put(size, entry ? t("schema.bytes", { bytes: bytes(entry.bytes), indexBytes: bytes(entry.indexBytes) }) : "");
+  }, scope);
+  const menu = mayChange && iconButton("more", t("grid.more"), (event) => openMenu(event.currentTarget, [
+    { words: t("schema.empty"), icon: "trash", isDanger: true, do: () => emptyClass(className) },
+    !isServerClass(className) && { words: t("schema.drop"), icon: "trash", isDanger: true, do: async () => { if (await dropClass(className)) go(address("schema")); } },
+  ].filter(Boolean), { label: t("grid.more") }));
+  const addField = mayChange && button(".button.primary", () => editField(className), icon("plus"), h("span.words", t("field.new")));
+  const used = new Map();
+  const fieldTable = h("div");
+  const drawFields = () => put(fieldTable, table(t("schema.fields"),
+    [[t("schema.field")], [t("schema.type")], [t("schema.required"), ".wide"], [t("schema.default"), ".wide"], [h("span", { title: t("schema.usedHint") }, t("schema.used")), ".right"], [h("span.sr", t("grid.more")), ".actions"]],
+    ranked({ className, fields }).map((field) => [shown(field.name, 80), typeOf(field), field.required ? t("schema.yes") : "", field.defaultValue === undefined ? "" : h("span.mono", inWords(field.defaultValue)),
+      used.has(field.name) ? t("schema.usedIn", { percent: used.get(field.name) }) : "", fieldMenu(className, field, mayChange)])));
+  drawFields();
+  put(content, h("header.head", h("a.plain.back", { href: address("schema"), "aria-label": t("schema.all") }, icon("back")), h("h1", shown(className, 80)), number, h(".space"),
+    h("a.button.wide", { href: address("data", [className]) }, t("schema.rows")), h("a.button.wide", { href: address("access", [className]) }, t("schema.may")), addField, menu),
+  h(".scroll",
+    h("section.panel", h("h2", t("schema.fields")), fieldTable, mayChange && h("p.quiet", t("field.fixed"))),
+    h("section.panel", h("h2", t("schema.indexes")), indexList(className, indexes, mayChange), size,
+      mayChange && button(".button", () => makeIndex(className), icon("plus"), t("index.new"))),
+    h("section.panel.phone", h(".line", h("a.button", { href: address("data", [className]) }, t("schema.rows")), h("a.button", { href: address("access", [className]) }, t("schema.may"))))));
+  addKeys(t("schema.keys"), mayChange ? { "Alt+n": { words: t("field.new"), do: () => editField(className) } } : {}, scope);
+  measure(className, scope).then((shares) => {
+    for (const [name, percent] of shares) used.set(name, percent);
+    if (!scope.aborted) keepFocus(fieldTable, drawFields);
+  }, () => {});
+}
+
+const typeOf = ({ type, targetClass }) => (targetClass ? [t("schema.target", { type, class: "" }), h("a", { href: address("schema", [targetClass]) }, shown(targetClass, 60))] : plain(type, 20));
+
+function fieldMenu(className, field, mayChange) {
+  if (!mayChange) return "";
+  const hasOptions = !isFixed(className, field);
+  if (!hasOptions && (field.name === "objectId" || ["ACL", "Password", "Relation"].includes(field.type))) return "";
+  return iconButton("more", t("schema.actions", { field: field.name }), (event) => openMenu(event.currentTarget, [
+    hasOptions && { words: t("schema.change"), icon: "config", do: () => editField(className, field) },
+    field.type !== "Relation" && { words: t("schema.index"), icon: "plus", do: () => makeIndex(className, field.name) },
+    hasOptions && { words: t("schema.delete"), icon: "trash", isDanger: true, do: () => deleteField(className, field) },
+  ].filter(Boolean), { label: t("schema.actions", { field: field.name }) }));
+}
+
+function indexList(className, indexes, mayChange) {
+  const own = [...indexes].filter(([name]) => name !== "_id_");
+  if (own.length === 0) return h("p.quiet", t("schema.noIndex"));
+  const order = (value) => (value === 1 ? t("index.ascending") : value === -1 ? t("index.descending") : plain(value, 20));
+  return own.map(([name, keys]) => h(".line.member", h(".grow", h("div", shown(name, 80)),
+    h("div.quiet", Object.entries(keys).map(([field, value]) => t("schema.and", { field, order: order(value) })).join(", "))),
+  mayChange && iconButton("trash", t("gone.index", { index: name }), () => deleteIndex(className, name))));
+}
+
+/** In how many of a hundred of the last objects each field has a value. */
+async function measure(className, scope) {
+  // Of objects that are large, fewer are read.
+  const { objects = 0, bytes: size = 0 } = counts.peek().get(className) ?? {};
+  const { body } = await parse.get(objectPath(className), { limit: size > objects * 8192 ? 100 : 1000, order: "-createdAt" }, { signal: scope, headers: { "X-Roost-Shorten": "16" } });
+  const found = new Map();
+  for (const object of body.results) {
+    for (const [name, value] of Object.entries(object)) if (value !== null) found.set(name, (found.get(name) ?? 0) + 1);
+  }
+  const total = body.results.length;
+  if (total === 0) return [];
+  return [...classes.peek().get(className).fields.values()].filter(({ type, name }) => !["Relation", "Password"].includes(type) && name !== "authData")
+    .map(({ name }) => [name, Math.round(100 * (found.get(name) ?? 0) / total)]);
+}

@@ -1,0 +1,152 @@
+/** Who uses the app: users, roles, sessions, installations; the lists, and the way to one of them. */
+
+import { objectPath, parse } from "../../core/api.js";
+import { button, debounce, h, icon, put } from "../../core/dom.js";
+import { addKeys } from "../../core/keys.js";
+import { address, route } from "../../core/router.js";
+import { mayChangeClasses, session } from "../../core/session.js";
+import { effect, latest } from "../../core/signal.js";
+import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
+import { drawPointer } from "../../data/cells.js";
+import { SHORTEN } from "../../data/rows.js";
+import { classes, learn, loadClasses, namesChanged, typeOf } from "../../data/schema.js";
+import { keepFocus } from "../../parts/dialog.js";
+import { empty, failed, loading, toast } from "../../parts/states.js";
+
+addWords({
+  "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations",
+  "users.tabs": "Kinds",
+  "users.find": "Find by the beginning of a name or an address, or by id",
+  "users.empty.users": "Nobody yet", "users.emptyHint.users": "Users sign up in the app.",
+  "users.empty.roles": "No role yet", "users.emptyHint.roles": "Roles hold users to whom permissions are given together. Make the first one among the objects of _Role.",
+  "users.empty.sessions": "No session", "users.emptyHint.sessions": "A session begins when a user logs in.",
+  "users.empty.installations": "No installation yet", "users.emptyHint.installations": "Apps store an installation for each device that is to get pushes.",
+  "users.nothing": "Nobody is called like that",
+  "users.name": "Name", "users.email": "E-mail", "users.verified": "verified", "users.unverified": "not verified", "users.since": "Since",
+  "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.how": "By", "users.device": "Device", "users.app": "App", "users.channels": "Channels", "users.used": "Changed",
+  "users.end": "End", "users.endOf": "End the session of {when}", "users.ended": "The session is ended",
+  "users.more": "Show more", "users.count": "{n} in all",
+  "users.object": "Object", "users.objectOf": "Object {id}",
+});
+
+const PAGE = 50;
+
+const cells = {
+  user: (object) => [h("a", { href: address("users", ["user", object.objectId]) }, shown(object.username ?? object.objectId, 60)),
+    object.email ? [shown(object.email, 60), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : "", when(object.createdAt)],
+  role: (object) => [h("a", { href: address("users", ["role", object.objectId]) }, shown(object.name ?? object.objectId, 60)), when(object.createdAt)],
+  session: (object, again) => [typeOf(object.user) === "Pointer" ? h("a", { href: address("users", ["user", object.user.objectId]) }, drawPointer(object.user)) : "", how(object), when(object.createdAt),
+    typeOf(object.expiresAt) === "Date" ? when(object.expiresAt.iso) : "", endButton(object, again)],
+  installation: (object) => [h("a", { href: address("data", ["_Installation", object.objectId]), "aria-label": t("users.objectOf", { id: object.objectId }) }, shown(object.deviceType ?? "\u2013", 20)),
+    shown([object.appName ?? object.appIdentifier, object.appVersion].filter((text) => typeof text === "string").join(" "), 60), shown(Array.isArray(object.channels) ? object.channels.filter((name) => typeof name === "string").join(", ") : "", 80), when(object.updatedAt)],
+};
+
+/** The kinds with what is asked for, and the titles of columns; ".wide" ones are left out on phones. */
+const KINDS = {
+  users: { className: "_User", keys: "username,email,emailVerified", titles: [["users.name"], ["users.email"], ["users.since", ".wide"]], row: cells.user },
+  roles: { className: "_Role", keys: "name", titles: [["users.name"], ["users.since"]], row: cells.role },
+  // Tokens are not even asked for.
+  sessions: { className: "_Session", keys: "user,createdWith,expiresAt", titles: [["users.user"], ["users.how", ".wide"], ["users.began"], ["users.ends", ".wide"], ["", ".actions"]], row: cells.session },
+  installations: { className: "_Installation", keys: "deviceType,appName,appIdentifier,appVersion,channels", titles: [["users.device"], ["users.app"], ["users.channels", ".wide"], ["users.used", ".wide"]], row: cells.installation },
+};
+
+const when = (iso) => h("time", { title: date(iso, true) }, ago(iso));
+
+/** How a session began, as far as it says. */
+export function how({ createdWith }) {
+  const { action, authProvider } = createdWith !== null && typeof createdWith === "object" ? createdWith : {};
+  return shown([action, authProvider].filter((text) => typeof text === "string").join(", "), 40);
+}
+
+/** A button that ends a session. */
+export function endButton({ objectId, createdAt }, again) {
+  return mayChangeClasses() && h("button.button", { "aria-label": t("users.endOf", { when: ago(createdAt) }), onclick: async (event) => {
+    event.currentTarget.disabled = true;
+    try {
+      await parse.delete(objectPath("_Session", objectId));
+      toast(t("users.ended"));
+    } catch (problem) {
+      toast(problem.message, { isBad: true });
+    }
+    again();
+  } }, t("users.end"));
+}
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const host = h(".page");
+  if (!classes.peek()) loadClasses();
+  const next = latest(scope);
+  effect(() => {
+    const { page, parts } = route();
+    if (page !== "users" || !classes()) return;
+    const inner = next();
+    document.title = [t("rail.users"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+    const [kind = "users", id] = parts;
+    if (["user", "role"].includes(kind) && id) {
+      put(host, loading());
+      import("./one.js").then((module) => !inner.aborted && module.openOne(host, kind, id, inner), (problem) => put(host, failed(problem)));
+    } else list(host, Object.hasOwn(KINDS, kind) ? kind : "users", inner);
+  }, scope);
+  return host;
+}
+
+/** The kinds as tabs. */
+export const tabs = (chosen) => h("nav.tabs", { "aria-label": t("users.tabs") }, Object.keys(KINDS).map((kind) => h("a", {
+  href: address("users", kind === "users" ? [] : [kind]), "aria-current": kind === chosen ? "page" : null,
+}, t("users." + kind))));
+
+function list(host, kind, scope) {
+  const { className } = KINDS[kind];
+  const number = h("span.quiet.count", { role: "status" });
+  const body = h(".scroll", loading());
+  const input = kind === "users" && h("input", { type: "search", "aria-label": t("users.find"), placeholder: t("users.find"), autocomplete: "off", spellcheck: "false",
+    oninput: debounce(150, () => show()), onkeydown: (event) => { if (event.key === "Enter") body.querySelector("a")?.click(); } });
+  const next = latest(scope);
+  const show = () => fill(body, number, kind, input ? input.value.trim() : "", next);
+  put(host, h("header.head", h("h1", t("rail.users")), number, h(".space"), h("a.button.wide", { href: address("data", [className]) }, className)), tabs(kind), input && h(".finding", input), body);
+  if (input) addKeys(t("users.users"), { "/": { words: t("users.find"), do: () => input.focus() } }, scope);
+  show();
+}
+
+/** Users whose name or address begins with a text, or whose id it is. */
+function whereOf(text) {
+  const begins = { $regex: `^\\Q${text.replaceAll("\\E", "")}\\E`, $options: "i" };
+  return text === "" ? {} : { $or: [{ objectId: text }, { username: begins }, { email: begins }] };
+}
+
+async function fill(body, number, kind, text, next) {
+  const { className, keys, titles, row } = KINDS[kind];
+  const scope = next();
+  let objects = [];
+  let total = 0;
+  const again = () => fill(body, number, kind, text, next);
+  const read = async () => {
+    try {
+      const answer = await parse.get(objectPath(className), { where: whereOf(text), keys, order: "-createdAt", limit: PAGE, skip: objects.length, count: 1 }, { signal: scope, headers: SHORTEN });
+      if (scope.aborted) return;
+      objects = [...objects, ...answer.body.results];
+      total = answer.body.count;
+      draw();
+    } catch (problem) {
+      if (!scope.aborted) put(body, failed(problem, again));
+    }
+  };
+  const draw = () => {
+    put(number, t("users.count", { n: total }));
+    if (objects.length === 0) {
+      put(body, text ? empty({ picture: "search", title: t("users.nothing"), text: "" }) : empty({ picture: "users", title: t("users.empty." + kind), text: t("users.emptyHint." + kind) }));
+      return;
+    }
+    if (className === "_User") for (const object of objects) learn("_User", object);
+    put(body, h("table.list", { "aria-label": t("users." + kind) },
+      h("thead", h("tr", titles.map(([words, part = ""]) => h("th" + part, { scope: "col" }, words ? t(words) : h("span.sr", t("grid.more")))))),
+      h("tbody", objects.map((object) => h("tr", row(object, again).map((cell, index) => h((index === 0 ? "th" : "td") + (titles[index][1] ?? ""), index === 0 ? { scope: "row" } : null, cell)))))),
+    objects.length < total && button(".button", read, icon("down"), t("users.more")));
+  };
+  if (kind === "sessions") effect(() => {
+    namesChanged();
+    if (objects.length > 0) keepFocus(body, draw);
+  }, scope);
+  await read();
+}

@@ -1,0 +1,204 @@
+/** One user or one role: what is known, what belongs to it, and what can be done. */
+
+import { objectPath, parse } from "../../core/api.js";
+import { button, h, icon, labelled, option, put, textField } from "../../core/dom.js";
+import { address, go } from "../../core/router.js";
+import { mayChangeClasses, mayWrite } from "../../core/session.js";
+import { addWords, ago, date, drawnApart, plain, shown, t } from "../../core/words.js";
+import { summary } from "../../data/cells.js";
+import { editRelation } from "../../data/editors/members.js";
+import { Row } from "../../data/rows.js";
+import { classes, isServerClass, learn, nameOf } from "../../data/schema.js";
+import { pointer } from "../../data/values.js";
+import { confirm, keepFocus, openDialog, openForm } from "../../parts/dialog.js";
+import { empty, failed, loading, record, toast } from "../../parts/states.js";
+import { endButton, how, tabs } from "./index.js";
+
+addWords({
+  "one.gone": "There is nobody with this id",
+  "one.facts": "Account",
+  "one.name": "Name", "one.id": "Id", "one.email": "E-mail", "one.noEmail": "none", "one.providers": "Logs in by", "one.password": "password", "one.since": "Since", "one.state": "State",
+  "one.open": "may log in", "one.locked": "locked out",
+  "one.roles": "Roles", "one.noRoles": "In no role.", "one.through": "through {role}",
+  "one.sessions": "Sessions", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
+  "one.do": "What can be done",
+  "one.reset": "Send reset mail", "one.resetDone": "A mail is on its way to {email}, if there is such an account and mails are set up",
+  "one.setPassword": "Set password", "one.newPassword": "New password", "one.passwordDone": "{name} has a new password",
+  "one.passwordEmpty": "Fill in this field.",
+  "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Sessions that are open stay; end them below.", "one.lockDone": "{name} is locked out",
+  "one.unlock": "Let in again", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
+  "one.as": "View a class as {name}", "one.look": "View",
+  "one.members": "Members", "one.children": "Roles inside", "one.parents": "Inside of", "one.none": "None",
+  "one.changeMembers": "Change the members", "one.changeChildren": "Change the roles inside",
+  "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}",
+  "one.inside": "Users of a role inside have what this role has.",
+  "one.access": "Who may see and change the role",
+});
+
+/** Shows a user or a role in an element until `scope` ends. */
+export async function openOne(host, kind, id, scope) {
+  const className = kind === "user" ? "_User" : "_Role";
+  const again = () => openOne(host, kind, id, scope);
+  let object;
+  try {
+    object = (await parse.get(objectPath(className, id), {}, { signal: scope, headers: { "X-Roost-Shorten": "1024" } })).body;
+  } catch (problem) {
+    if (!scope.aborted) put(host, problem.status === 404 ? empty({ picture: "search", title: t("one.gone"), text: plain(id, 60) }) : failed(problem, again));
+    return;
+  }
+  if (scope.aborted) return;
+  learn(className, object);
+  const list = kind === "user" ? [] : ["roles"];
+  keepFocus(host, () => put(host, h("header.head", h("a.plain.back", { href: address("users", list), "aria-label": t("users." + kind + "s") }, icon("back")), h("h1", shown(nameOf(className, id) || id, 80)), h("code.quiet.crumb", plain(id, 40)), h(".space"),
+    h("a.button", { href: address("data", [className, id]) }, t("users.object"))), tabs(kind + "s"), h(".scroll", (kind === "user" ? user : role)(object, again, scope))));
+}
+
+const panel = (words, ...content) => h("section.panel", h("h2", words), content);
+const fact = (words, value) => h(".line.member", h("span.quiet.operation", words), h("span.grow", value));
+
+/** Fills a panel with what is read for it. */
+function later(scope, read) {
+  const host = h("div", loading(2));
+  read().then((content) => put(host, content), (problem) => { if (!scope.aborted) put(host, h("p.problem", problem.message)); });
+  return host;
+}
+
+const find = async (className, where, scope, more = {}) => (await parse.get(objectPath(className), { where, limit: 100, ...more }, { signal: scope })).body;
+
+function user(object, again, scope) {
+  const id = object.objectId;
+  const name = plain(nameOf("_User", id) || id, 60);
+  const isLocked = object.ACL !== undefined && object.ACL !== null && Object.keys(object.ACL).length === 0;
+  const providers = object.authData !== null && typeof object.authData === "object" ? Object.keys(object.authData) : [];
+  const sessions = h("div");
+  const drawSessions = async () => put(sessions, later(scope, async () => {
+    const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-createdAt" });
+    const devices = await devicesOf(results.map(({ installationId }) => installationId).filter((key) => typeof key === "string"), scope);
+    return results.length === 0 ? h("p.quiet", t("one.noSessions")) : results.map((entry) => h(".line.member", h(".grow", h("div", { title: date(entry.createdAt, true) }, ago(entry.createdAt), " ", how(entry)),
+      h(".quiet", devices.has(entry.installationId) && [shown(devices.get(entry.installationId), 60), " \u00b7 "], entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, drawSessions)));
+  }));
+  drawSessions();
+  return h(".two", h("div",
+    panel(t("one.facts"), fact(t("one.name"), shown(object.username ?? "", 80)),
+      fact(t("one.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
+      fact(t("one.providers"), providers.length > 0 ? shown(providers.join(", "), 120) : t("one.password")),
+      fact(t("one.since"), date(object.createdAt)), fact(t("one.state"), h("span", { class: isLocked ? "bad" : "" }, t(isLocked ? "one.locked" : "one.open")))),
+    panel(t("one.roles"), later(scope, () => rolesOf(id, scope)))),
+  h("div", panel(t("one.sessions"), sessions), actions(object, name, isLocked, again)));
+}
+
+/** What is known of installations: `Map` of their ids to device and app. */
+async function devicesOf(ids, scope) {
+  if (ids.length === 0) return new Map();
+  const { results } = await find("_Installation", { installationId: { $in: ids } }, scope, { keys: "installationId,deviceType,appName" });
+  return new Map(results.map(({ installationId, deviceType, appName }) => [installationId, [deviceType, appName].filter((text) => typeof text === "string").join(", ")]));
+}
+
+/** The roles that a user is in, and those that hold these. */
+async function rolesOf(id, scope) {
+  const found = new Map();
+  let fresh = (await find("_Role", { users: pointer("_User", id) }, scope, { keys: "name" })).results.map((role) => ({ role, through: null }));
+  while (fresh.length > 0 && found.size < 50) {
+    const next = [];
+    for (const { role, through } of fresh) {
+      if (found.has(role.objectId)) continue;
+      found.set(role.objectId, { role, through });
+      const { results } = await find("_Role", { roles: pointer("_Role", role.objectId) }, scope, { keys: "name" });
+      next.push(...results.map((parent) => ({ role: parent, through: role })));
+    }
+    fresh = next;
+  }
+  return found.size === 0 ? h("p.quiet", t("one.noRoles")) : [...found.values()].map(({ role, through }) => h(".line.member", h("a.grow", { href: address("users", ["role", role.objectId]) }, shown(role.name ?? role.objectId, 60)),
+    through && h("span.quiet", t("one.through", { role: through.name ?? through.objectId }))));
+}
+
+function actions(object, name, isLocked, again) {
+  const id = object.objectId;
+  const className = h("select", { "aria-label": t("one.as", { name }) }, [...classes.peek().keys()].sort((left, right) => Number(isServerClass(left)) - Number(isServerClass(right))).map((other) => option(other, plain(other, 60))));
+  const attempt = (work) => async () => {
+    try {
+      await work();
+    } catch (problem) {
+      toast(problem.message, { isBad: true });
+    }
+  };
+  const reset = attempt(async () => {
+    await parse.post("requestPasswordReset", { email: object.email }, { isRepeatable: false });
+    toast(t("one.resetDone", { email: object.email }));
+  });
+  const lock = attempt(async () => {
+    if (!(await confirm({ title: t("one.lock"), text: t("one.lockText", { name }), button: t("one.lock"), isDanger: true }))) return;
+    await setAccess(object, {}, t("one.lockDone", { name }), name, again);
+  });
+  const unlock = attempt(() => setAccess(object, { [id]: { read: true, write: true } }, t("one.unlockDone", { name }), name, again));
+  return panel(t("one.do"), mayWrite() && h(".line.wrap",
+    mayChangeClasses() && typeof object.email === "string" && button(".button", reset, t("one.reset")),
+    button(".button", () => setPassword(id, name, again), icon("lock"), t("one.setPassword")),
+    button(isLocked ? ".button" : ".button.danger", isLocked ? unlock : lock, t(isLocked ? "one.unlock" : "one.lock"))),
+  h(".form", labelled(t("one.as", { name }), h(".line", className, button(".button", () => go(address("access", [className.value], { as: id })), t("one.look"))))));
+}
+
+async function setAccess(object, next, words, name, again) {
+  const path = objectPath("_User", object.objectId);
+  const before = object.ACL;
+  const answer = (await parse.put(path, { ACL: next }, { headers: { "X-Roost-If-Updated-At": object.updatedAt } })).body;
+  await again();
+  record(words, async () => {
+    await parse.put(path, { ACL: before ?? { __op: "Delete" } }, { headers: { "X-Roost-If-Updated-At": answer.updatedAt } });
+    await again();
+    return t("one.undone", { name });
+  });
+}
+
+function setPassword(id, name, again) {
+  const input = textField({ type: "password", autocomplete: "new-password", autofocus: true });
+  return openForm({ title: t("one.setPassword"), button: t("one.setPassword") }, () => ({
+    body: labelled(t("one.newPassword"), input),
+    async save() {
+      if (!input.value) throw new Error(t("one.passwordEmpty"));
+      await parse.put("users/" + encodeURIComponent(id), { password: input.value });
+      await again();
+      toast(t("one.passwordDone", { name }));
+      return true;
+    },
+  }));
+}
+
+function role(object, again, scope) {
+  const id = object.objectId;
+  const related = (key) => ({ $relatedTo: { object: pointer("_Role", id), key } });
+  const edit = (key, words) => mayWrite() && button(".button", async () => {
+    const field = classes.peek().get("_Role").fields.get(key);
+    await openDialog({ title: t(words), kind: "sheet" }, (close) => editRelation({ className: "_Role", row: new Row(object), field, close }));
+    again();
+  }, t(words));
+  const links = (kind, className, { results, count = results.length }) => [count > results.length && h("p.quiet", t("one.first", { n: results.length, total: count })),
+    results.length === 0 ? h("p.quiet", t("one.none")) : results.map((entry) => h(".line.member", h("a.grow", { href: address("users", [kind, entry.objectId]) }, shown(nameIn(entry), 60))))];
+  const nameIn = (entry) => entry.name ?? entry.username ?? entry.objectId;
+  return h(".two", h("div",
+    panel(t("one.members"), later(scope, async () => links("user", "_User", await find("_User", related("users"), scope, { keys: "username", count: 1 }))), edit("users", "one.changeMembers"))),
+  h("div",
+    panel(t("one.children"), h("p.quiet", t("one.inside")), later(scope, async () => tree(object, scope)), edit("roles", "one.changeChildren")),
+    panel(t("one.parents"), later(scope, async () => links("role", "_Role", await find("_Role", { roles: pointer("_Role", id) }, scope, { keys: "name" })))),
+    panel(t("one.access"), h("p", summary(object.ACL).text))));
+}
+
+const DEEPEST = 8;
+const MOST = 100;
+
+/** The roles inside a role, with those inside these; one that leads back is marked, and not followed. */
+async function tree(top, scope) {
+  let asked = 0;
+  const inside = async (role, path) => {
+    if (asked >= MOST || path.length > DEEPEST) return null;
+    asked += 1;
+    const { results } = await find("_Role", { $relatedTo: { object: pointer("_Role", role.objectId), key: "roles" } }, scope, { keys: "name" });
+    if (results.length === 0) return null;
+    return h("ul.names", await Promise.all(results.map(async (child) => {
+      const isCircle = path.includes(child.objectId);
+      return h("li", h("a", { href: address("users", ["role", child.objectId]) }, shown(child.name ?? child.objectId, 60)),
+        isCircle ? h("span.bad", " ", t("one.circle", { role: child.name ?? child.objectId })) : await inside(child, [...path, child.objectId]));
+    })));
+  };
+  return (await inside(top, [top.objectId])) ?? h("p.quiet", t("one.none"));
+}

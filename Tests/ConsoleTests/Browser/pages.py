@@ -1,0 +1,477 @@
+"""Scenarios of the pages beside the data: schema, permissions, users, configuration."""
+
+import copy
+import json
+import time
+
+PHONE = """document.documentElement.scrollWidth <= innerWidth
+    && [...document.querySelectorAll('main *')].every((e) => e.closest('.diagram, .tabs, .sr, svg') || e.getBoundingClientRect().right <= innerWidth + 1)"""
+
+
+def until(condition, what, seconds=20):
+    """Waits for what the server is to say."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def open_page(console, path, selector, **query):
+    console.open(path, **query)
+    console.wait(f"document.querySelector({json.dumps(selector)})")
+    console.settle()
+
+
+def menu(console, label, words):
+    console.click(f"[aria-label={json.dumps(label)}]")
+    console.wait("document.querySelector('.menu')")
+    console.click_text(words, ".menu")
+
+
+def press_on(console, label):
+    """Goes to a button, and presses it by the keyboard."""
+    console.wait(f"document.querySelector('[aria-label={json.dumps(label)}]')")
+    console.value(f"document.querySelector('[aria-label={json.dumps(label)}]').focus()")
+    console.press("Enter")
+
+
+def choose(console, selector, value):
+    console.value(f"""(() => {{
+        const select = document.querySelector({json.dumps(selector)});
+        select.value = {json.dumps(value)};
+        select.dispatchEvent(new Event('change', {{ bubbles: true }}));
+    }})()""")
+
+
+def tab_to(console, condition, most=60):
+    """Walks with the Tab key until an element has the focus."""
+    for _ in range(most):
+        if console.value(f"((e) => {condition})(document.activeElement)"):
+            return
+        console.press("Tab")
+    raise AssertionError(f"Tab does not reach {condition}")
+
+
+def permissions(rest, class_name):
+    return rest.call("GET", f"/schemas/{class_name}")["classLevelPermissions"]
+
+
+def scenario_57_class_field_pointer_and_index_by_the_keyboard_alone(console, rest):
+    rest.call("DELETE", "/purge/Keyed")
+    rest.call("DELETE", "/schemas/Keyed")
+    open_page(console, "schema", ".classes-drawing")
+    tab_to(console, "e.textContent.trim() === 'New class' && e.matches('main .primary')")
+    console.press("Enter")
+    console.wait("document.querySelector('dialog input')")
+    console.type("Keyed")
+    console.press("Enter")
+    console.wait("location.pathname.endsWith('/schema/Keyed') && document.querySelector('main table')")
+    for name, letter in (("plays", "n"), ("author", "p")):
+        tab_to(console, "e.textContent.trim() === 'New field'")
+        console.press("Enter")
+        console.wait("document.querySelector('dialog input')")
+        console.type(name)
+        console.press("Tab")
+        # A list is walked through by its letters.
+        console.press(letter)
+        if name == "author":
+            console.press("Tab", "_", "U")
+        console.press("Control+Enter")
+        console.wait(f"document.querySelector('dialog') === null && document.querySelector('main table').innerText.includes('{name}')")
+    fields = rest.call("GET", "/schemas/Keyed")["fields"]
+    assert fields["plays"] == {"type": "Number"}, fields
+    assert fields["author"] == {"type": "Pointer", "targetClass": "_User"}, fields
+    tab_to(console, "e.textContent.trim() === 'New index'", 120)
+    console.press("Enter")
+    console.wait("document.querySelector('dialog select')")
+    console.press("p")
+    console.press("Control+Enter")
+    console.wait_text("plays_1", "main")
+    assert rest.call("GET", "/schemas/Keyed")["indexes"]["plays_1"] == {"plays": 1}
+    console.wait("document.activeElement.textContent.trim() === 'New index'")
+
+
+def scenario_58_what_goes_is_told_before_it_goes(console, rest):
+    rest.define("Going", name={"type": "String"}, plays={"type": "Number"})
+    rest.create_many("Going", [{"name": str(number), **({"plays": number} if number < 7 else {})} for number in range(12)])
+    open_page(console, "schema/Going", "main table")
+    console.wait_text("58 %", "main table")
+    menu(console, "Actions of plays", "Delete \u2026")
+    console.wait_text("7 of 12 objects have a value in plays", "dialog")
+    assert console.value("document.querySelector('dialog .danger').disabled")
+    console.type("plays")
+    console.press("Enter")
+    console.wait_text("Field plays deleted", ".toasts")
+    assert "plays" not in rest.call("GET", "/schemas/Going")["fields"]
+    rest.call("PUT", "/schemas/Going", {"className": "Going", "indexes": {"name_1": {"name": 1}}})
+    open_page(console, "schema/Going", "[aria-label='Delete index name_1']")
+    console.click("[aria-label='Delete index name_1']")
+    console.wait_text("No value goes", "dialog")
+    console.press("Enter")
+    console.wait_text("Index name_1 deleted", ".toasts")
+    menu(console, "More actions", "Delete class \u2026")
+    console.wait_text("with its 12 objects", "dialog")
+    console.type("Going")
+    console.press("Enter")
+    console.wait("location.pathname.endsWith('/schema')")
+    assert "error" in rest.call("GET", "/schemas/Going")
+
+
+def scenario_58_required_and_default_change_and_the_rest_stays(console, rest):
+    rest.define("Options", name={"type": "String"}, target={"type": "Pointer", "targetClass": "_User"})
+    open_page(console, "schema/Options", "main table")
+    menu(console, "Actions of name", "Required, default \u2026")
+    console.wait("document.querySelector('dialog input[type=checkbox]')")
+    console.press("Space")
+    console.value("document.querySelector('dialog input:not([type=checkbox])').focus()")
+    console.type("nobody")
+    console.press("Enter")
+    console.wait_text("Field name changed", ".toasts")
+    fields = rest.call("GET", "/schemas/Options")["fields"]
+    assert fields["name"] == {"type": "String", "required": True, "defaultValue": "nobody"}, fields
+    assert fields["target"] == {"type": "Pointer", "targetClass": "_User"}, fields
+
+
+def scenario_59_in_the_drawing_no_box_covers_another(console, rest):
+    names = [f"Box{number:02d}" for number in range(40)]
+    for number, name in enumerate(names):
+        rest.define(name, text={"type": "String"}, **{f"to{other}": {"type": "Pointer", "targetClass": names[other]} for other in (number // 2, number // 3) if other != number},
+                    **({"all": {"type": "Relation", "targetClass": names[(number * 7) % 40]}} if number % 5 == 0 else {}))
+    try:
+        open_page(console, "schema", ".classes-drawing")
+        console.value("localStorage.removeItem('roost.diagram')")
+        is_whole = not console.value("[...document.querySelectorAll('main select')].some((e) => e.checkVisibility())")
+        if not is_whole:
+            choose(console, "main select", "Box03")
+        covered = console.value("""(() => {
+            const boxes = [...document.querySelectorAll('.box rect')].map((e) => e.getBoundingClientRect());
+            return boxes.some((a, i) => boxes.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
+        })()""")
+        assert covered is False and console.value("document.querySelectorAll('.box').length") >= (40 if is_whole else 4)
+        for name in names:
+            assert name in console.text("main table"), name
+        # A box that is moved by keys stays where it was put.
+        place = "document.querySelector('[data-class=Box07]').getAttribute('transform')"
+        before = console.value(place)
+        console.value("document.querySelector('[data-class=Box07]').focus()")
+        console.press("Alt+ArrowRight", "Alt+ArrowDown")
+        after = console.value(place)
+        assert before != after, after
+        open_page(console, "schema", ".classes-drawing")
+        if not is_whole:
+            choose(console, "main select", "Box03")
+        assert console.value(place) == after
+        console.click_text("Reset positions", "main")
+        assert console.value(place) == before
+        console.value("document.querySelector('[data-class=Box07]').focus()")
+        console.press("Enter")
+        console.wait("location.pathname.endsWith('/schema/Box07')")
+    finally:
+        for name in names:
+            rest.call("DELETE", f"/schemas/{name}")
+
+
+CLP = {"find": {"*": True}, "get": {"requiresAuthentication": True, "pointerFields": ["owner"]}, "count": {}, "create": {"role:Editors": True},
+       "update": {"pointerFields": ["owner"]}, "delete": {}, "addField": {}, "readUserFields": ["owner"], "writeUserFields": [],
+       "protectedFields": {"*": ["secret"], "role:Editors": [], "userField:owner": []}}
+
+
+def guarded(rest):
+    rest.define("Guarded", name={"type": "String"}, secret={"type": "String"}, owner={"type": "Pointer", "targetClass": "_User"})
+    answer = rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "classLevelPermissions": CLP})
+    assert "error" not in answer, answer
+
+
+def scenario_51_every_permission_is_a_sentence(console, rest):
+    guarded(rest)
+    open_page(console, "access/Guarded", ".operation")
+    said = console.text("main")
+    for sentence in ("everybody", "logged-in users \u00b7 the user in owner", "role Editors", "the user in owner", "nobody (only the master key)",
+                     "May find and read it: owner", "May change and delete it: no field", "Hidden from everybody: secret", "Nothing more is hidden from role Editors",
+                     "Nothing more is hidden from the user in owner"):
+        assert sentence in said, (sentence, said)
+
+
+def scenario_52_an_unchanged_dialog_sends_nothing_and_what_is_not_known_stays(console, rest):
+    guarded(rest)
+    before = permissions(rest, "Guarded")
+    open_page(console, "access/Guarded", ".operation")
+    console.value("""window.sent = []; const real = fetch; window.fetch = (...all) => { if (all[1]?.method === 'PUT') window.sent.push(all[0]); return real(...all); }""")
+    for label in ("Change who may: Read one", "Change which fields let read", "Change what is hidden from everybody", "Change what new objects get"):
+        press_on(console, label)
+        console.wait("document.querySelector('dialog .primary')")
+        console.press("Control+Enter")
+        console.wait("document.querySelector('dialog') === null")
+        assert console.value("document.activeElement.getAttribute('aria-label')") == label
+    assert console.value("window.sent") == []
+    press_on(console, "Change who may: Count")
+    console.wait("document.querySelector('dialog input')")
+    console.press("Space")
+    console.wait_text("Lets in: everybody.", "dialog .notice")
+    console.click_text("Save", "dialog")
+    console.wait_text("Permissions of Guarded changed", ".toasts")
+    assert permissions(rest, "Guarded") == {**before, "count": {"*": True}}, permissions(rest, "Guarded")
+    console.wait("document.activeElement.getAttribute('aria-label') === 'Change who may: Count'")
+    console.press("Control+z")
+    console.wait_text("are as before", ".toasts")
+    assert permissions(rest, "Guarded") == before
+
+
+def scenario_56_closing_tells_first_whom_it_shuts_out(console, rest):
+    guarded(rest)
+    open_page(console, "access/Guarded", ".operation")
+    console.click("[aria-label='Change who may: Find']")
+    console.wait("document.querySelector('dialog input')")
+    assert console.value("document.activeElement.type") == "checkbox"
+    console.press("Space")
+    console.wait_text("Shuts out: everybody but the user in owner.", "dialog .notice")
+    console.press("Tab", "Space")
+    console.wait_text("Shuts out: everybody but logged-in users, the user in owner.", "dialog .notice")
+    console.click_text("Save", "dialog")
+    console.wait_text("changed", ".toasts")
+    assert permissions(rest, "Guarded")["find"] == {"requiresAuthentication": True}
+    console.click("[aria-label='Change what is hidden from everybody']")
+    console.wait("document.querySelector('dialog input')")
+    console.value("[...document.querySelectorAll('dialog label')].find((e) => e.textContent === 'name').querySelector('input').click()")
+    console.wait_text("Hides: name.", "dialog .notice")
+    console.click_text("Save", "dialog")
+    until(lambda: permissions(rest, "Guarded")["protectedFields"]["*"] == ["secret", "name"], "nothing is hidden")
+
+
+def scenario_51_fields_are_hidden_from_groups(console, rest):
+    guarded(rest)
+    role = f"Hiders{time.time_ns()}"
+    rest.call("POST", "/roles", {"name": role, "ACL": {"*": {"read": True}}})
+    box = "[...document.querySelectorAll('dialog.sheet label')].find((e) => e.textContent === 'name')?.querySelector('input')"
+    for choice, key in (("Logged-in users", "authenticated"), ("A role \u2026", f"role:{role}"), ("The user in a field \u2026", "userField:owner")):
+        open_page(console, "access/Guarded", ".operation")
+        console.click_text("Hide fields from \u2026", "main")
+        console.wait("document.querySelector('.menu')")
+        console.click_text(choice, ".menu")
+        if key.startswith("role:"):
+            console.wait("document.querySelector('dialog input')")
+            console.type(role)
+            console.wait(f"document.querySelector('dialog [aria-selected=true]')?.innerText.includes('{role}')")
+            console.press("Enter")
+            console.press("Control+Enter")
+        elif key.startswith("userField:"):
+            console.wait("document.querySelector('dialog select')")
+            console.press("Control+Enter")
+        console.wait(box)
+        console.value(box + ".click()")
+        console.wait_text("Hides: name.", "dialog .notice")
+        console.click_text("Save", "dialog")
+        until(lambda: permissions(rest, "Guarded")["protectedFields"].get(key) == ["name"], permissions(rest, "Guarded"))
+    # The rule itself can go.
+    open_page(console, "access/Guarded", ".operation")
+    press_on(console, "Change what is hidden from logged-in users")
+    console.wait("document.querySelector('dialog input')")
+    console.press("Space")
+    console.wait_text("Shows: name.", "dialog .notice")
+    console.press("Control+Enter")
+    until(lambda: "authenticated" not in permissions(rest, "Guarded")["protectedFields"], permissions(rest, "Guarded"))
+    press_on(console, "Change what new objects get")
+    console.wait("document.querySelector('dialog .matrix input')")
+    console.value("document.querySelectorAll('dialog .matrix input')[1].click()")
+    console.press("Control+Enter")
+    until(lambda: permissions(rest, "Guarded")["ACL"] == {"*": {"read": True}}, permissions(rest, "Guarded"))
+
+
+def scenario_56_what_another_has_stored_meanwhile_stays(console, rest):
+    guarded(rest)
+    rest.call("PUT", "/config", {"params": {"contended": 1}})
+    open_page(console, "access/Guarded", ".operation")
+    press_on(console, "Change who may: Count")
+    console.wait("document.querySelector('dialog input')")
+    others = {**permissions(rest, "Guarded"), "delete": {"role:Editors": True}}
+    rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "classLevelPermissions": others})
+    console.press("Space")
+    console.click_text("Save", "dialog")
+    console.wait_text("changed meanwhile", "dialog .problem")
+    console.press("Escape")
+    assert permissions(rest, "Guarded") == others
+    assert console.value("[...document.querySelectorAll('.operation')].find((e) => e.textContent === 'Delete').parentElement.innerText.includes('role Editors')")
+    open_page(console, "config", "main table")
+    menu(console, "Actions of contended", "Delete")
+    console.wait("document.querySelector('dialog .danger')")
+    rest.call("PUT", "/config", {"params": {"contended": 2}})
+    console.press("Enter")
+    console.wait_text("changed meanwhile", ".toasts")
+    assert rest.call("GET", "/config")["params"]["contended"] == 2
+
+
+def make_user(rest, name):
+    made = rest.call("POST", "/users", {"username": f"{name}{time.time_ns()}", "password": "secret word"})
+    rest.headers["X-Parse-Installation-Id"] = f"device of {name}"
+    try:
+        return rest.call("GET", "/login", username=rest.get("_User", made["objectId"])["username"], password="secret word")
+    finally:
+        del rest.headers["X-Parse-Installation-Id"]
+
+
+def log_in(rest, name, password):
+    """As an app does it: the master key opens to those who are locked out, too."""
+    app = copy.copy(rest)
+    app.headers = {field: value for field, value in rest.headers.items() if field != "X-Parse-Master-Key"}
+    return app.call("GET", "/login", username=name, password=password)
+
+
+def scenario_54_the_class_with_the_eyes_of_another(console, rest):
+    rest.define("Seen", name={"type": "String"}, secret={"type": "String"})
+    rest.call("PUT", "/schemas/Seen", {"className": "Seen", "classLevelPermissions": {**{key: {"*": True} for key in ("find", "get", "count", "create", "update", "delete", "addField")}, "protectedFields": {"*": ["secret"]}}})
+    user = make_user(rest, "eyes")["objectId"]
+    rest.create("Seen", name="for all", secret="s")
+    rest.create("Seen", name="for one", secret="s", ACL={user: {"read": True}})
+    rest.create("Seen", name="for none", secret="s", ACL={})
+    sessions = rest.count("_Session", {"user": {"__type": "Pointer", "className": "_User", "objectId": user}})
+    for who, seen in ((user, 2), ("anonymous", 1)):
+        open_page(console, "access/Seen", ".as", **{"as": who})
+        console.wait_text(f"sees {seen}.", ".as")
+        assert console.value("document.querySelectorAll('.as .flag.on').length") == seen
+        assert "without secret" in console.text(".as")
+        console.click("[aria-label='Why is for none absent?']")
+        console.wait_text("its ACL does not", ".as .may")
+    assert rest.count("_Session", {"user": {"__type": "Pointer", "className": "_User", "objectId": user}}) == sessions
+    console.click_text("End", ".as")
+    console.wait("document.querySelector('.as') === null")
+
+
+def scenario_55_may_they_and_why(console, rest):
+    guarded(rest)
+    user = make_user(rest, "asked")["objectId"]
+    own = rest.create("Guarded", name="own", owner={"__type": "Pointer", "className": "_User", "objectId": user})
+    open_page(console, "access/Guarded", ".operation")
+    console.click_text("And without signing in?", "main")
+    console.wait_text("the class lets everybody", ".may")
+    console.browser.fill("[aria-label^='Id of an object']", own)
+    console.value("document.querySelector('[aria-label^=What]').focus()")
+    console.type(user)
+    console.wait("document.querySelector('.choices [role=option]')")
+    console.settle()
+    console.press("Enter")
+    console.wait_text("owner points to", ".may")
+
+
+def scenario_48_users_are_found_and_helped(console, rest):
+    made = make_user(rest, "helped")
+    user = made["objectId"]
+    name = made["username"]
+    role = rest.call("POST", "/roles", {"name": f"Inner{time.time_ns()}", "ACL": {}, "users": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_User", "objectId": user}]}})["objectId"]
+    outer = rest.call("POST", "/roles", {"name": f"Outer{time.time_ns()}", "ACL": {}, "roles": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_Role", "objectId": role}]}})["objectId"]
+    rest.call("PUT", f"/roles/{role}", {"roles": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_Role", "objectId": outer}]}})
+    rest.call("POST", "/installations", {"deviceType": "ios", "installationId": "device of helped", "appName": "Songs"})
+    open_page(console, "users", "main table")
+    console.press("/")
+    console.type(name)
+    console.wait("document.querySelectorAll('main tbody tr').length === 1")
+    console.press("Enter")
+    console.wait_text("through Inner", "main")
+    console.wait_text("login", "main")
+    console.wait_text("ios, Songs", "main")
+    assert made["sessionToken"] not in console.text("main")
+    console.click("[aria-label^='End the session of']")
+    console.wait_text("Not logged in anywhere", "main")
+    console.click_text("Set password", "main")
+    console.wait("document.querySelector('dialog input')")
+    console.type("another word")
+    console.press("Enter")
+    console.wait_text("has a new password", ".toasts")
+    assert "sessionToken" in log_in(rest, name, "another word")
+    console.click_text("Lock out", "main")
+    console.wait_text("cannot log in", "dialog")
+    console.press("Enter")
+    console.wait_text("locked out", "main")
+    assert "error" in log_in(rest, name, "another word")
+    console.press("Control+z")
+    console.wait_text("may log in", "main")
+    until(lambda: "sessionToken" in log_in(rest, name, "another word"), "the user stays out")
+    open_page(console, f"users/role/{outer}", ".two")
+    console.wait_text("leads back to Outer", "main")
+
+
+def scenario_48_sessions_and_installations_are_listed(console, rest):
+    make_user(rest, "listed")
+    rest.call("POST", "/installations", {"deviceType": "ios", "installationId": f"i{time.time_ns()}", "deviceToken": "ab" * 16, "channels": ["news"]})
+    open_page(console, "users/sessions", "main table")
+    console.wait_text("listed", "main table")
+    assert console.value("[...document.querySelectorAll('main td')].every((e) => !/r:[0-9a-f]{8}/.test(e.innerText))")
+    open_page(console, "users/installations", "main table")
+    assert "news" in console.text("main table") and "abab" not in console.text("main table")
+    open_page(console, "users/roles", "main .tabs")
+
+
+def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
+    name = f"limit{time.time_ns()}"
+    config = lambda: rest.call("GET", "/config")
+    open_page(console, "config", "main .primary")
+    console.press("Alt+n")
+    console.wait("document.querySelector('dialog input')")
+    console.type(name)
+    choose(console, "dialog select", "Number")
+    console.value("document.querySelector('dialog [id^=value-]').focus()")
+    console.type("many")
+    console.press("Enter")
+    console.wait_text("Number", "dialog .problem")
+    assert name not in config()["params"]
+    console.value("document.querySelector('dialog [id^=value-]').value = ''")
+    console.browser.fill("dialog [id^=value-]", "12")
+    console.value("document.querySelector('dialog input[type=checkbox]').click()")
+    console.press("Control+Enter")
+    console.wait_text(name, "main table")
+    assert config()["params"][name] == 12 and config()["masterKeyOnly"][name] is True
+    menu(console, f"Actions of {name}", "Change")
+    console.wait("document.querySelector('dialog input[type=checkbox]')")
+    console.value("document.querySelector('dialog [id^=value-]').value = ''")
+    console.browser.fill("dialog [id^=value-]", "13")
+    console.press("Enter")
+    console.wait("document.querySelector('dialog') === null")
+    # What was for the master key stays so.
+    until(lambda: config()["params"][name] == 13 and config()["masterKeyOnly"][name] is True, config())
+    menu(console, f"Actions of {name}", "History")
+    console.wait_text("12", "dialog")
+    console.click_text("Set again", "dialog")
+    until(lambda: config()["params"][name] == 12, config())
+    menu(console, f"Actions of {name}", "Delete")
+    console.wait("document.querySelector('dialog .danger')")
+    console.press("Enter")
+    until(lambda: name not in config()["params"], config())
+    console.press("Control+z")
+    until(lambda: config()["params"].get(name) == 12 and config()["masterKeyOnly"][name] is True, config())
+
+
+def scenario_80_pages_are_reached_by_keys(console, rest):
+    open_page(console, "data", ".classes")
+    for key, page in (("s", "schema"), ("w", "access"), ("u", "users"), ("c", "config"), ("t", "trash"), ("d", "data")):
+        console.press("g", key)
+        console.wait(f"location.pathname.endsWith('/{page}') && document.querySelector('main h1, main .classes')")
+        console.wait(f"document.querySelector('.rail [aria-current]').getAttribute('href').endsWith('/{page}')")
+        console.settle()
+        console.press("?")
+        console.wait_text("Keys", "dialog")
+        console.press("Escape")
+        console.wait("document.querySelector('dialog') === null")
+        tab_to(console, "e.closest('main') && e.matches('a, button, input, select, [tabindex]') && e.id !== 'main'", 2)
+        console.value("document.activeElement.blur()")
+
+
+def scenario_80_pages_on_a_phone_dark_and_named(console, rest):
+    guarded(rest)
+    user = make_user(rest, "phone")["objectId"]
+    try:
+        for dark in (False, True):
+            console.size(375, 667, dark)
+            for path, selector in (("schema", ".classes-drawing"), ("schema/Guarded", "main table"), ("access/Guarded", ".operation"), ("access/Guarded?as=anonymous", ".as, .quiet"),
+                                   ("users", "main table"), ("users/sessions", "main table"), (f"users/user/{user}", ".two"), ("config", "main .head")):
+                open_page(console, path, selector)
+                assert console.value(PHONE), path
+                # Whatever can be pressed has a name.
+                nameless = console.value("""[...document.querySelectorAll('main button, main a, main input, main select')]
+                    .filter((e) => !(e.getAttribute('aria-label') ?? e.textContent).trim() && !e.closest('label') && !document.querySelector(`label[for="${e.id}"]`)).length""")
+                assert nameless == 0, (path, nameless)
+        open_page(console, "schema", ".classes-drawing")
+        console.click(".rail button.item:last-child")
+        console.wait("document.querySelector('.menu')")
+        console.click_text("Config", ".menu")
+        console.wait("location.pathname.endsWith('/config')")
+    finally:
+        console.size(1440, 900)

@@ -1,0 +1,55 @@
+import JSON
+import TestSupport
+import Testing
+
+/// How many mails a user has sent by changing the address of the account.
+@Suite struct AddressChangeTests {
+    @Test("A user changes the address ten times in ten minutes, and no more; others and the master key go on")
+    func manyAddresses() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
+                let ann = try await server.signUp("ann")
+                let lou = try await server.signUp("lou")
+                func change(_ number: Int, _ user: (id: String, token: String), _ identity: TestServer.Identity?)
+                    async throws -> TestAnswer
+                {
+                    try await server.send(
+                        "PUT", "/users/\(user.id)", ["email": .string("\(user.id)\(number)@m.example")],
+                        as: identity ?? .session(user.token))
+                }
+                for number in 0..<10 { #expect(try await change(number, ann, nil).status == 200) }
+                let refused = try await change(10, ann, nil)
+                #expect(refused.code == 155, "\(refused.text)")
+                #expect(try await change(11, lou, nil).status == 200)
+                #expect(try await change(12, ann, .master).status == 200)
+                // What is no change of the address is none.
+                let name = try await server.send("PUT", "/users/\(ann.id)", ["nick": "a"], as: .session(ann.token))
+                #expect(name.status == 200, "\(name.text)")
+            }
+        }
+    }
+
+    @Test("Where addresses are not confirmed, too, a user has ten mails sent by changing the address, and no more")
+    func manyNotices() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options()) { server in
+                let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+                func change(_ email: JSONValue) async throws -> TestAnswer {
+                    try await server.send("PUT", "/users/\(ann.id)", ["email": email], as: .session(ann.token))
+                }
+                for number in 0..<10 {
+                    #expect(try await change(.string("ann\(number)@m.example")).status == 200)
+                }
+                for email: JSONValue in ["other@m.example", ["__op": "Delete"]] {
+                    let refused = try await change(email)
+                    #expect(refused.code == 155, "\(refused.text)")
+                }
+                #expect(try await server.user(ann.id)["email"] == "ann9@m.example")
+                for address in ["ann"] + (0..<9).map({ "ann\($0)" }) {
+                    #expect(try await catcher.mail(to: "\(address)@m.example").link.isEmpty)
+                }
+                #expect(try catcher.mails().count == 10)
+            }
+        }
+    }
+}

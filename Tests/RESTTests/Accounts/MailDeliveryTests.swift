@@ -1,0 +1,216 @@
+import JSON
+import TestSupport
+import Testing
+
+/// How mails reach a mail server that is slow, silent, strict or down, and what waits for it meanwhile.
+@Suite struct MailDeliveryTests {
+    @Test("Two servers over one database send each mail once")
+    func twoServers() async throws {
+        try await MailCatcher.run { catcher in
+            let options = catcher.options(["verifyUserEmails": true])
+            try await TestServer.run(options) { first in
+                try await first.alongside(options) { second in
+                    _ = try await concurrently(24) { index in
+                        let server = index % 2 == 0 ? first : second
+                        return try await server.send(
+                            "POST", "/users",
+                            [
+                                "username": .string("u\(index)"), "password": "p",
+                                "email": .string("u\(index)@m.example"),
+                            ])
+                    }
+                    for index in 0..<24 { _ = try await catcher.mail(to: "u\(index)@m.example") }
+                    // Both look for mails once a second.
+                    try await Task.sleep(for: .milliseconds(1500))
+                    #expect(try catcher.mails().count == 24)
+                    #expect(try await first.texts("SELECT id::text FROM _roost_mail").isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "With a password mails leave over TLS alone, by a certificate that is checked",
+        arguments: [MailCatcher.Security.tls, .startTLS])
+    func secure(security: MailCatcher.Security) async throws {
+        try await MailCatcher.run(security: security) { catcher in
+            func options(password: String, isTrusted: Bool) -> JSONObject {
+                let server: JSONObject = [
+                    "host": "localhost", "port": .number(Double(catcher.port)), "secure": .bool(security == .tls),
+                    "from": "r@m.example", "user": "music", "password": .string(password),
+                ]
+                var options = catcher.options(["verifyUserEmails": true])
+                options["emailAdapter"] = ["module": "smtp", "options": .object(server)]
+                if isTrusted { options["trustedCertificates"] = .string(catcher.authority) }
+                return options
+            }
+            try await TestServer.run(options(password: "secret", isTrusted: true)) { server in
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                _ = try await catcher.mail(to: "ann@m.example")
+            }
+            for (password, isTrusted) in [("wrong", true), ("secret", false)] {
+                try await TestServer.run(options(password: password, isTrusted: isTrusted)) { server in
+                    _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                    let isRefused = try await eventually {
+                        try await !server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL").isEmpty
+                    }
+                    #expect(isRefused)
+                }
+            }
+            #expect(try catcher.mails().count == 1)
+        }
+    }
+
+    @Test(
+        "A recipient or a mail that is refused for good is given up; what passes, and a refused sender, are tried again",
+        arguments: [
+            ("roost@m.example", "550-ann@m.example", "Roost", "the server answered 550", true),
+            ("roost@m.example", "450-ann@m.example", "Roost", "the server answered 450", false),
+            ("550-roost@m.example", "ann@m.example", "Roost", "the server answered 550", false),
+            ("roost@m.example", "ann@m.example", "554 refused", "the server answered 554", true),
+            ("roost@m.example", "ann@m.example", "451 refused", "the server answered 451", false),
+        ])
+    func refusals(sender: String, recipient: String, appName: String, reason: String, isFinal: Bool) async throws {
+        try await MailCatcher.run { catcher in
+            let adapter: JSONValue = [
+                "module": "smtp",
+                "options": ["host": "127.0.0.1", "port": .number(Double(catcher.port)), "from": .string(sender)],
+            ]
+            let options: JSONObject = [
+                "verifyUserEmails": true, "appName": .string(appName), "emailAdapter": adapter,
+            ]
+            try await TestServer.run(catcher.options(options)) { server in
+                _ = try await server.signUp("ann", ["email": .string(recipient)])
+                let isTold = try await eventually {
+                    try await server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL") == [reason]
+                }
+                #expect(isTold)
+                let isGivenUp = try await server.texts("SELECT (due = 'infinity')::text FROM _roost_mail")
+                #expect(isGivenUp == ["\(isFinal)"])
+                #expect(try catcher.mails().isEmpty)
+            }
+        }
+    }
+
+    @Test("Mails that wait for a silent mail server keep no file and no connection waiting")
+    func filesMeanwhile() async throws {
+        try await SilentServer.run { silent in
+            let options = MailCatcher.options(["verifyUserEmails": true], port: silent.port)
+            try await TestServer.run(options) { server in
+                for number in 0..<10 {
+                    _ = try await server.signUp("u\(number)", ["email": .string("u\(number)@m.example")])
+                }
+                // Half of the eight at a time go to one domain.
+                let areTaken = try await eventually { silent.connections >= 4 }
+                #expect(areTaken)
+                let start = ContinuousClock.now
+                let file = try await server.send(
+                    "POST", "/files/a.txt", bytes: Array("text".utf8), as: .master,
+                    headers: ["Content-Type": "text/plain"]
+                ).succeeded()
+                let name = try file.string("name")
+                let path = "/files/\(TestServer.applicationID)/\(name)"
+                #expect(try await server.send("GET", path, bytes: [], as: .nobody).text == "text")
+                // The mail server is given half a minute.
+                #expect(start.duration(to: .now) < .seconds(15))
+            }
+        }
+    }
+
+    @Test("A mail that may have been taken without an answer is not sent again within a minute")
+    func unanswered() async throws {
+        try await MailCatcher.run { catcher in
+            catcher.fallSilent()
+            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                _ = try await catcher.mail(to: "ann@m.example")
+                let isPutOff = try await eventually {
+                    try await server.texts(
+                        "SELECT (due > now() + interval '50 s' AND attempts = 1)::text FROM _roost_mail "
+                            + "WHERE reason IS NOT NULL") == ["true"]
+                }
+                #expect(isPutOff)
+                try await Task.sleep(for: .seconds(3))
+                #expect(try catcher.mails().count == 1)
+            }
+        }
+    }
+
+    @Test(
+        "A mail server that falls silent inside of a mail, or after it, is left in time",
+        arguments: [("RCPT", 25), ("DATA", 25), ("QUIT", 25), ("END", 55)])
+    func stalls(phase: String, seconds: Int) async throws {
+        try await MailCatcher.run { catcher in
+            try catcher.stall(phase)
+            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
+                let start = ContinuousClock.now
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                let rest = phase == "QUIT" ? [] : ["Timeout was reached"]
+                let isLeft = try await eventually(within: .seconds(100)) {
+                    try await server.texts("SELECT COALESCE(reason, '') FROM _roost_mail") == rest
+                }
+                #expect(isLeft)
+                // A server that takes each command slowly, but takes them, is given half a minute.
+                #expect(start.duration(to: .now) < .seconds(seconds))
+                // What the server may have taken is sent again a minute later.
+                guard phase != "END" else { return }
+                try catcher.stall(nil)
+                _ = try await catcher.mail(to: "ann@m.example")
+                let isSent = try await eventually { try await server.texts("SELECT 1::text FROM _roost_mail").isEmpty }
+                #expect(isSent)
+                #expect(try catcher.mails().count == 1)
+            }
+        }
+    }
+
+    @Test("A mail server that takes connections and says nothing delays no request")
+    func silence() async throws {
+        try await SilentServer.run { silent in
+            try await TestServer.run(MailCatcher.options(["verifyUserEmails": true], port: silent.port)) { server in
+                for number in 0..<3 {
+                    let start = ContinuousClock.now
+                    let ann = try await server.signUp("u\(number)", ["email": .string("u\(number)@m.example")])
+                    let body: JSONValue = ["email": .string("u\(number)@m.example")]
+                    _ = try await server.send("POST", "/requestPasswordReset", body).succeeded()
+                    #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).status == 200)
+                    // The mail server is given half a minute.
+                    #expect(start.duration(to: .now) < .seconds(10))
+                }
+                let isTried = try await eventually { silent.connections > 0 }
+                #expect(isTried)
+                #expect(try await server.texts("SELECT id::text FROM _roost_mail").count == 6)
+            }
+        }
+    }
+
+    @Test("A mail server that is down delays no request, and gets the mail when it is there; no log has the token")
+    func outage() async throws {
+        let lines = LogLines()
+        let port = try await FreePort.find()
+        try await MailCatcher.run { catcher in
+            var options = catcher.options(["verifyUserEmails": true])
+            options["emailAdapter"] = [
+                "module": "smtp",
+                "options": ["host": "127.0.0.1", "port": .number(Double(port)), "from": "r@m.example"],
+            ]
+            try await TestServer.run(options, logger: lines.logger) { server in
+                let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+                let token = try #require(try await server.user(ann.id)["_email_verify_token"]?.stringValue)
+                // The first attempt fails before the server is there.
+                while try await server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL").isEmpty {
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                try await MailCatcher.run(port: port) { late in
+                    _ = try await late.mail(to: "ann@m.example")
+                    while try await !server.texts("SELECT id::text FROM _roost_mail").isEmpty {
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                    #expect(try late.mails().count == 1)
+                }
+                let written = lines.all
+                #expect(written.contains { $0.contains("a mail could not be sent, and will be tried again") })
+                #expect(!written.contains { $0.contains(token) || $0.contains("ann@m.example") })
+            }
+        }
+    }
+}
