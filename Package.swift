@@ -111,6 +111,7 @@ let package = Package(
             dependencies: [
                 "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel",
                 "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),

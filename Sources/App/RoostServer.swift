@@ -191,7 +191,9 @@ public struct RoostServer: Service {
         limits.transferMemory = configuration.transferMemory
         limits.drain = .seconds(configuration.drainTime)
         monitoringRoutes = monitoring.routes()
-        let fileRoutes = FileRoutes(storage: files, resolver: routes, configuration: configuration, logger: logger)
+        let audit = try KeyAudit(routes)
+        let fileRoutes = FileRoutes(
+            storage: files, resolver: routes, configuration: configuration, audit: audit, logger: logger)
         console =
             configuration.console.reach == .closed || configuration.readOnly
             ? nil
@@ -199,7 +201,7 @@ public struct RoostServer: Service {
                 backend, ConsoleDispatcher(routes, files: fileRoutes), version: Version.text, logger: logger)
         let dispatcher = try Dispatcher(
             configuration, handler: routes, files: fileRoutes, pages: PageRoutes(beside: routes),
-            monitoring: monitoringRoutes, console: console, logger: logger)
+            monitoring: monitoringRoutes, console: console, audit: audit, logger: logger)
         if let changes {
             liveQueries = try LiveQueryServer(
                 backend, changes, address: { dispatcher.address(of: $0) },

@@ -67,6 +67,40 @@ package struct StoreWork: Sendable {
         }
     }
 
+    /// How much a store has.
+    package struct StoreSize: Sendable {
+        package let name: String
+        package var files = 0
+        package var bytes: Int64 = 0
+        /// Why it could not be counted; nil where it was.
+        package var failure: String?
+    }
+
+    /// Counts what each store has, the one that is written to first.
+    package func sizes() async throws -> [StoreSize] {
+        var sizes: [StoreSize] = []
+        let configuration = deployment.configuration
+        for store in [configuration.fileStore] + configuration.fileStoreFallbacks {
+            var size = StoreSize(name: store.name)
+            do {
+                (size.files, size.bytes) = try await files.withOne(store) { storage in
+                    var (files, bytes) = (0, Int64(0))
+                    try await storage.visit(prefix: "") { file in
+                        try Task.checkCancellation()
+                        (files, bytes) = (files + 1, bytes + file.size)
+                    }
+                    return (files, bytes)
+                }
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                size.failure = "\(error)"
+            }
+            sizes.append(size)
+        }
+        return sizes
+    }
+
     /// Copies.
     package func copy(
         _ request: CopyRequest, _ progress: @escaping @Sendable (CopyReport) -> Void

@@ -9,7 +9,7 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Looks a database over, and says what is amiss.",
-        usage: "roost doctor [--fix [--yes]] [--rows N] [--json] [configuration]",
+        usage: "roost doctor [--fix [--yes]] [--rows N] [--files] [--json] [configuration]",
         discussion: """
             Nothing is changed without --fix. What can be put right without harm is then named, one by one, and done \
             where it is confirmed.
@@ -26,6 +26,9 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(help: "How many rows of a table are looked at for one question.")
     var rows = 100_000
 
+    @Flag(help: "Count the files of each store, too. A bucket is listed for it.")
+    var files = false
+
     @Flag(help: "Tell what was found as JSON.")
     var json = false
 
@@ -41,20 +44,21 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (arguments, isForScripts, fixes, asks, rows) = (arguments, json, fix, !yes, rows)
+        let (arguments, isForScripts, fixes, asks, rows, counts) = (arguments, json, fix, !yes, rows, files)
         try await CommandRun.run(isForScripts: isForScripts) {
             let deployment = try CommandRun.deployment(arguments)
+            let stores = counts ? try await StoreWork(deployment, logger: LogOutput.quiet).sizes() : []
             return try await DatabaseAccess(deployment, logger: LogOutput.quiet).withClient { client in
                 let doctor = Doctor(client: client, rows: rows)
                 var report = try await doctor.examine()
-                if !isForScripts { print(DoctorText.of(report), terminator: "") }
+                if !isForScripts { print(DoctorText.of(report, stores), terminator: "") }
                 if fixes {
                     try await Self.fix(report.findings, doctor, asks: asks, isForScripts: isForScripts)
                     report = try await doctor.examine()
                     if !isForScripts { print("\n" + DoctorText.summary(of: report)) }
                 }
-                if isForScripts { ProgressLines.printLine(DoctorText.json(of: report)) }
-                return report.findings.contains { $0.severity > .note } ? 2 : 0
+                if isForScripts { ProgressLines.printLine(DoctorText.json(of: report, stores)) }
+                return report.findings.contains { $0.severity > .note } || stores.contains { $0.failure != nil } ? 2 : 0
             }
         }
     }
@@ -95,14 +99,20 @@ struct DoctorCommand: AsyncParsableCommand {
 
 /// What `roost doctor` prints: a table for people, JSON for scripts. Pure.
 enum DoctorText {
-    /// The classes and the findings.
-    static func of(_ report: Doctor.Report) -> String {
+    /// The classes, the stores of files and the findings.
+    static func of(_ report: Doctor.Report, _ stores: [StoreWork.StoreSize] = []) -> String {
         var lines = [
             "PostgreSQL \(report.version / 10_000), \(bytes(report.size))", "",
             row("class", "rows", "size"),
         ]
         for size in report.classes {
             lines.append(row(size.name, (size.isEstimate ? "about " : "") + "\(size.rows)", bytes(size.bytes)))
+        }
+        if !stores.isEmpty { lines += ["", row("store of files", "files", "size")] }
+        for store in stores {
+            lines.append(
+                store.failure.map { "\(store.name): \($0)" }
+                    ?? row(store.name, "\(store.files)", bytes(Int(store.bytes))))
         }
         lines.append("")
         for finding in report.findings {
@@ -125,7 +135,7 @@ enum DoctorText {
     }
 
     /// The same for scripts.
-    static func json(of report: Doctor.Report) -> JSONObject {
+    static func json(of report: Doctor.Report, _ stores: [StoreWork.StoreSize] = []) -> JSONObject {
         [
             "event": "report", "version": .number(Double(report.version)), "bytes": .number(Double(report.size)),
             "classes": .array(
@@ -133,6 +143,13 @@ enum DoctorText {
                     [
                         "name": .string(size.name), "rows": .number(Double(size.rows)),
                         "isEstimate": .bool(size.isEstimate), "bytes": .number(Double(size.bytes)),
+                    ]
+                }),
+            "stores": .array(
+                stores.map { store in
+                    [
+                        "name": .string(store.name), "files": .number(Double(store.files)),
+                        "bytes": .number(Double(store.bytes)), "failure": store.failure.map { .string($0) } ?? .null,
                     ]
                 }),
             "findings": .array(

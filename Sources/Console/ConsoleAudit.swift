@@ -12,12 +12,8 @@ struct ConsoleAudit: Sendable {
     let backend: Backend
     let logger: Logger
 
-    /// How many ids an entry has at most.
-    private static let mostIds = 100
     /// How many bytes of values it has at most, before and after each.
     private static let mostBytes = 16 * 1024
-    /// How many bytes a name, an id or a path has at most.
-    private static let mostText = 500
 
     /// An entry that has been begun.
     struct Open: Sendable {
@@ -53,7 +49,7 @@ struct ConsoleAudit: Sendable {
         var fields: Set<Name> = []
         var creates = false
         for call in calls {
-            guard let (className, objectId) = Self.target(of: call.path) else { continue }
+            guard let (className, objectId) = ClassPath.target(of: call.path) else { continue }
             classes.insert(className)
             let names = call.method == .get || call.method == .delete ? [] : Array(call.body.keys)
             fields.formUnion(names)
@@ -68,9 +64,9 @@ struct ConsoleAudit: Sendable {
             }
             objects[className] = known
         }
-        entry.className = classes.count == 1 ? classes.first.map(Self.cut) : nil
-        entry.ids = entry.ids.prefix(Self.mostIds).map(Self.cut)
-        entry.fields = fields.map(\.text).sorted().prefix(Self.mostIds).map(Self.cut)
+        entry.className = classes.count == 1 ? classes.first.map { AuditEntry.short($0) } : nil
+        entry.ids = AuditEntry.short(entry.ids)
+        entry.fields = AuditEntry.short(fields.map(\.text).sorted())
         let isAboutObjects = !classes.isEmpty
         if isAboutObjects { entry.before = await values(of: objects) }
         var sent: JSONValue?
@@ -95,7 +91,7 @@ struct ConsoleAudit: Sendable {
             let made =
                 answer["objectId"]?.stringValue.map { [$0] }
                 ?? answer.arrayValue?.compactMap { $0["success"]?["objectId"]?.stringValue } ?? []
-            ids = (ids + made).prefix(Self.mostIds).map(Self.cut)
+            ids = AuditEntry.short(ids + made)
             if let className = open.entry.className { objects[className]?.ids += made }
         }
         var after = open.sent
@@ -118,28 +114,13 @@ struct ConsoleAudit: Sendable {
         _ session: StoredOperatorSession, address: String, requestId: String, method: String, path: String
     ) -> AuditEntry {
         var entry = AuditEntry()
-        entry.operatorName = Self.cut(session.name)
+        entry.operatorName = AuditEntry.short(session.name)
         entry.role = session.role
         entry.address = address
         entry.requestId = requestId
         entry.method = method
-        entry.path = Self.cut(path)
+        entry.path = AuditEntry.short(path)
         return entry
-    }
-
-    /// The beginning of a text: by bytes, since one character can have thousands of marks; without NUL characters, which
-    /// the database does not take.
-    private static func cut(_ text: String) -> String {
-        guard text.utf8.count > mostText || text.utf8.contains(0) else { return text }
-        return String(decoding: text.utf8.lazy.filter { $0 != 0 }.prefix(mostText), as: UTF8.self)
-    }
-
-    /// The class and the id that a path names; nil for what is about no objects.
-    static func target(of path: [String]) -> (className: String, objectId: String?)? {
-        guard let first = path.first else { return nil }
-        let name = Name(first.asciiLowercased)
-        if name == ClassPath.classes { return path.count > 1 ? (path[1], path.count > 2 ? path[2] : nil) : nil }
-        return ClassPath.className(ofPath: name).map { ($0.text, path.count > 1 ? path[1] : nil) }
     }
 
     /// The values of fields now, by id where there are several objects. What cannot be read is left out: the change goes on.
@@ -149,10 +130,10 @@ struct ConsoleAudit: Sendable {
             guard !wanted.ids.isEmpty, let schema = backend.catalog.schema(className) else { continue }
             var request = ObjectStore.FindRequest(className: className)
             request.filter = .field(
-                FieldPath("objectId"), .isIn(wanted.ids.prefix(Self.mostIds).map { .string($0) }))
+                FieldPath("objectId"), .isIn(wanted.ids.prefix(AuditEntry.mostIds).map { .string($0) }))
             let known = Set(schema.fields.keys).union(["ACL"]).subtracting(["password"])
             request.keys = wanted.wantsAll ? known : wanted.fields.intersection(known)
-            request.limit = Self.mostIds
+            request.limit = AuditEntry.mostIds
             request.keys?.insert("objectId")
             let rows: [JSONObject]
             do {

@@ -127,15 +127,8 @@ struct ConsoleCall {
     /// Who changed what.
     fileprivate func audited() async throws -> Reply {
         let query = query
-        var wanted = AuditQuery()
-        wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
-        wanted.operatorName = query["operator"]?.stringValue
-        wanted.className = query["className"]?.stringValue
         guard !JSONBody.containsNull(query) else { throw JSONBody.nullCharacter }
-        let rows = try await interface.backend.store.audit.list(wanted)
-        var answer: JSONObject = ["rows": rows]
-        if let list = rows.arrayValue, list.count == wanted.limit, let last = list.last?["id"] { answer["next"] = last }
-        return .object(answer)
+        return .object(try await interface.backend.store.audit.answer(query))
     }
 }
 

@@ -113,7 +113,7 @@ struct ParseCalls {
 
     /// Whether a call may read any number of objects.
     private static func isFind(_ envelope: Envelope) -> Bool {
-        ConsoleAudit.target(of: envelope.path).map { $0.objectId == nil } ?? false
+        ClassPath.target(of: envelope.path).map { $0.objectId == nil } ?? false
     }
 
     private func check(_ call: Envelope) throws {

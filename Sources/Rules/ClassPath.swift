@@ -19,6 +19,14 @@ package enum ClassPath {
     /// The class whose own path begins with a name, in small letters; nil for any other name.
     package static func className(ofPath name: Name) -> Name? { classOfPath[name] }
 
+    /// The class and the id that a path names; nil for what is about no objects.
+    package static func target(of path: [String]) -> (className: String, objectId: String?)? {
+        guard let first = path.first else { return nil }
+        let name = Name(first.asciiLowercased)
+        if name == classes { return path.count > 1 ? (path[1], path.count > 2 ? path[2] : nil) : nil }
+        return className(ofPath: name).map { ($0.text, path.count > 1 ? path[1] : nil) }
+    }
+
     /// The path below which objects of a class are, as the answers to their creation have it: only users have one of
     /// their own.
     package static func told(of className: String) -> String {

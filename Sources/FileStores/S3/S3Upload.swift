@@ -14,7 +14,7 @@ struct S3Upload {
     private static let mostParts = 10_000
     /// The bytes of a part that are filled only when the one before it is stored: they leave room for what lies in the
     /// buffers of both connections, so that all of an upload takes no more than two parts.
-    private static let reserve = 1024 * 1024
+    private static let reserve = 2 * 1024 * 1024
 
     let client: S3Client
     let key: String

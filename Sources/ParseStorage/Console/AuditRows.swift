@@ -22,6 +22,21 @@ public struct AuditEntry: Sendable {
 
     /// An entry that says nothing.
     public init() {}
+
+    /// How many ids, and how many fields, an entry has at most.
+    public static let mostIds = 100
+    /// How many bytes a name, an id or a path has at most.
+    private static let mostText = 500
+
+    /// The beginning of a text: by bytes, since one character can have thousands of marks; without NUL characters, which
+    /// the database does not take.
+    public static func short(_ text: String) -> String {
+        guard text.utf8.count > mostText || text.utf8.contains(0) else { return text }
+        return String(decoding: text.utf8.lazy.filter { $0 != 0 }.prefix(mostText), as: UTF8.self)
+    }
+
+    /// The first of some texts.
+    public static func short(_ texts: [String]) -> [String] { texts.prefix(mostIds).map { short($0) } }
 }
 
 /// Which entries are asked for.
@@ -36,7 +51,7 @@ public struct AuditQuery: Sendable {
     public init() {}
 }
 
-/// Who changed what by the console. There is no way to change an entry but to complete it, once.
+/// Who changed what by the console, or with a key of the server. There is no way to change an entry but to complete it, once.
 public struct AuditRows: Sendable {
     let store: ObjectStore
 
@@ -83,6 +98,7 @@ public struct AuditRows: Sendable {
 
     /// Entries, the latest first, as JSON.
     public func list(_ query: AuditQuery) async throws -> JSONValue {
+        guard try await store.client.hasTable("_roost_audit") else { return [] }
         let rows = try await store.query(
             Statement(
                 """
@@ -99,6 +115,18 @@ public struct AuditRows: Sendable {
                     query.className.map { .text($0) } ?? .null(.text), .int(Int64(query.limit)),
                 ]))
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
+    }
+
+    /// The entries that a query asks for, and the number before which the next ones are.
+    public func answer(_ query: JSONObject) async throws -> JSONObject {
+        var wanted = AuditQuery()
+        wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
+        wanted.operatorName = query["operator"]?.stringValue
+        wanted.className = query["className"]?.stringValue
+        let rows = try await list(wanted)
+        var answer: JSONObject = ["rows": rows]
+        if let list = rows.arrayValue, list.count == wanted.limit, let last = list.last?["id"] { answer["next"] = last }
+        return answer
     }
 
     /// Removes entries that are older than so many days.

@@ -72,6 +72,9 @@ extension RouteTable {
             Route(.get, "scriptlog", [.master]) { routes, call in
                 .json(JSONValue.array(await routes.backend.scriptLog.lines(call.envelope.parameters)).serialized())
             },
+            Route(.get, "audit", [.master]) { routes, call in
+                .object(try await routes.backend.store.audit.answer(call.envelope.parameters))
+            },
             Route(.get, "slow_queries", [.master]) { routes, call in
                 .object(try await routes.backend.slowOperations.answer(call.envelope.parameters))
             },

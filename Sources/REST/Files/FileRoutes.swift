@@ -14,6 +14,7 @@ public final class FileRoutes: Sendable {
     let resolver: any CallerResolver
     let configuration: Configuration
     let logger: Logger
+    private let audit: KeyAudit?
 
     /// Makes the routes.
     ///
@@ -21,14 +22,23 @@ public final class FileRoutes: Sendable {
     ///   - storage: Where the files are.
     ///   - resolver: Finds out who a caller is.
     ///   - configuration: Who may do what.
+    ///   - audit: Keeps what keys of the server change; nil for nothing.
     ///   - logger: Gets the reasons why files could not be stored.
     public init(
-        storage: any FileStorage, resolver: some CallerResolver, configuration: Configuration, logger: Logger
+        storage: any FileStorage, resolver: some CallerResolver, configuration: Configuration, audit: KeyAudit? = nil,
+        logger: Logger
     ) {
+        self.audit = audit
         self.storage = storage
         self.resolver = resolver
         self.configuration = configuration
         self.logger = logger
+    }
+
+    /// Answers a request that changes files, and keeps it where that is asked for.
+    func audited(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
+        guard let audit else { return try await answer() }
+        return try await audit.keep(envelope, answer)
     }
 
     /// The address of a file, as every answer that names it has it.
@@ -118,6 +128,10 @@ public final class FileRoutes: Sendable {
 
     private func delete(_ request: FileRequest) async throws -> Reply {
         let envelope = try request.envelope(method: .delete, credentials: request.headerCredentials())
+        return try await audited(envelope) { try await delete(envelope) }
+    }
+
+    private func delete(_ envelope: Envelope) async throws -> Reply {
         switch envelope.power {
         case .master: break
         case .readOnlyMaster:

@@ -39,6 +39,10 @@ struct FileUpload {
             throw ParseError(ParseError.invalidFileName, "Filename not provided.")
         }
         let (envelope, content) = try await open()
+        return try await routes.audited(envelope) { try await perform(content, givenName, envelope) }
+    }
+
+    private func perform(_ content: Content, _ givenName: String, _ envelope: Envelope) async throws -> Reply {
         try await checkCaller(envelope)
         let limit = try sizeLimit(envelope)
         do {

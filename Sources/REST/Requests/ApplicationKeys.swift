@@ -1,3 +1,4 @@
+import Crypto
 import Encoding
 public import HTTP
 public import Rules
@@ -13,6 +14,8 @@ public struct ApplicationKeys: Sendable {
     public var readOnlyMasterKey: String?
     /// The key that may write internal fields; nil when there is none.
     public var maintenanceKey: String?
+    /// The SHA-256 of keys that may do what the master key may, by who has them.
+    public var adminKeys: [String: [UInt8]]
     /// The keys of client applications. When one of them is set, a client must bring one that matches.
     public var clientKey: String?
     public var javascriptKey: String?
@@ -33,6 +36,7 @@ public struct ApplicationKeys: Sendable {
         masterKey = configuration.masterKey
         readOnlyMasterKey = configuration.readOnlyMasterKey
         maintenanceKey = configuration.maintenanceKey
+        adminKeys = configuration.adminKeys
         clientKey = configuration.clientKey
         javascriptKey = configuration.javascriptKey
         dotNetKey = configuration.dotNetKey
@@ -71,7 +75,7 @@ extension ApplicationKeys {
         if Self.matches(credentials.maintenanceKey, maintenanceKey), maintenanceKeyAddresses.contains(address) {
             return .maintenance
         }
-        if Self.matches(credentials.masterKey, masterKey) {
+        if administrator(with: credentials.masterKey) != nil {
             guard masterKeyAddresses.contains(address) else { throw .unauthorized }
             return .master
         }
@@ -81,6 +85,14 @@ extension ApplicationKeys {
         }
         guard admitsClient(credentials) else { throw .unauthorized }
         return .client
+    }
+
+    /// Who has a key that may do everything: `masterKey`, or the name of an administrator's key; nil for other keys.
+    func administrator(with key: String?) -> String? {
+        if Self.matches(key, masterKey) { return "masterKey" }
+        guard let key, !adminKeys.isEmpty else { return nil }
+        let digest = SHA256.hash(data: Array(key.utf8))
+        return adminKeys.first { digest == $0.value }?.key
     }
 
     /// Whether a key is the right one. An empty key never is.

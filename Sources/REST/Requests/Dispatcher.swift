@@ -16,6 +16,7 @@ package struct Dispatcher: HTTPHandler {
     private let pages: PageRoutes?
     private let monitoring: MonitoringRoutes?
     private let console: (any ConsoleHandler)?
+    private let audit: KeyAudit?
     private let showsMetrics: Bool
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
@@ -30,11 +31,13 @@ package struct Dispatcher: HTTPHandler {
     ///   - pages: Answers the requests for pages; nil for none.
     ///   - monitoring: Answers who watches the server; nil for the word of `/health` alone.
     ///   - console: Answers the requests of the console; nil for none.
+    ///   - audit: Keeps what keys of the server change; nil for nothing.
     ///   - logger: Gets what callers do not get of an error.
     /// - Throws: The first address of the configuration that is none.
     package init(
         _ configuration: Configuration, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
-        monitoring: MonitoringRoutes? = nil, console: (any ConsoleHandler)? = nil, logger: Logger
+        monitoring: MonitoringRoutes? = nil, console: (any ConsoleHandler)? = nil, audit: KeyAudit? = nil,
+        logger: Logger
     ) throws(AddressList.InvalidEntry) {
         mount = configuration.mount
         self.handler = handler
@@ -42,6 +45,7 @@ package struct Dispatcher: HTTPHandler {
         self.pages = pages
         self.monitoring = monitoring
         self.console = console
+        self.audit = audit
         showsMetrics = configuration.metrics.onMainPort
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
         opener = try EnvelopeOpener(configuration)
@@ -139,7 +143,8 @@ package struct Dispatcher: HTTPHandler {
         return try await turns.take(bytes: body.count + request.target.utf8.count) {
             try opener.checkCanName(body, in: request)
             let envelope = try opener.open(request, body: body, target: target)
-            return try await handler.respond(to: envelope)
+            guard let audit else { return try await handler.respond(to: envelope) }
+            return try await audit.keep(envelope) { try await handler.respond(to: envelope) }
         }
     }
 }

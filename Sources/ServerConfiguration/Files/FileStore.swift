@@ -27,6 +27,16 @@ extension Configuration {
             return (reading.store, reading.folder)
         }
 
+        /// What it is called where people read it.
+        public var name: String {
+            switch self {
+            case .disk: "disk"
+            case .s3(let bucket): "s3 \(bucket.bucket)"
+            case .google(let store): "gcs \(store.bucket.bucket)"
+            case .postgres: "postgres"
+            }
+        }
+
         /// Makes paths begin in a folder.
         mutating func resolvePaths(in folder: String) {
             guard case .google(var store) = self else { return }

@@ -45,8 +45,11 @@ extension Configuration {
         if directDatabaseURI != nil, databaseURI == nil {
             throw ConfigurationError("directDatabaseURI is of no use without databaseURI")
         }
-        if readOnly, let other = liveQuery.isNeeded ? "liveQuery" : rateLimitStore == .database ? "rateLimitStore" : nil
-        {
+        let writers = [
+            ("liveQuery", liveQuery.isNeeded), ("rateLimitStore", rateLimitStore == .database),
+            ("audit", !auditEvents.isEmpty),
+        ]
+        if readOnly, let other = writers.first(where: \.1)?.0 {
             throw ConfigurationError("a server that is readOnly cannot do what \(other) asks for: it writes")
         }
     }

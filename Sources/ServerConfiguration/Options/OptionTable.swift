@@ -143,6 +143,19 @@ public enum OptionTable {
         .text(
             "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", \.readOnlyMasterKey,
             "A master key that only reads"),
+        .custom(
+            "adminKeys", "ROOST_ADMIN_KEYS", .object, \.adminKeys,
+            "Further master keys by the names of those who have them, each as its SHA-256 in hexadecimal digits"
+        ) { value, _ throws(ConfigurationError) in try Configuration.adminKeys(value) },
+        OptionDefinition(
+            "audit", "ROOST_AUDIT", .object,
+            "Which changes by master keys are kept in the database: events is a list of write, schema, config, hooks, role, "
+                + "file; default none",
+            members: [
+                .custom("events", nil, .texts, \.auditEvents) { value, name throws(ConfigurationError) in
+                    try Configuration.AuditEvent.read(value, name)
+                }
+            ]),
         .addresses(
             "masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", \.masterKeyIps, older: [5: Configuration.everywhere],
             "Addresses from which the master key is taken"),

@@ -1,0 +1,98 @@
+import Encoding
+import HTTP
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+public import ServerConfiguration
+
+/// Keeps who changed what with the master key, or with an administrator's: the entry is there before anything is changed,
+/// and complete before the answer leaves. What cannot be kept is not done. No value is kept.
+public struct KeyAudit: Sendable {
+    private let routes: ParseRoutes
+    private let keys: ApplicationKeys
+    private let events: Set<Configuration.AuditEvent>
+    private let tables: ConsoleTables
+
+    /// Keeps what the configuration asks for; nil where it asks for nothing.
+    ///
+    /// - Throws: The first address of the configuration that is none.
+    public init?(_ routes: ParseRoutes) throws(AddressList.InvalidEntry) {
+        guard !routes.configuration.auditEvents.isEmpty else { return nil }
+        self.routes = routes
+        keys = try ApplicationKeys(routes.configuration)
+        events = routes.configuration.auditEvents
+        tables = ConsoleTables(client: routes.backend.store.client)
+    }
+
+    /// Answers a request, and keeps it where it is one of those to keep.
+    ///
+    /// - Parameter ids: What it is about, where its path does not say it.
+    func keep(_ envelope: Envelope, ids: [String] = [], _ answer: () async throws -> Reply) async throws -> Reply {
+        // Cloud code is the server itself, and the console has entries of its own.
+        guard envelope.power == .master, !envelope.origin.isInternal, envelope.console == nil,
+            let entry = entry(of: envelope, ids)
+        else { return try await answer() }
+        try await tables.prepare()
+        let audit = routes.backend.store.audit
+        let id = try await audit.begin(entry)
+        var reply: Reply
+        do {
+            reply = try await answer()
+        } catch {
+            reply = routes.errors.reply(to: error, requestID: envelope.id)
+        }
+        let made = Self.made(by: reply)
+        try await audit.complete(
+            id, status: reply.status, ids: made.isEmpty ? nil : AuditEntry.short(entry.ids + made), after: nil)
+        return reply
+    }
+
+    /// An entry for those calls of a request that are to be kept; nil where there is none.
+    private func entry(of envelope: Envelope, _ ids: [String]) -> AuditEntry? {
+        let isBatch = envelope.path.count == 1 && envelope.path[0].asciiLowercased == "batch"
+        let elements =
+            isBatch ? try? routes.elements(envelope.body["requests"]?.arrayValue ?? [], of: envelope) : nil
+        let calls = (elements ?? [envelope]).filter { call in
+            !ConsoleDispatcher.onlyReads(call) && Self.event(of: call.path).map(events.contains) == true
+        }
+        guard !calls.isEmpty, let name = keys.administrator(with: envelope.credentials.masterKey) else { return nil }
+        let targets = calls.compactMap { ClassPath.target(of: $0.path) }
+        let classes = Set(targets.map(\.className))
+        var entry = AuditEntry()
+        entry.operatorName = AuditEntry.short(name)
+        entry.role = "key"
+        entry.address = envelope.origin.address
+        entry.requestId = "\(envelope.id)"
+        entry.method = envelope.method.rawValue
+        entry.path = AuditEntry.short(RouteTable.canonical(envelope.path).joined(separator: "/"))
+        entry.className = classes.count == 1 ? classes.first.map(AuditEntry.short) : nil
+        entry.count = calls.count
+        entry.ids = AuditEntry.short(targets.compactMap(\.objectId) + ids)
+        let fields = calls.flatMap { ($0.body["params"]?.objectValue ?? $0.body).keys.map(\.text) }
+        entry.fields = AuditEntry.short(Set(fields).sorted())
+        return entry
+    }
+
+    /// What a call changes; nil where that is not the caller's to say.
+    private static func event(of path: [String]) -> Configuration.AuditEvent? {
+        let path = RouteTable.canonical(path)
+        switch path.first {
+        case "functions", "login", "verifyPassword", "events": return nil
+        case "schemas": return .schema
+        case "config", "graphql-config": return .config
+        case "hooks": return .hooks
+        case "files": return .file
+        default: return ClassPath.target(of: path)?.className == "_Role" ? .role : .write
+        }
+    }
+
+    /// The ids and names of what was made, as the answer has them.
+    private static func made(by reply: Reply) -> [String] {
+        guard reply.status < 300, case .json(let bytes) = reply.body, let answer = try? JSONValue(parsing: bytes) else {
+            return []
+        }
+        let made = answer.arrayValue?.compactMap { $0["success"] } ?? [answer]
+        return made.compactMap { $0["objectId"]?.stringValue ?? ($0["url"] == nil ? nil : $0["name"]?.stringValue) }
+    }
+}

@@ -1,0 +1,44 @@
+import JSON
+
+extension Configuration {
+    /// Changes that are kept with the name of the key.
+    public enum AuditEvent: String, CaseIterable, Sendable {
+        /// Of objects, and what has no other name here.
+        case write
+        /// Of classes and their permissions.
+        case schema
+        case config, hooks, role, file
+
+        /// Reads the option.
+        ///
+        /// - Throws: `ConfigurationError` for a word that is none of them.
+        static func read(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> Set<AuditEvent> {
+            var events: Set<AuditEvent> = []
+            for word in value.arrayValue?.compactMap(\.stringValue) ?? [] {
+                guard let event = AuditEvent(rawValue: word) else { throw .invalid(name, word) }
+                events.insert(event)
+            }
+            return events
+        }
+    }
+
+    /// Reads keys of administrators.
+    ///
+    /// - Throws: `ConfigurationError` for what is no SHA-256, and for the name that the master key has.
+    static func adminKeys(_ value: JSONValue) throws(ConfigurationError) -> [String: [UInt8]] {
+        var keys: [String: [UInt8]] = [:]
+        for (name, digest) in value.objectValue ?? [:] {
+            let digits = Array((digest.stringValue ?? "").utf8)
+            let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
+                UInt8(String(decoding: digits[$0..<min($0 + 2, digits.count)], as: UTF8.self), radix: 16)
+            }
+            guard digits.count == 64, bytes.count == 32, name != "masterKey" else {
+                throw ConfigurationError(
+                    "Key adminKeys.\(name) must be the SHA-256 of a key in 64 hexadecimal digits, and masterKey no name"
+                )
+            }
+            keys[name.text] = bytes
+        }
+        return keys
+    }
+}

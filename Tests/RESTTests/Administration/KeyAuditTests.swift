@@ -1,0 +1,100 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("The audit of the keys of the server")
+struct KeyAuditTests {
+    private static let anna = ["X-Parse-Master-Key": "anna-key"]
+    private static let options: JSONObject = [
+        "adminKeys": ["anna": "c2ee7195c6e40b50ba61576394dd66f870e592e2333947c51c39cc11bd332f7a"],
+        "audit": ["events": ["write", "schema", "config", "hooks", "role", "file"]],
+    ]
+
+    /// The entries, the first one first.
+    private static func rows(_ server: TestServer, _ query: String = "") async throws -> [JSONValue] {
+        let answer = try await server.send("GET", "/audit\(query)", as: .master)
+        #expect(answer.status == 200, "\(answer.text)")
+        return try #require(answer["rows"]?.arrayValue).reversed()
+    }
+
+    @Test("has who changed what, by the name of the key, and no value")
+    func changes() async throws {
+        try await TestServer.run(Self.options) { server in
+            let song = try await server.send(
+                "POST", "/classes/Song", ["title": "hidden value", "plays": 1], headers: Self.anna)
+            #expect(song.status == 201, "\(song.text)")
+            let id = try song.string("objectId")
+            _ = try await server.send("PUT", "/classes/Song/\(id)", ["title": "hidden value"], as: .master)
+            let batch: JSONValue = [
+                "requests": [
+                    ["method": "POST", "path": "/parse/classes/Song", "body": ["title": "hidden value"]],
+                    ["method": "DELETE", "path": .string("/parse/classes/Song/\(id)")],
+                    ["method": "GET", "path": "/parse/classes/Song"],
+                ]
+            ]
+            _ = try await server.send("POST", "/batch", batch, headers: Self.anna)
+            _ = try await server.send("PUT", "/config", ["params": ["limit": 5]], headers: Self.anna)
+            _ = try await server.send("POST", "/schemas/Album", ["className": "Album"], headers: Self.anna)
+            let role: JSONValue = ["name": "admins", "ACL": ["*": ["read": true]]]
+            _ = try await server.send("POST", "/roles", role, headers: Self.anna)
+            let stored = try await server.send(
+                "POST", "/files/a.txt", bytes: Array("hidden value".utf8), as: .anonymous, headers: Self.anna)
+            let name = try stored.string("name")
+            _ = try await server.send("DELETE", "/files/\(name)", headers: Self.anna)
+            let rows = try await Self.rows(server)
+            let paths = rows.map { "\($0["method"]?.stringValue ?? "") \($0["path"]?.stringValue ?? "")" }
+            #expect(
+                paths == [
+                    "POST classes/Song", "PUT classes/Song/\(id)", "POST batch", "PUT config", "POST schemas/Album",
+                    "POST roles", "POST files/a.txt", "DELETE files/\(name)",
+                ])
+            #expect(rows.map { $0["operator"] } == rows.indices.map { $0 == 1 ? "masterKey" : "anna" })
+            #expect(rows.map { $0["status"] } == [201, 200, 200, 200, 200, 201, 201, 200])
+            #expect(rows[0]["className"] == "Song")
+            #expect(rows[0]["ids"] == [.string(id)])
+            #expect(rows[0]["fields"] == ["plays", "title"])
+            #expect(rows[0]["role"] == "key")
+            #expect(rows[0]["requestId"] == song.headers["x-request-id"].map { .string($0) })
+            #expect(rows[2]["count"] == 2)
+            #expect(rows[2]["ids"]?.arrayValue?.count == 2)
+            #expect(rows[3]["fields"] == ["limit"])
+            #expect(rows[5]["className"] == "_Role")
+            #expect(rows[6]["ids"] == [.string(name)])
+            #expect(!JSONValue.array(rows).text.contains("hidden"))
+            let ofRole = try await Self.rows(server, "?className=_Role")
+            #expect(ofRole.count == 1)
+            #expect(try await server.send("GET", "/audit").status == 403)
+        }
+    }
+
+    @Test("has what was refused with its status, and neither reads, nor clients, nor what is not asked for")
+    func others() async throws {
+        var options = Self.options
+        options["audit"] = ["events": ["write"]]
+        try await TestServer.run(options) { server in
+            let made = try await server.send("POST", "/classes/Song", ["plays": 1], as: .master)
+            #expect(made.status == 201)
+            let refused = try await server.send("PUT", "/classes/Song/none", ["plays": 2], headers: Self.anna)
+            #expect(refused.status == 404)
+            #expect(refused.code == 101)
+            _ = try await server.send("GET", "/classes/Song", headers: Self.anna)
+            let client = try await server.send("POST", "/classes/Song", ["plays": 1])
+            #expect(client.status == 201, "\(client.text)")
+            _ = try await server.send("PUT", "/config", ["params": ["limit": 5]], headers: Self.anna)
+            let wrong = try await server.send(
+                "POST", "/classes/Song", ["plays": 1], headers: ["X-Parse-Master-Key": "anna"])
+            #expect(wrong.status == 201)
+            let rows = try await Self.rows(server)
+            #expect(rows.map { $0["status"] } == [201, 404])
+        }
+    }
+
+    @Test("is off unless it is asked for")
+    func off() async throws {
+        try await TestServer.run { server in
+            _ = try await server.send("POST", "/classes/Song", ["plays": 1], as: .master)
+            let rows = try await Self.rows(server)
+            #expect(rows.isEmpty)
+        }
+    }
+}
