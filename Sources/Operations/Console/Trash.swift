@@ -13,7 +13,7 @@ public struct Trash: Sendable {
         /// Where it is, and who put it there.
         public let entry: TrashRows.Entry
         /// The object as it was, long values shortened; its id alone where its class has become another.
-        public let object: JSONObject
+        public var object: JSONObject
         /// What the object is called, by the first field that names objects; nil where none does.
         public var name: String? {
             Self.namingFields.lazy.compactMap { object[$0]?.stringValue }.first { !$0.isEmpty }
@@ -34,13 +34,13 @@ public struct Trash: Sendable {
     /// What is in the trash, the last first.
     ///
     /// - Parameters:
-    ///   - className: The class; nil for all.
+    ///   - classNames: The classes; nil for all.
     ///   - objectId: The object; nil for all.
-    public func list(className: String? = nil, objectId: String? = nil, _ context: RequestContext) async throws
+    public func list(classNames: [String]? = nil, objectId: String? = nil, _ context: RequestContext) async throws
         -> [Item]
     {
         let rows = backend.store.trash
-        let entries = try await rows.list(className: className, objectId: objectId, most: Self.most)
+        let entries = try await rows.list(classNames: classNames, objectId: objectId, most: Self.most)
         var objects: [Name: JSONObject] = [:]
         for (className, entries) in Dictionary(grouping: entries, by: { Name($0.className) }) {
             objects.merge(

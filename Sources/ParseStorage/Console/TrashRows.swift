@@ -71,16 +71,16 @@ public struct TrashRows: Sendable {
     /// What is in the trash, the last first.
     ///
     /// - Parameters:
-    ///   - className: The class; nil for all.
+    ///   - classNames: The classes; nil for all.
     ///   - objectId: The object; nil for all.
     ///   - most: How many at most.
-    public func list(className: String?, objectId: String?, most: Int) async throws -> [Entry] {
+    public func list(classNames: [String]?, objectId: String?, most: Int) async throws -> [Entry] {
         var builder = SQLBuilder()
         var conditions = ["TRUE"]
-        for (column, value) in [("_class", className), ("_object", objectId)] {
-            guard let value else { continue }
-            guard !value.utf8.contains(0) else { return [] }
-            conditions.append("\"\(column)\" = \(builder.bind(.text(value)))")
+        for (column, values) in [("_class", classNames), ("_object", objectId.map { [$0] })] {
+            guard let values else { continue }
+            guard !values.contains(where: { $0.utf8.contains(0) }) else { return [] }
+            conditions.append("\"\(column)\" = ANY (\(builder.bind(.textArray(values))))")
         }
         // Not "_id" alone: that is the text that is answered, of which 9 is the last and not 10.
         let order = "ORDER BY \"_roost_trash\".\"_id\" DESC LIMIT \(builder.bind(.int(Int64(most))))"
