@@ -150,9 +150,12 @@ extension ConsoleCall {
         }
         return try await audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
             do {
-                let object = try await backend.trash.restore(entry.id, context)
-                return .object(
+                let (object, dropped) = try await backend.trash.restore(entry.id, context)
+                var reply = Reply.object(
                     limits.map { LimitedAnswers(limits: $0).object(object, of: Name(entry.className)) } ?? object)
+                let lost = dropped.filter { limits?.hides(Name($0), of: Name(entry.className)) != true }
+                if !lost.isEmpty { reply.headers.append(("X-Roost-Dropped", lost.joined(separator: ","))) }
+                return reply
             } catch let error as ParseError where Self.taken.contains(error.code) {
                 throw HTTPError(status: 409, message: error.message)
             }

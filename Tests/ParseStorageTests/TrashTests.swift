@@ -56,6 +56,27 @@ import Testing
         }
     }
 
+    @Test("What the class has lost since is named")
+    func dropped() async throws {
+        try await TestStore.run { test in
+            try await ConsoleTables(client: test.client).prepare()
+            let user =
+                "{\"__op\":\"AddRelation\",\"objects\":[{\"__type\":\"Pointer\",\"className\":\"_User\",\"objectId\":\"u\"}]}"
+            try await test.create("Song", "a", "{\"title\":\"x\",\"plays\":1,\"tags\":[1],\"fans\":\(user)}")
+            let kept = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
+            try await test.store.catalog.change("Song") { current in
+                var schema = try #require(current)
+                for field: Name in ["plays", "fans"] { schema.fields[field] = nil }
+                return schema
+            }
+            let dropped = try await test.store.transaction { store in
+                let entry = try #require(try await store.trash.entry(kept.id))
+                return try await store.trash.restore(entry).dropped
+            }
+            #expect(dropped == ["fans", "plays"])
+        }
+    }
+
     @Test("Columns that no schema lists come back as well, and fields that the class got meanwhile are empty")
     func hidden() async throws {
         try await TestStore.run { test in

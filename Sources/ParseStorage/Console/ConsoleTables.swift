@@ -46,6 +46,7 @@ public final class ConsoleTables: Sendable {
             "_object" text NOT NULL, "_operator" text NOT NULL, "_deleted" timestamptz NOT NULL DEFAULT now(),
             "_row" jsonb NOT NULL, "_relations" jsonb, "_nulls" text[], "_bytes" bigint NOT NULL);
         CREATE INDEX IF NOT EXISTS "_roost_trash_class" ON "_roost_trash" ("_class", "_object");
+        CREATE INDEX IF NOT EXISTS "_roost_trash_deleted" ON "_roost_trash" ("_deleted");
         CREATE INDEX IF NOT EXISTS "_roost_trash_size" ON "_roost_trash" ("_id") INCLUDE ("_bytes");
         CREATE TABLE IF NOT EXISTS "_roost_view" (
             "id" text PRIMARY KEY, "class" text NOT NULL, "name" text NOT NULL, "shared" boolean NOT NULL,

@@ -25,7 +25,7 @@ import Testing
             let items = try await routes.backend.trash.list(classNames: ["_User"], routes.context)
             #expect(items.map(\.name) == ["kim"] && items.map(\.entry.operatorName) == ["Kim"])
             #expect(items[0].object.keys.contains { $0.hasPrefix("_") } == false)
-            let restored = try await routes.backend.trash.restore(trashId, routes.context)
+            let restored = try await routes.backend.trash.restore(trashId, routes.context).object
             #expect(restored["username"] == "kim")
             #expect(try await routes.texts("SELECT _user::text FROM \"_User\" AS _user") == before)
             let again = try await routes.send(.post, "/login", ["username": "kim", "password": "secret"])
