@@ -342,7 +342,8 @@ let package = Package(
             ]),
         .testTarget(
             name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", collections]),
-        .testTarget(name: "OperationsTests", dependencies: ["Operations", "ParseModel", "Postgres", "Tasks"]),
+        .testTarget(
+            name: "OperationsTests", dependencies: ["JSON", "Operations", "ParseModel", "Postgres", "Tasks"]),
         .testTarget(
             name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
         .testTarget(

@@ -17,6 +17,7 @@ struct ConsoleInterface: Sendable {
     let dispatcher: ConsoleDispatcher
     let signIn: ConsoleSignIn
     let audit: ConsoleAudit
+    let tasks = ConsoleTasks()
     /// Lets so many finds of consoles be at the database that processors are left for apps.
     let finds = Gate(capacity: max(1, ProcessInfo.processInfo.activeProcessorCount / 2))
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
@@ -77,11 +78,14 @@ struct ConsoleInterface: Sendable {
         }
         let session = try await session(of: visit)
         if path == "session" { return try await answerSession(visit, method, session) }
-        guard let session, let role = ConsoleRole(rawValue: session.role) else {
+        guard let session, let given = ConsoleRole(rawValue: session.role) else {
             throw HTTPError(status: 401, message: "Sign in first.")
         }
+        // What can be read no longer hides everything.
+        let limits = session.limits.map { (try? OperatorLimits(json: $0)) ?? OperatorLimits(classes: []) }
+        let role = limits == nil ? given : min(given, .editor)
         if path.hasPrefix("parse/") {
-            return try await ParseCalls(self, visit, session, role).answer(path.dropFirst("parse".count))
+            return try await ParseCalls(self, visit, session, role, limits).answer(path.dropFirst("parse".count))
         }
         guard let match = ConsoleRouteTable.match(method, path) else {
             throw HTTPError.noRoute(method: visit.request.method, path: "\(visit.path)/api/\(path)")
@@ -89,9 +93,13 @@ struct ConsoleInterface: Sendable {
         guard role >= match.route.least else {
             throw HTTPError(status: 403, message: "This is for the role \(match.route.least.rawValue) and above.")
         }
+        guard limits == nil || match.route.keepsLimits else {
+            throw HTTPError(status: 403, message: "This is not for operators who are limited to classes and fields.")
+        }
         if match.route.isConfirmed, !session.isConfirmed { throw ConfirmationNeeded() }
         let call = ConsoleCall(
-            interface: self, visit: visit, session: session, role: role, arguments: match.arguments)
+            interface: self, visit: visit, session: session, role: role, limits: limits,
+            arguments: match.arguments)
         return try SecretValues.withoutTokens(try await match.route.handler(call), for: role)
     }
 
@@ -211,11 +219,12 @@ struct ConsoleInterface: Sendable {
 
     /// What the page gets to know of the session and the server.
     private func description(of session: StoredOperatorSession) -> JSONObject {
-        [
-            "operator": [
-                "id": session.operatorId.map { .string($0) } ?? .null, "name": .string(session.name),
-                "role": .string(session.role), "totp": .bool(session.hasFactor),
-            ],
+        let person: JSONObject = [
+            "id": session.operatorId.map { .string($0) } ?? .null, "name": .string(session.name),
+            "role": .string(session.role), "totp": .bool(session.hasFactor),
+        ]
+        return [
+            "operator": .object(person.merging(session.limits ?? [:]) { own, _ in own }),
             "server": [
                 "version": .string(version), "preset": .number(Double(configuration.preset)),
                 "appId": .string(configuration.appId),

@@ -1,16 +1,17 @@
 import Encoding
 import HTTP
 import JSON
+internal import Operations
 internal import ParseModel
 internal import ParseStorage
 
 /// The routes of the console beside the session and the interface of apps.
 enum ConsoleRouteTable {
     /// The routes.
-    static let all = own + rows + account
+    static let all = own + rows + tasks + account
 
     private static let own: [ConsoleRoute] = [
-        ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() },
+        ConsoleRoute(.get, "audit", .viewer, keepsLimits: true) { try await $0.audited() },
         ConsoleRoute(.get, "operators", .owner) { try await $0.operators() },
         ConsoleRoute(.post, "operators", .owner, isConfirmed: true) { try await $0.addOperator() },
         ConsoleRoute(.put, "operators/:id", .owner, isConfirmed: true) { try await $0.changeOperator() },
@@ -45,6 +46,8 @@ struct ConsoleRoute: Sendable {
     let effect: Effect
     /// Whether it is for who has lately shown to be the operator.
     let isConfirmed: Bool
+    /// Whether what it answers and changes keeps to the classes and fields that an operator is limited to.
+    let keepsLimits: Bool
     let handler: @Sendable (ConsoleCall) async throws -> Reply
 
     /// What a route changes.
@@ -60,12 +63,14 @@ struct ConsoleRoute: Sendable {
     ///   - effect: What it changes; nil for what its method says.
     init(
         _ method: Method, _ path: String, _ least: ConsoleRole, _ effect: Effect? = nil, isConfirmed: Bool = false,
+        keepsLimits: Bool = false,
         _ handler: @escaping @Sendable (ConsoleCall) async throws -> Reply
     ) {
         self.method = method
         self.path = path.split(separator: "/").map { String($0) }
         self.least = least
         self.isConfirmed = isConfirmed
+        self.keepsLimits = keepsLimits
         self.effect = effect ?? (method == .get ? .nothing : .deployment)
         self.handler = handler
     }
@@ -77,6 +82,8 @@ struct ConsoleCall {
     let visit: ConsoleVisit
     let session: StoredOperatorSession
     let role: ConsoleRole
+    /// The classes and fields that the operator is limited to; nil for one who is not.
+    let limits: OperatorLimits?
     let arguments: [String]
 
     /// The query, each value as JSON if it parses, else as a text.
@@ -124,11 +131,28 @@ struct ConsoleCall {
         return reply
     }
 
+    /// The classes that a limited operator knows.
+    func known(_ limits: OperatorLimits) -> [Name] {
+        limits.classes?.filter(limits.shows).sorted()
+            ?? interface.backend.catalog.snapshot.classes.keys.filter(limits.shows).sorted()
+    }
+
+    /// Judges what a limited operator asks; nil for an operator who is not limited.
+    var reads: LimitedReads? {
+        let catalog = interface.backend.catalog
+        return limits.map { LimitedReads($0) { catalog.schema($0.text) } }
+    }
+
     /// Who changed what.
     fileprivate func audited() async throws -> Reply {
         let query = query
         guard !JSONBody.containsNull(query) else { throw JSONBody.nullCharacter }
-        return .object(try await interface.backend.store.audit.answer(query))
+        var answer = try await interface.backend.store.audit.answer(
+            query, classNames: limits.map { limits in known(limits).texts })
+        if let limits, let rows = answer["rows"]?.arrayValue {
+            answer["rows"] = .array(rows.map(LimitedAnswers(limits: limits).audited))
+        }
+        return .object(answer)
     }
 }
 
@@ -139,10 +163,11 @@ extension ConsoleCall {
         return .object([
             "operators": .array(
                 all.map { known in
-                    [
+                    let own: JSONObject = [
                         "id": .string(known.id), "name": .string(known.name), "role": .string(known.role),
                         "totp": .bool(known.secret != nil),
                     ]
+                    return .object(own.merging(known.limits ?? [:]) { own, _ in own })
                 })
         ])
     }
@@ -151,10 +176,12 @@ extension ConsoleCall {
         let body = try await body()
         let name = body["name"]?.stringValue ?? ""
         let role = try role(body["role"]) ?? .viewer
-        try refuseLimits(body)
-        return try await audited("operators", fields: ["name", "role", "password"]) {
+        let limits = try limits(in: body)
+        try check(limits, for: role)
+        return try await audited("operators", fields: ["name", "role", "password"] + limits.keys.texts) {
             let id = try await interface.backend.operators.add(
-                name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue, from: visit.address)
+                name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue,
+                limits: limits, from: visit.address)
             return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
         }
     }
@@ -162,15 +189,20 @@ extension ConsoleCall {
     fileprivate func changeOperator() async throws -> Reply {
         let body = try await body()
         let role = try role(body["role"])
-        try refuseLimits(body)
+        let limits = try limits(in: body)
+        guard let known = try await interface.backend.store.operators.all().first(where: { $0.id == arguments[0] })
+        else { throw ParseError(ParseError.objectNotFound, "There is no such operator.") }
+        let kept = (known.limits ?? [:]).merging(limits) { $1 }.filter { !$0.value.isNull }
+        try check(kept, for: role ?? ConsoleRole(rawValue: known.role) ?? .owner)
         guard body["totp"] == nil || body["totp"] == false else {
             throw HTTPError(status: 400, message: "A second factor is turned on by whose it is.")
         }
         return try await audited(
-            "operators/\(arguments[0])", fields: ["role", "password", "totp"].filter { body[Name($0)] != nil }
+            "operators/\(arguments[0])",
+            fields: ["role", "password", "totp", "classes", "hidden"].filter { body[Name($0)] != nil }
         ) {
             try await interface.backend.operators.change(
-                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue,
+                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue, limits: limits,
                 dropsFactor: body["totp"] == false, from: visit.address)
             return .object([:])
         }
@@ -193,10 +225,18 @@ extension ConsoleCall {
         return role
     }
 
-    /// Limits that would not hold everywhere are not taken.
-    private func refuseLimits(_ body: JSONObject) throws {
-        for name: Name in ["classes", "hidden"] where body[name]?.isNull == false {
-            throw HTTPError(status: 400, message: "Operators that are limited to classes or fields are not built.")
+    /// The limits that a body sets, or takes off by null.
+    private func limits(in body: JSONObject) throws -> JSONObject {
+        var limits = body.filter { ["classes", "hidden"].contains($0.key) }
+        _ = try OperatorLimits(json: limits)
+        if limits["hidden"] == [:] { limits["hidden"] = .null }
+        return limits
+    }
+
+    /// Who changes classes and settings sees all of them.
+    private func check(_ limits: JSONObject, for role: ConsoleRole) throws {
+        guard limits.values.allSatisfy(\.isNull) || role <= .editor else {
+            throw HTTPError(status: 400, message: "Only editors and viewers are limited to classes and fields.")
         }
     }
 }

@@ -9,14 +9,14 @@ import Rules
 /// views.
 extension ConsoleRouteTable {
     static let rows: [ConsoleRoute] = [
-        ConsoleRoute(.get, "counts", .viewer) { try await $0.counts() },
-        ConsoleRoute(.get, "references", .viewer) { try await $0.references() },
-        ConsoleRoute(.post, "may", .viewer, .nothing) { try await $0.may() },
-        ConsoleRoute(.get, "trash", .viewer) { try await $0.trash() },
-        ConsoleRoute(.post, "trash/:id/restore", .editor) { try await $0.restore() },
-        ConsoleRoute(.get, "views", .viewer) { try await $0.views() },
-        ConsoleRoute(.put, "views/:id", .editor) { try await $0.putView() },
-        ConsoleRoute(.delete, "views/:id", .editor) { try await $0.deleteView() },
+        ConsoleRoute(.get, "counts", .viewer, keepsLimits: true) { try await $0.counts() },
+        ConsoleRoute(.get, "references", .viewer, keepsLimits: true) { try await $0.references() },
+        ConsoleRoute(.post, "may", .viewer, .nothing, keepsLimits: true) { try await $0.may() },
+        ConsoleRoute(.get, "trash", .viewer, keepsLimits: true) { try await $0.trash() },
+        ConsoleRoute(.post, "trash/:id/restore", .editor, keepsLimits: true) { try await $0.restore() },
+        ConsoleRoute(.get, "views", .viewer, keepsLimits: true) { try await $0.views() },
+        ConsoleRoute(.put, "views/:id", .editor, keepsLimits: true) { try await $0.putView() },
+        ConsoleRoute(.delete, "views/:id", .editor, keepsLimits: true) { try await $0.deleteView() },
     ]
 }
 
@@ -25,7 +25,9 @@ extension ConsoleCall {
 
     fileprivate func counts() async throws -> Reply {
         let classCounts = interface.backend.classCounts
-        let counts = try await interface.counting.run { try await classCounts.counts() }
+        let counts = try await interface.counting.run {
+            try await classCounts.counts { limits?.shows($0) ?? true }
+        }
         return .object([
             "classes": .array(
                 counts.map { count in
@@ -43,8 +45,13 @@ extension ConsoleCall {
         guard let className = texts["className"]?.stringValue, let objectId = texts["objectId"]?.stringValue else {
             throw HTTPError(status: 400, message: "className and objectId say what is pointed to.")
         }
+        try require(className)
+        let limits = limits
         let found = try await interface.backend.references.pointing(
-            to: Pointer(className: className, objectId: objectId))
+            to: Pointer(className: className, objectId: objectId)
+        ) { className, field in
+            limits.map { $0.shows(className) && !$0.hides(field, of: className) } ?? true
+        }
         return .object([
             "from": .array(
                 found.map { reference in
@@ -67,11 +74,14 @@ extension ConsoleCall {
         guard let className = try text("className") else {
             throw HTTPError(status: 400, message: "className says which class.")
         }
-        let allowances = try await interface.backend.allowances.allowances(
-            of: text("user"), className, text("objectId"))
+        try require(className)
+        let user = try text("user")
+        if user != nil { try require("_User") }
+        let allowances = try await interface.backend.allowances.allowances(of: user, className, text("objectId"))
         var operations: JSONObject = [:]
         for allowance in allowances {
-            let reasons = allowance.reasons.map { reason -> JSONValue in
+            let reasons = allowance.reasons.compactMap { reason -> JSONValue? in
+                if let field = reason.field, limits?.hides(field, of: Name(className)) == true { return nil }
                 var object: JSONObject = ["rule": .string(reason.rule.rawValue)]
                 if let who = reason.who { object["who"] = .string(who.text) }
                 if let field = reason.field { object["field"] = .string(field.text) }
@@ -84,12 +94,38 @@ extension ConsoleCall {
         return .object(["operations": .object(operations)])
     }
 
+    /// Refuses a class that a limited operator does not know.
+    private func require(_ className: String) throws(HTTPError) {
+        guard limits?.shows(Name(className)) ?? true else {
+            throw HTTPError(status: 403, message: "You are limited to some classes and fields: not \(className).")
+        }
+    }
+
+    /// Whether a view is about what the operator knows: its condition would tell values of hidden fields.
+    private func shows(_ view: SavedView) -> Bool {
+        guard let reads else { return true }
+        var find: JSONObject = [:]
+        find["where"] = view.content["where"]
+        find["order"] = view.content["order"]
+        find["keys"] = view.content["columns"]
+        return (try? reads.check(find, of: Name(view.className), isGet: false)) != nil
+    }
+
     // MARK: Trash
 
     fileprivate func trash() async throws -> Reply {
         let texts = texts
-        let items = try await interface.backend.trash.list(
-            className: texts["className"]?.stringValue, objectId: texts["objectId"]?.stringValue, context)
+        let className = texts["className"]?.stringValue
+        var classNames = className.map { [$0] }
+        if let limits { classNames = known(limits).texts.filter { className?.hasSameBytes(as: $0) ?? true } }
+        var items = try await interface.backend.trash.list(
+            classNames: classNames, objectId: texts["objectId"]?.stringValue, context)
+        if let limits {
+            let answers = LimitedAnswers(limits: limits)
+            for index in items.indices {
+                items[index].object = answers.object(items[index].object, of: Name(items[index].entry.className))
+            }
+        }
         return .object([
             "objects": .array(
                 items.map { item in
@@ -107,13 +143,19 @@ extension ConsoleCall {
     fileprivate func restore() async throws -> Reply {
         let backend = interface.backend
         let entry = try await backend.trash.entry(arguments[0])
+        guard limits?.shows(Name(entry.className)) ?? true else { throw ParseError.notFound }
         let write = ConsoleGate.Call(path: ["classes", entry.className], method: "POST", onlyReads: false)
         if let refusal = ConsoleGate.refusal(of: write, for: role, schema: { backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }
         return try await audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
             do {
-                return .object(try await backend.trash.restore(entry.id, context))
+                let (object, dropped) = try await backend.trash.restore(entry.id, context)
+                var reply = Reply.object(
+                    limits.map { LimitedAnswers(limits: $0).object(object, of: Name(entry.className)) } ?? object)
+                let lost = dropped.filter { limits?.hides(Name($0), of: Name(entry.className)) != true }
+                if !lost.isEmpty { reply.headers.append(("X-Roost-Dropped", lost.joined(separator: ","))) }
+                return reply
             } catch let error as ParseError where Self.taken.contains(error.code) {
                 throw HTTPError(status: 409, message: error.message)
             }
@@ -128,7 +170,7 @@ extension ConsoleCall {
     // MARK: Views
 
     fileprivate func views() async throws -> Reply {
-        let views = try await interface.backend.savedViews.list(for: session.name)
+        let views = try await interface.backend.savedViews.list(for: session.name).filter { shows($0) }
         return .object([
             "views": .array(
                 views.map { view in
@@ -150,6 +192,9 @@ extension ConsoleCall {
         let view = SavedView(
             id: arguments[0], className: body["className"]?.stringValue ?? "", name: body["name"]?.stringValue ?? "",
             isShared: body["shared"] == true, owner: session.name, content: content)
+        guard shows(view) else {
+            throw HTTPError(status: 403, message: "You are limited to some classes and fields: not those of this view.")
+        }
         return try await audited("views/\(view.id)", className: view.className) {
             try await interface.backend.savedViews.put(view)
             return .object([:])

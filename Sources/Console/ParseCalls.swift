@@ -1,6 +1,7 @@
 import Encoding
 import HTTP
 import JSON
+internal import Operations
 internal import ParseModel
 internal import ParseStorage
 internal import REST
@@ -13,14 +14,17 @@ struct ParseCalls {
     private let visit: ConsoleVisit
     private let session: StoredOperatorSession
     private let role: ConsoleRole
+    private let limits: OperatorLimits?
 
     init(
-        _ interface: ConsoleInterface, _ visit: ConsoleVisit, _ session: StoredOperatorSession, _ role: ConsoleRole
+        _ interface: ConsoleInterface, _ visit: ConsoleVisit, _ session: StoredOperatorSession, _ role: ConsoleRole,
+        _ limits: OperatorLimits?
     ) {
         self.interface = interface
         self.visit = visit
         self.session = session
         self.role = role
+        self.limits = limits
     }
 
     /// Answers the call.
@@ -53,6 +57,7 @@ struct ParseCalls {
                 throw HTTPError(status: 400, message: "Nothing is written with X-Roost-View-As.")
             }
             viewAs = user == "anonymous" ? .anonymous : .user(id: user)
+            guard viewAs == .anonymous || limits?.shows("_User") ?? true else { throw Self.unknown("users") }
         }
         var ifUpdatedAt: ParseDate?
         if let text = fields.ifUpdatedAt {
@@ -79,15 +84,15 @@ struct ParseCalls {
         }
         try await askForConfirmation(calls)
         if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
-            guard Self.isFind(envelope) else { return try SecretValues.withoutTokens(try await answer(), for: role) }
-            return try await interface.finds.run { try SecretValues.withoutTokens(try await answer(), for: role) }
+            guard Self.isFind(envelope) else { return try shown(try await answer(), to: calls) }
+            return try await interface.finds.run { try shown(try await answer(), to: calls) }
         }
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply
         do {
-            reply = try SecretValues.withoutTokens(try await answer(), for: role)
+            reply = try shown(try await answer(), to: calls)
         } catch {
-            reply = try SecretValues.withoutTokens(interface.dispatcher.reply(to: error, visit.request), for: role)
+            reply = try shown(interface.dispatcher.reply(to: error, visit.request), to: calls)
         }
         let value: JSONValue? =
             if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }
@@ -117,11 +122,63 @@ struct ParseCalls {
     }
 
     private func check(_ call: Envelope) throws {
-        let judged = ConsoleGate.Call(
-            path: ConsoleDispatcher.canonical(call.path), method: call.method.rawValue,
-            onlyReads: ConsoleDispatcher.onlyReads(call), parameters: call.parameters, fields: Array(call.body.keys))
+        let judged = Self.judged(call)
+        if let limits { try check(call, judged, limits) }
         if let refusal = ConsoleGate.refusal(of: judged, for: role, schema: { interface.backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }
+    }
+
+    private static func judged(_ call: Envelope) -> ConsoleGate.Call {
+        ConsoleGate.Call(
+            path: ConsoleDispatcher.canonical(call.path), method: call.method.rawValue,
+            onlyReads: ConsoleDispatcher.onlyReads(call), parameters: call.parameters, fields: Array(call.body.keys))
+    }
+
+    // MARK: Operators who are limited to classes and fields
+
+    private static func unknown(_ what: String) -> HTTPError {
+        HTTPError(status: 403, message: "You are limited to some classes and fields: not \(what).")
+    }
+
+    /// Refuses a call by a limited operator that is not understood to be about what the operator knows.
+    private func check(_ call: Envelope, _ judged: ConsoleGate.Call, _ limits: OperatorLimits) throws {
+        let path = judged.path
+        let refusal = Self.unknown(path.prefix(2).joined(separator: "/"))
+        switch path.first {
+        case "files":
+            guard path.count == 2, call.method == .get || call.method == .post else { throw refusal }
+            return
+        case "schemas":
+            guard call.method == .get, path.count == 1 || (path.count == 2 && limits.shows(Name(path[1]))) else {
+                throw refusal
+            }
+            return
+        default: break
+        }
+        guard let (className, objectId) = ClassPath.target(of: call.path).map({ (Name($0), $1) }),
+            path.count == (path.first == "classes" ? 2 : 1) + (objectId == nil ? 0 : 1), objectId != "me",
+            !TokenSearch.finds(in: judged, for: .viewer)
+        else { throw refusal }
+        let catalog = interface.backend.catalog
+        let reads = LimitedReads(limits) { catalog.schema($0.text) }
+        do throws(ParseError) {
+            switch call.method {
+            case .get: try reads.check(call.parameters, of: className, isGet: objectId != nil)
+            case .post, .put, .delete:
+                guard call.query.isEmpty else { throw LimitedReads.unknown("parameters of a write") }
+                try reads.check(writing: call.body, to: className)
+            }
+        } catch {
+            guard error.code == ParseError.operationForbidden else { throw error }
+            throw HTTPError(status: 403, message: error.message)
+        }
+    }
+
+    /// An answer as it is shown.
+    private func shown(_ reply: Reply, to calls: [Envelope]) throws -> Reply {
+        let reply = try SecretValues.withoutTokens(reply, for: role)
+        guard let limits else { return reply }
+        return try LimitedAnswers(limits: limits).shown(reply, to: calls.map(Self.judged))
     }
 }

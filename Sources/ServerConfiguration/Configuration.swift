@@ -27,10 +27,8 @@ public struct Configuration: Sendable {
     public var masterKey = ""
     public var maintenanceKey: String?
     public var readOnlyMasterKey: String?
-    /// The SHA-256 of further master keys, by who has them.
-    public var adminKeys: [String: [UInt8]] = [:]
-    /// Which changes with the master key, and with those keys, are kept.
-    public var auditEvents: Set<AuditEvent> = []
+    /// Who else has a master key, and which changes are kept.
+    public var audit = Audit()
     public var clientKey: String?
     public var javascriptKey: String?
     public var restAPIKey: String?

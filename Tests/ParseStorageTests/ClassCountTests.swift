@@ -26,6 +26,22 @@ import Testing
         }
     }
 
+    @Test("A class that is locked is estimated, and others are counted behind it")
+    func locked() async throws {
+        try await TestStore.run { test in
+            for name in ["Album", "Song"] { try await test.create(name, "a") }
+            try await test.client.exclusively { session in
+                _ = try await session.query("BEGIN")
+                _ = try await session.query("LOCK TABLE \"Album\"")
+                // It would wait until the lock is gone, which is after it.
+                let counts = try await test.store.classCounts.counts(
+                    of: ["Album", "Song"], largest: 1 << 24, seconds: 1)
+                #expect(counts.map(\.className) == ["Album", "Song"] && counts.map(\.isEstimate) == [true, false])
+                _ = try await session.query("ROLLBACK")
+            }
+        }
+    }
+
     @Test("Pointers and relations to an object are counted up to a bound")
     func references() async throws {
         try await TestStore.run { test in

@@ -45,14 +45,35 @@ import Testing
             let second = try #require(try await test.store.trash.keep("Song", "b", for: "Lou"))
             #expect(try await Self.rows(test, "Song").isEmpty)
             try await test.client.execute(script: "DELETE FROM \"_Join:fans:Song\"")
-            let listed = try await test.store.trash.list(className: "Song", objectId: nil, most: 10)
+            let listed = try await test.store.trash.list(classNames: ["Song"], objectId: nil, most: 10)
             #expect(listed.map(\.objectId) == ["b", "a"] && listed.map(\.operatorName) == ["Lou", "Kim"])
             let objects = try await test.store.trash.objects([first.id], of: "Song", shorten: 256, links: .none)
             #expect(objects[Name(first.id)]?["title"] == "x\n\"\\")
             for id in [first.id, second.id] { try await Self.restore(test, id) }
             let after = [try await Self.rows(test, "Song"), try await Self.rows(test, "_Join:fans:Song")]
             #expect(after == before)
-            #expect(try await test.store.trash.list(className: nil, objectId: nil, most: 10).isEmpty)
+            #expect(try await test.store.trash.list(classNames: nil, objectId: nil, most: 10).isEmpty)
+        }
+    }
+
+    @Test("What the class has lost since is named")
+    func dropped() async throws {
+        try await TestStore.run { test in
+            try await ConsoleTables(client: test.client).prepare()
+            let user =
+                "{\"__op\":\"AddRelation\",\"objects\":[{\"__type\":\"Pointer\",\"className\":\"_User\",\"objectId\":\"u\"}]}"
+            try await test.create("Song", "a", "{\"title\":\"x\",\"plays\":1,\"tags\":[1],\"fans\":\(user)}")
+            let kept = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
+            try await test.store.catalog.change("Song") { current in
+                var schema = try #require(current)
+                for field: Name in ["plays", "fans"] { schema.fields[field] = nil }
+                return schema
+            }
+            let dropped = try await test.store.transaction { store in
+                let entry = try #require(try await store.trash.entry(kept.id))
+                return try await store.trash.restore(entry).dropped
+            }
+            #expect(dropped == ["fans", "plays"])
         }
     }
 
@@ -97,7 +118,7 @@ import Testing
             try await test.catalog.drop("Song")
             let gone = try await parseCode { try await Self.restore(test, kept.id) }
             #expect(gone == ParseError.invalidClassName)
-            let left = try await test.store.trash.list(className: nil, objectId: "a", most: 10)
+            let left = try await test.store.trash.list(classNames: nil, objectId: "a", most: 10)
             #expect(left.map(\.id) == [kept.id])
         }
     }
@@ -116,7 +137,7 @@ import Testing
                 script: "UPDATE \"_roost_trash\" SET \"_deleted\" = now() - interval '31 days' WHERE \"_object\" = 's3'"
             )
             try await test.store.trash.sweep(days: 30, mostBytes: 2_900)
-            let left = try await test.store.trash.list(className: nil, objectId: nil, most: 10).map(\.objectId)
+            let left = try await test.store.trash.list(classNames: nil, objectId: nil, most: 10).map(\.objectId)
             #expect(left == ["s2", "s1"])
         }
     }

@@ -248,4 +248,18 @@ struct OptionParserTests {
         #expect(try load(["allowOrigin": ["https://a.example", "https://b.example"]]).allowOrigin.count == 2)
         #expect(try load().allowOrigin == ["*"])
     }
+
+    @Test("Keys of administrators are sums, the master key's name is taken, and events of the audit are known words")
+    func audit() throws {
+        let sum = String(repeating: "0F", count: 32)
+        let audit = try load(["adminKeys": ["anna": .string(sum)], "audit": ["events": ["write", "role"]]]).audit
+        #expect(audit.adminKeys == ["anna": [UInt8](repeating: 15, count: 32)])
+        #expect(audit.events == [.write, .role])
+        for wrong in [
+            ["adminKeys": ["anna": "key"]], ["adminKeys": ["anna": .string("+" + sum.dropFirst())]],
+            ["adminKeys": ["masterKey": .string(sum)]], ["audit": ["events": ["reads"]]],
+        ] as [JSONObject] {
+            #expect(throws: ConfigurationError.self) { try load(wrong) }
+        }
+    }
 }

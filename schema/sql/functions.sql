@@ -407,13 +407,15 @@ END
 $$;
 
 -- How many objects classes have, and how many bytes those and their indexes take. Tables of more bytes than are to be
--- read are estimated, and so is what is left when the time is over; a class without a table is left out.
+-- read are estimated, and so is what is left when the time is over, and what is locked; a class without a table is left out.
 CREATE OR REPLACE FUNCTION roost_class_counts(tables text[], largest bigint, longest interval)
 RETURNS TABLE (place int, objects bigint, estimated boolean, bytes bigint, index_bytes bigint)
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SET lock_timeout = '20ms' AS $$
 DECLARE
     class regclass;
     density double precision;
+    -- What waits for such a lock lets nobody pass, either.
+    locked oid[] := ARRAY(SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation IS NOT NULL);
 BEGIN
     FOR i IN 1..cardinality(tables) LOOP
         BEGIN
@@ -423,6 +425,9 @@ BEGIN
             SELECT CASE WHEN reltuples >= 0 AND relpages > 0 THEN reltuples / relpages END INTO density
             FROM pg_class WHERE oid = class;
             CONTINUE WHEN NOT FOUND;
+            IF class = ANY (locked) THEN
+                RAISE lock_not_available;
+            END IF;
             bytes := pg_table_size(class);
             index_bytes := pg_indexes_size(class);
             estimated := density IS NOT NULL AND (pg_relation_size(class) > largest
@@ -436,6 +441,10 @@ BEGIN
         EXCEPTION WHEN undefined_table OR internal_error THEN
             -- It was dropped meanwhile.
             NULL;
+        WHEN lock_not_available THEN
+            SELECT greatest(reltuples, 0), true, relpages::bigint * current_setting('block_size')::int, 0
+            INTO objects, estimated, bytes, index_bytes FROM pg_class WHERE oid = class;
+            RETURN NEXT;
         END;
     END LOOP;
 END

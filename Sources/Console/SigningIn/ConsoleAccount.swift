@@ -7,12 +7,18 @@ internal import ParseStorage
 /// What operators do about themselves: sessions, the proof that they are still there, the second factor.
 extension ConsoleRouteTable {
     static let account: [ConsoleRoute] = [
-        ConsoleRoute(.post, "confirm", .viewer, .account) { try await $0.confirm() },
-        ConsoleRoute(.get, "sessions", .viewer) { try await $0.sessions() },
-        ConsoleRoute(.delete, "sessions/:id", .viewer, .account) { try await $0.endSession() },
-        ConsoleRoute(.post, "totp", .viewer, .account, isConfirmed: true) { try await $0.makeFactor() },
-        ConsoleRoute(.put, "totp", .viewer, .account, isConfirmed: true) { try await $0.turnFactorOn() },
-        ConsoleRoute(.delete, "totp", .viewer, .account, isConfirmed: true) { try await $0.turnFactorOff() },
+        ConsoleRoute(.post, "confirm", .viewer, .account, keepsLimits: true) { try await $0.confirm() },
+        ConsoleRoute(.get, "sessions", .viewer, keepsLimits: true) { try await $0.sessions() },
+        ConsoleRoute(.delete, "sessions/:id", .viewer, .account, keepsLimits: true) { try await $0.endSession() },
+        ConsoleRoute(.post, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
+            try await $0.makeFactor()
+        },
+        ConsoleRoute(.put, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
+            try await $0.turnFactorOn()
+        },
+        ConsoleRoute(.delete, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
+            try await $0.turnFactorOff()
+        },
     ]
 }
 

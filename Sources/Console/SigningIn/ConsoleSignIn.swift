@@ -85,7 +85,8 @@ package struct ConsoleSignIn: Sendable {
         guard try await factor.admits(known, code: body["code"]?.stringValue) else { return .needsCode }
         return .session(
             StoredOperatorSession(
-                operatorId: known.id, name: known.name, role: known.role, hasFactor: known.secret != nil))
+                operatorId: known.id, name: known.name, role: known.role, hasFactor: known.secret != nil,
+                limits: known.limits))
     }
 
     /// Finds out whether who signed in is still there: an operator by the password, and the code where there is a second

@@ -43,21 +43,11 @@ struct HTTPListener: Sendable {
             } onGracefulShutdown: {
                 guard drain.time > .zero else { return channel.close(promise: nil) }
                 drain.begin()
-                channel.eventLoop.scheduleTask(in: TimeAmount(drain.time)) { Self.stopListening(channel) }
+                channel.eventLoop.scheduleTask(in: TimeAmount(drain.time)) { channel.close(promise: nil) }
             }
         } onCancel: {
             channel.close(promise: nil)
         }
-    }
-
-    /// Ends the listening without a loss: the system resets connections that nobody has accepted when their listener is
-    /// closed. So it takes no new ones first, and those that are under way are accepted before the end.
-    private static func stopListening(_ channel: any Channel) {
-        guard let refusal = NewConnections.refuse(on: channel) else { return channel.close(promise: nil) }
-        refusal.whenSuccess {
-            channel.eventLoop.scheduleTask(in: .milliseconds(500)) { channel.close(promise: nil) }
-        }
-        refusal.whenFailure { _ in channel.close(promise: nil) }
     }
 
     private func bind(
@@ -66,6 +56,8 @@ struct HTTPListener: Sendable {
         try await ServerBootstrap(group: eventLoops)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // All that wait are accepted in a turn of the loop: what is not yet when the listening ends is reset.
+            .serverChannelOption(.maxMessagesPerRead, value: UInt(Self.backlog))
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
@@ -111,46 +103,6 @@ final class Drain: Sendable {
 
     /// Notes that the server is about to end.
     func begin() { begun.store(true, ordering: .relaxed) }
-}
-
-/// The filter by which Linux leaves the first packet of new connections to a socket unanswered.
-///
-/// A client sends that packet again after a second, finds that nothing listens, and may ask another server: nothing was
-/// sent. The filter is classic BPF, and stays on connections that were under way, which send no such packet.
-enum NewConnections {
-    /// `struct sock_fprog`.
-    private struct Program {
-        var count: UInt16
-        var address: UInt
-    }
-
-    /// `struct sock_filter`, five times: load the flags of TCP; keep SYN and ACK; unless SYN is alone, skip one; drop
-    /// the packet; take it.
-    private static let instructions: [UInt64] = [
-        instruction(0x30, 13), instruction(0x54, 0x12), instruction(0x15, 0x02, otherwise: 1), instruction(0x06, 0),
-        instruction(0x06, 0xffff_ffff),
-    ]
-
-    private static func instruction(_ code: UInt64, _ value: UInt64, otherwise: UInt64 = 0) -> UInt64 {
-        code | otherwise << 24 | value << 32
-    }
-
-    /// Has a listening socket take no new connections. To be called on its event loop.
-    ///
-    /// - Returns: nil where the system cannot do that.
-    static func refuse(on channel: any Channel) -> EventLoopFuture<Void>? {
-        #if os(Linux)
-            guard let options = channel as? any SocketOptionProvider else { return nil }
-            return instructions.withUnsafeBufferPointer { instructions in
-                let program = Program(
-                    count: UInt16(instructions.count), address: UInt(bitPattern: instructions.baseAddress))
-                return options.unsafeSetSocketOption(
-                    level: .socket, name: NIOBSDSocket.Option(rawValue: 26), value: program)
-            }
-        #else
-            return nil
-        #endif
-    }
 }
 
 /// The port that a server got, for those who wait for it.

@@ -1,4 +1,3 @@
-import Collections
 import NIOCore
 import Synchronization
 import Telemetry
@@ -28,90 +27,7 @@ final class TransferTimeout: Sendable {
         fileprivate var number: UInt64
     }
 
-    private struct Transfer: Sendable {
-        var channel: any Channel
-        var begin: ContinuousClock.Instant
-        /// How long it may stand still.
-        var stallThreshold: Duration
-        /// When it is closed unless it moves on.
-        var deadline: ContinuousClock.Instant
-        /// Whether it may not go on for ever.
-        var isBounded: Bool
-        /// The bytes that went over the connection.
-        var moved = 0
-        /// The bytes that it keeps in memory.
-        var held = 0
-        /// Whether the client has done its part.
-        var isResting = false
-        /// Whether the memory was reserved.
-        var isReserved = false
-        /// Since when the client waits for the server, which is no time of the client's.
-        var pausedSince: ContinuousClock.Instant?
-
-        /// How long the client has had.
-        func age(at now: ContinuousClock.Instant) -> Duration { (pausedSince ?? now) - begin }
-
-        /// Bytes a second since it began.
-        func pace(at now: ContinuousClock.Instant) -> Double {
-            Double(moved) / max(0.001, age(at: now) / .seconds(1))
-        }
-    }
-
-    /// A body that waits for memory, and gets whether it has it.
-    private struct Waiter: Sendable {
-        let number: UInt64
-        let bytes: Int
-        let continuation: CheckedContinuation<Bool, Never>
-    }
-
-    private struct State: Sendable {
-        var transfers: [UInt64: Transfer] = [:]
-        /// Those that keep memory.
-        var holders: Set<UInt64> = []
-        var held = 0
-        /// The part of it that was reserved.
-        var reserved = 0
-        var waiters = Deque<Waiter>()
-        var lastNumber: UInt64 = 0
-
-        mutating func remove(_ number: UInt64) -> Transfer? {
-            guard let transfer = transfers.removeValue(forKey: number) else { return nil }
-            if transfer.held > 0 {
-                holders.remove(number)
-                held -= transfer.held
-                if transfer.isReserved { reserved -= transfer.held }
-            }
-            return transfer
-        }
-
-        /// Whether so much can be reserved. A quarter is left for those who do not wait; one that is alone has room,
-        /// however large it is.
-        func hasRoom(for bytes: Int, of memory: Int) -> Bool {
-            reserved == 0 || reserved + bytes <= memory / 4 * 3 && held + bytes <= memory
-        }
-
-        /// Takes those out of the queue whose turn it is, and those whose connections are closed.
-        mutating func takeReady(_ memory: Int) -> [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] {
-            var ready: [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] = []
-            while let next = waiters.first {
-                let isThere = transfers[next.number] != nil
-                guard !isThere || hasRoom(for: next.bytes, of: memory) else { break }
-                if isThere { reserve(next.bytes, for: next.number) }
-                ready.append((waiters.removeFirst().continuation, isThere))
-            }
-            return ready
-        }
-
-        mutating func reserve(_ bytes: Int, for number: UInt64) {
-            transfers[number]?.held += bytes
-            transfers[number]?.isReserved = true
-            held += bytes
-            reserved += bytes
-            holders.insert(number)
-        }
-    }
-
-    private let state = Mutex(State())
+    private let state = Mutex(TransferState())
     private let limits: HTTPServer.Limits
     private let meters: RequestMeters?
 
@@ -145,7 +61,7 @@ final class TransferTimeout: Sendable {
         let stallThreshold = (kind == .body ? limits.idle : limits.stall) + .seconds(bytes / Self.usualPace)
         return state.withLock { state in
             state.lastNumber += 1
-            state.transfers[state.lastNumber] = Transfer(
+            state.transfers[state.lastNumber] = TransferState.Transfer(
                 channel: channel, begin: now, stallThreshold: stallThreshold, deadline: now + stallThreshold,
                 isBounded: kind != .file)
             return Ticket(number: state.lastNumber)
@@ -181,7 +97,8 @@ final class TransferTimeout: Sendable {
             await withCheckedContinuation { continuation in
                 change { state in
                     guard !Task.isCancelled else { return continuation.resume(returning: false) }
-                    state.waiters.append(Waiter(number: ticket.number, bytes: bytes, continuation: continuation))
+                    state.waiters.append(
+                        TransferState.Waiter(number: ticket.number, bytes: bytes, continuation: continuation))
                 }
             }
         } onCancel: {
@@ -193,7 +110,7 @@ final class TransferTimeout: Sendable {
     }
 
     /// Changes the state, after which others may have their turn.
-    private func change<R: Sendable>(_ body: (inout State) -> R) -> R {
+    private func change<R: Sendable>(_ body: (inout TransferState) -> R) -> R {
         let (result, ready) = state.withLock { state in
             let result = body(&state)
             return (result, state.waiters.isEmpty ? [] : state.takeReady(limits.transferMemory))
@@ -206,7 +123,7 @@ final class TransferTimeout: Sendable {
     ///
     /// - Returns: The connections to close.
     private func makeRoom(
-        for bytes: Int, of number: UInt64, in state: inout State, at now: ContinuousClock.Instant
+        for bytes: Int, of number: UInt64, in state: inout TransferState, at now: ContinuousClock.Instant
     ) -> [any Channel] {
         guard state.held + bytes > limits.transferMemory else { return [] }
         let slow = slowest(of: state.holders, in: state, at: now).filter { $0 != number }
@@ -219,7 +136,9 @@ final class TransferTimeout: Sendable {
     }
 
     /// Ends bodies that hold what another waits for, and whose clients send too slowly to go on for ever.
-    private func makeRoom(for next: Waiter, in state: inout State, at now: ContinuousClock.Instant) -> [any Channel] {
+    private func makeRoom(
+        for next: TransferState.Waiter, in state: inout TransferState, at now: ContinuousClock.Instant
+    ) -> [any Channel] {
         let slow = slowest(of: state.holders, in: state, at: now, below: Double(Self.usualPace))
         var victims: [any Channel] = []
         for number in slow where state.transfers[number]?.isReserved == true {
@@ -231,7 +150,7 @@ final class TransferTimeout: Sendable {
 
     /// Those of some transfers that had their time and are slow all the same, the slowest first.
     private func slowest(
-        of numbers: some Sequence<UInt64>, in state: State, at now: ContinuousClock.Instant,
+        of numbers: some Sequence<UInt64>, in state: TransferState, at now: ContinuousClock.Instant,
         below most: Double = fastPace
     ) -> [UInt64] {
         let paces = numbers.compactMap { number -> (number: UInt64, pace: Double)? in

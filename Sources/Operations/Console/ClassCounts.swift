@@ -1,3 +1,4 @@
+public import JSON
 import ParseModel
 import ParseStorage
 
@@ -11,9 +12,11 @@ public struct ClassCounts: Sendable {
     private static let longest = 1.0
 
     /// The counts of all classes that have a table, by name.
-    public func counts() async throws -> [ClassCount] {
+    ///
+    /// - Parameter isWanted: Whether a class is counted.
+    public func counts(of isWanted: (Name) -> Bool = { _ in true }) async throws -> [ClassCount] {
         let names = backend.catalog.snapshot.classes.keys.sorted()
-            .filter { $0.utf8.first != UInt8(ascii: "_") || !SystemClass.volatileNames.contains($0) }
+            .filter { $0.utf8.first != UInt8(ascii: "_") || !SystemClass.volatileNames.contains($0) }.filter(isWanted)
         return try await backend.store.classCounts.counts(of: names.texts, largest: Self.largest, seconds: Self.longest)
     }
 }

@@ -13,7 +13,7 @@ public struct Trash: Sendable {
         /// Where it is, and who put it there.
         public let entry: TrashRows.Entry
         /// The object as it was, long values shortened; its id alone where its class has become another.
-        public let object: JSONObject
+        public var object: JSONObject
         /// What the object is called, by the first field that names objects; nil where none does.
         public var name: String? {
             Self.namingFields.lazy.compactMap { object[$0]?.stringValue }.first { !$0.isEmpty }
@@ -34,13 +34,13 @@ public struct Trash: Sendable {
     /// What is in the trash, the last first.
     ///
     /// - Parameters:
-    ///   - className: The class; nil for all.
+    ///   - classNames: The classes; nil for all.
     ///   - objectId: The object; nil for all.
-    public func list(className: String? = nil, objectId: String? = nil, _ context: RequestContext) async throws
+    public func list(classNames: [String]? = nil, objectId: String? = nil, _ context: RequestContext) async throws
         -> [Item]
     {
         let rows = backend.store.trash
-        let entries = try await rows.list(className: className, objectId: objectId, most: Self.most)
+        let entries = try await rows.list(classNames: classNames, objectId: objectId, most: Self.most)
         var objects: [Name: JSONObject] = [:]
         for (className, entries) in Dictionary(grouping: entries, by: { Name($0.className) }) {
             objects.merge(
@@ -62,18 +62,19 @@ public struct Trash: Sendable {
     /// Puts an object back as it was: its dates, its permissions, columns that no schema lists, the relations it owns. No
     /// trigger is called; subscribers of live queries get it as a new object.
     ///
-    /// - Returns: The object as it is stored.
+    /// - Returns: The object as it is stored, and the fields with a value that its class has lost since.
     /// - Throws: 101 when it is not in the trash, 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value
     ///   that must be unique, is taken.
-    public func restore(_ id: String, _ context: RequestContext) async throws -> JSONObject {
+    public func restore(_ id: String, _ context: RequestContext) async throws -> (object: JSONObject, dropped: [String])
+    {
         let entry = try await entry(id)
         let (className, objectId) = (entry.className, entry.objectId)
         let object =
             try await backend.store.trash.objects(
                 [id], of: className, shorten: .max, links: backend.links(context))[id] ?? [:]
         let wants = backend.changes.wants(className)
-        try await backend.changes.reporting(className, objectId, by: context.caller) {
-            let change = try await backend.transaction(conflictKey: objectId) { backend in
+        let dropped = try await backend.changes.reporting(className, objectId, by: context.caller) {
+            let restored = try await backend.transaction(conflictKey: objectId) { backend in
                 if className.hasSameBytes(as: "_User") {
                     try await backend.store.accounts.claim(backend.users.claimedNames(object))
                     try await backend.users.checkUnique(object, except: objectId)
@@ -81,7 +82,7 @@ public struct Trash: Sendable {
                 guard let entry = try await backend.store.trash.entry(id) else { throw ParseError.notFound }
                 return try await backend.store.trash.restore(entry, wants: wants)
             }
-            return ((), change)
+            return (restored.dropped, restored.change)
         }
         switch Name(className) {
         case "_User": await backend.caches.invalidate(user: objectId)
@@ -90,7 +91,7 @@ public struct Trash: Sendable {
             if let owner = try await backend.sessions.owner(objectId) { await backend.caches.invalidate(user: owner) }
         default: break
         }
-        return try await backend.finding.object(className, objectId, context)
+        return (try await backend.finding.object(className, objectId, context), dropped)
     }
 
     /// Forgets what was removed long ago, and the oldest of what is too much.

@@ -95,6 +95,18 @@ public struct Schemas: Sendable {
         return protectedFields.describe(schema.name, in: description(schema))
     }
 
+    /// Checks indexes that are to be added to a class, before they are built.
+    ///
+    /// - Throws: 102, 103, 107 or 119 for what ``update(_:_:_:)`` would refuse.
+    public func check(indexes: JSONObject, of name: String, _ context: RequestContext) throws {
+        try checkUnlocked()
+        try checkSchemaWrite("update", context)
+        guard let schema = catalog.schema(name), !SystemClass.volatileNames.contains(name) else {
+            throw Self.missing(name)
+        }
+        _ = try SchemaRules.indexes(.object(indexes), of: schema, configuration)
+    }
+
     /// Removes a class that has no objects.
     ///
     /// - Throws: 255 when it has some.

@@ -45,6 +45,8 @@ public struct AuditQuery: Sendable {
     public var before: Int?
     public var operatorName: String?
     public var className: String?
+    /// The classes of which entries are given; nil for all entries.
+    public var classNames: [String]?
     public var limit = 100
 
     /// All of them.
@@ -106,20 +108,24 @@ public struct AuditRows: Sendable {
                     to_char(found."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) ORDER BY found."id" DESC), '[]')
                 FROM (SELECT * FROM "_roost_audit"
                     WHERE ($1::bigint IS NULL OR "id" < $1) AND ($2::text IS NULL OR "operator" = $2)
-                        AND ($3::text IS NULL OR "className" = $3)
+                        AND ($3::text IS NULL OR "className" = $3) AND ($5::text[] IS NULL OR "className" = ANY ($5))
                     ORDER BY "id" DESC LIMIT $4::bigint) AS found
                 """,
                 [
                     query.before.map { .int(Int64($0)) } ?? .null(.int8),
                     query.operatorName.map { .text($0) } ?? .null(.text),
                     query.className.map { .text($0) } ?? .null(.text), .int(Int64(query.limit)),
+                    query.classNames.map { .textArray($0) } ?? .null(.textArray),
                 ]))
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
     }
 
     /// The entries that a query asks for, and the number before which the next ones are.
-    public func answer(_ query: JSONObject) async throws -> JSONObject {
+    ///
+    /// - Parameter classNames: The classes whose entries there are; nil for all.
+    public func answer(_ query: JSONObject, classNames: [String]? = nil) async throws -> JSONObject {
         var wanted = AuditQuery()
+        wanted.classNames = classNames
         wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
         wanted.operatorName = query["operator"]?.stringValue
         wanted.className = query["className"]?.stringValue

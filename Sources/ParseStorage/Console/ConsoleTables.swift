@@ -24,7 +24,7 @@ public final class ConsoleTables: Sendable {
             "id" text PRIMARY KEY, "name" text NOT NULL UNIQUE, "hash" text NOT NULL, "role" text NOT NULL,
             "createdAt" timestamptz NOT NULL DEFAULT now());
         ALTER TABLE "_roost_operator" ADD COLUMN IF NOT EXISTS "secret" text,
-            ADD COLUMN IF NOT EXISTS "step" bigint NOT NULL DEFAULT 0;
+            ADD COLUMN IF NOT EXISTS "step" bigint NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS "limits" jsonb;
         CREATE TABLE IF NOT EXISTS "_roost_operator_session" (
             "token" bytea PRIMARY KEY, "cookie" bytea, "operator" text REFERENCES "_roost_operator" ON DELETE CASCADE,
             "name" text NOT NULL, "role" text NOT NULL, "createdAt" timestamptz NOT NULL DEFAULT now(),
@@ -46,6 +46,7 @@ public final class ConsoleTables: Sendable {
             "_object" text NOT NULL, "_operator" text NOT NULL, "_deleted" timestamptz NOT NULL DEFAULT now(),
             "_row" jsonb NOT NULL, "_relations" jsonb, "_nulls" text[], "_bytes" bigint NOT NULL);
         CREATE INDEX IF NOT EXISTS "_roost_trash_class" ON "_roost_trash" ("_class", "_object");
+        CREATE INDEX IF NOT EXISTS "_roost_trash_deleted" ON "_roost_trash" ("_deleted");
         CREATE INDEX IF NOT EXISTS "_roost_trash_size" ON "_roost_trash" ("_id") INCLUDE ("_bytes");
         CREATE TABLE IF NOT EXISTS "_roost_view" (
             "id" text PRIMARY KEY, "class" text NOT NULL, "name" text NOT NULL, "shared" boolean NOT NULL,

@@ -1,3 +1,4 @@
+public import JSON
 import Postgres
 
 /// Who may use the console.
@@ -12,6 +13,8 @@ public struct StoredOperator: Sendable {
     public let hash: String
     /// The secret of the second factor, sealed; nil where there is none.
     public let secret: String?
+    /// The classes and hidden fields that the operator is limited to; nil for one who is not.
+    public let limits: JSONObject?
 }
 
 /// Operators of the console, in a table beside the classes that no route of the interface reads.
@@ -34,42 +37,52 @@ public struct OperatorRows: Sendable {
 
     private func list(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [StoredOperator] {
         let rows = try await store.query(
-            "SELECT \"id\", \"name\", \"role\", \"hash\", \"secret\" FROM \"_roost_operator\" \(condition)", parameters)
+            "SELECT \"id\", \"name\", \"role\", \"hash\", \"secret\", \"limits\" FROM \"_roost_operator\" \(condition)",
+            parameters)
         return (0..<rows.rowCount).map { row in
             StoredOperator(
                 id: rows.string(row, 0) ?? "", name: rows.string(row, 1) ?? "", role: rows.string(row, 2) ?? "",
-                hash: rows.string(row, 3) ?? "", secret: rows.string(row, 4))
+                hash: rows.string(row, 3) ?? "", secret: rows.string(row, 4), limits: rows.limits(row, 5))
         }
     }
 
     /// Adds an operator.
     ///
     /// - Returns: Whether the name was free.
-    public func add(id: String, name: String, hash: String, role: String) async throws -> Bool {
+    public func add(id: String, name: String, hash: String, role: String, limits: JSONObject) async throws -> Bool {
         try await store.query(
             Statement(
                 """
-                INSERT INTO "_roost_operator" ("id", "name", "hash", "role") VALUES ($1, $2, $3, $4)
+                INSERT INTO "_roost_operator" ("id", "name", "hash", "role", "limits")
+                VALUES ($1, $2, $3, $4, nullif(jsonb_strip_nulls($5), '{}'))
                 ON CONFLICT DO NOTHING
-                """, [.text(id), .text(name), .text(hash), .text(role)])
+                """,
+                [
+                    .text(id), .text(name), .text(hash), .text(role), .jsonb(JSONValue.object(limits).serialized()),
+                ])
         ).affectedRows > 0
     }
 
     /// Changes the role or the password of an operator, whose sessions end by that.
     ///
-    /// - Parameter dropsFactor: Whether the second factor is turned off.
+    /// - Parameters:
+    ///   - limits: Members of the limits that change; null takes one off.
+    ///   - dropsFactor: Whether the second factor is turned off.
     /// - Returns: Whether there is one with the id.
-    public func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
+    public func change(id: String, hash: String?, role: String?, limits: JSONObject, dropsFactor: Bool) async throws
+        -> Bool
+    {
         try await store.query(
             Statement(
                 """
                 WITH ended AS (DELETE FROM "_roost_operator_session" WHERE "operator" = $1)
                 UPDATE "_roost_operator" SET "hash" = coalesce($2, "hash"), "role" = coalesce($3, "role"),
+                    "limits" = nullif(jsonb_strip_nulls(coalesce("limits", '{}') || $5), '{}'),
                     "secret" = CASE WHEN $4 THEN NULL ELSE "secret" END WHERE "id" = $1
                 """,
                 [
                     .text(id), hash.map { .text($0) } ?? .null(.text), role.map { .text($0) } ?? .null(.text),
-                    .bool(dropsFactor),
+                    .bool(dropsFactor), .jsonb(JSONValue.object(limits).serialized()),
                 ])
         ).affectedRows > 0
     }
@@ -105,5 +118,13 @@ public struct OperatorRows: Sendable {
     public func remove(id: String) async throws -> Bool {
         try await store.query(Statement("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)])).affectedRows
             > 0
+    }
+}
+
+extension PostgresResult {
+    /// The limits of an operator in a column; nil for none. Those that cannot be read hide everything.
+    func limits(_ row: Int, _ column: Int) -> JSONObject? {
+        guard let bytes = jsonb(row, column) else { return nil }
+        return (try? JSONValue(parsing: bytes))?.objectValue ?? ["classes": []]
     }
 }

@@ -71,16 +71,16 @@ public struct TrashRows: Sendable {
     /// What is in the trash, the last first.
     ///
     /// - Parameters:
-    ///   - className: The class; nil for all.
+    ///   - classNames: The classes; nil for all.
     ///   - objectId: The object; nil for all.
     ///   - most: How many at most.
-    public func list(className: String?, objectId: String?, most: Int) async throws -> [Entry] {
+    public func list(classNames: [String]?, objectId: String?, most: Int) async throws -> [Entry] {
         var builder = SQLBuilder()
         var conditions = ["TRUE"]
-        for (column, value) in [("_class", className), ("_object", objectId)] {
-            guard let value else { continue }
-            guard !value.utf8.contains(0) else { return [] }
-            conditions.append("\"\(column)\" = \(builder.bind(.text(value)))")
+        for (column, values) in [("_class", classNames), ("_object", objectId.map { [$0] })] {
+            guard let values else { continue }
+            guard !values.contains(where: { $0.utf8.contains(0) }) else { return [] }
+            conditions.append("\"\(column)\" = ANY (\(builder.bind(.textArray(values))))")
         }
         // Not "_id" alone: that is the text that is answered, of which 9 is the last and not 10.
         let order = "ORDER BY \"_roost_trash\".\"_id\" DESC LIMIT \(builder.bind(.int(Int64(most))))"
@@ -145,10 +145,11 @@ public struct TrashRows: Sendable {
 
     /// Puts an object back as it was, with its relations, and takes it out of the trash. It is part of a transaction.
     ///
-    /// - Returns: The object where that is wanted.
+    /// - Returns: The object where that is wanted, and the fields with a value that the class has lost since.
     /// - Throws: 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value that must be unique, is taken.
-    public func restore(_ entry: Entry, wants: ObjectStore.ChangeWants = []) async throws -> ObjectStore.ChangedObject?
-    {
+    public func restore(_ entry: Entry, wants: ObjectStore.ChangeWants = []) async throws -> (
+        change: ObjectStore.ChangedObject?, dropped: [String]
+    ) {
         guard let number = Int64(entry.id) else { throw ParseError.notFound }
         return try await store.retryingStaleSchema {
             guard let schema = store.catalog.schema(entry.className) else {
@@ -165,18 +166,22 @@ public struct TrashRows: Sendable {
             parts += TrashedRow(schema: schema).restoredRelations(&builder)
             let result = try await store.query(
                 "WITH \(parts.joined(separator: ", ")) SELECT \(plan.selectList), \(wants.numberSQL) AS _number, "
-                    + "_kept.\"_nulls\" FROM _kept CROSS JOIN _back", builder.parameters)
+                    + "_kept.\"_nulls\", \(TrashedRow(schema: schema).lost(&builder)) FROM _kept CROSS JOIN _back",
+                builder.parameters)
             guard result.rowCount > 0 else { throw ParseError.notFound }
-            let nulls = (result.textArray(0, result.columnCount - 1) ?? []).filter { schema.fields[$0] != nil }
+            let dropped = result.textArray(0, result.columnCount - 1) ?? []
+            let nulls = (result.textArray(0, result.columnCount - 2) ?? []).filter { schema.fields[$0] != nil }
             if !nulls.isEmpty {
                 let assignments = nulls.map { "\(SQLBuilder.quote($0)) = 'null'" }.joined(separator: ", ")
                 _ = try await store.query(
                     "UPDATE \(table) SET \(assignments) WHERE \"objectId\" = $1", [.text(entry.objectId)])
             }
-            guard !wants.isEmpty else { return nil }
-            return ObjectStore.ChangedObject(
-                className: schema.name, objectId: entry.objectId, number: result.int(0, result.columnCount - 2),
-                isWhole: true, result: result, plan: plan, formerRow: nil, currentRow: 0)
+            guard !wants.isEmpty else { return (nil, dropped) }
+            return (
+                ObjectStore.ChangedObject(
+                    className: schema.name, objectId: entry.objectId, number: result.int(0, result.columnCount - 3),
+                    isWhole: true, result: result, plan: plan, formerRow: nil, currentRow: 0), dropped
+            )
         }
     }
 

@@ -52,6 +52,20 @@ struct TrashedRow {
             """
     }
 
+    /// The names of what the object had a value for and the class has no field for any more.
+    func lost(_ builder: inout SQLBuilder) -> String {
+        let (table, relations) = (
+            builder.bind(.text(SQLBuilder.quote(schema.name))), builder.bind(.textArray(relationFields.texts))
+        )
+        return """
+            ARRAY(SELECT _name FROM jsonb_each(_kept."_row") AS _value(_name, _value) WHERE _value <> 'null'
+                AND _name NOT IN (SELECT attname::text FROM pg_attribute
+                    WHERE attrelid = to_regclass(\(table)) AND attnum > 0 AND NOT attisdropped)
+            UNION ALL SELECT _name FROM jsonb_object_keys(_kept."_relations") AS _relation(_name)
+                WHERE _name <> ALL (\(relations)) ORDER BY 1)
+            """
+    }
+
     /// What puts the members of relations back beside an object that is put back.
     func restoredRelations(_ builder: inout SQLBuilder) -> [String] {
         var parts: [String] = []

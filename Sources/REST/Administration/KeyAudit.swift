@@ -18,10 +18,10 @@ public struct KeyAudit: Sendable {
     ///
     /// - Throws: The first address of the configuration that is none.
     public init?(_ routes: ParseRoutes) throws(AddressList.InvalidEntry) {
-        guard !routes.configuration.auditEvents.isEmpty else { return nil }
+        guard !routes.configuration.audit.events.isEmpty else { return nil }
         self.routes = routes
         keys = try ApplicationKeys(routes.configuration)
-        events = routes.configuration.auditEvents
+        events = routes.configuration.audit.events
         tables = ConsoleTables(client: routes.backend.store.client)
     }
 

@@ -36,7 +36,7 @@ public struct ApplicationKeys: Sendable {
         masterKey = configuration.masterKey
         readOnlyMasterKey = configuration.readOnlyMasterKey
         maintenanceKey = configuration.maintenanceKey
-        adminKeys = configuration.adminKeys
+        adminKeys = configuration.audit.adminKeys
         clientKey = configuration.clientKey
         javascriptKey = configuration.javascriptKey
         dotNetKey = configuration.dotNetKey

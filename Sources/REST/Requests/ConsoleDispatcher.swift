@@ -105,12 +105,15 @@ package struct ConsoleDispatcher: Sendable {
     }
 
     /// The answer for an error.
-    package func reply(to error: any Error, _ request: IncomingRequest) -> Reply {
-        let reply = routes.errors.reply(to: error, requestID: request.id)
+    package func reply(to error: any Error, _ request: IncomingRequest) -> Reply { reply(to: error, request.id) }
+
+    /// The answer for an error of the request of an id.
+    package func reply(to error: any Error, _ id: RequestID) -> Reply {
+        let reply = routes.errors.reply(to: error, requestID: id)
         guard case .json(let bytes) = reply.body, var object = (try? JSONValue(parsing: bytes))?.objectValue else {
             return reply
         }
-        object["requestId"] = .string("\(request.id)")
+        object["requestId"] = .string("\(id)")
         var named = Reply.object(object, status: reply.status)
         named.headers = reply.headers
         return named

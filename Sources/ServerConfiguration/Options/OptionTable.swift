@@ -144,7 +144,7 @@ public enum OptionTable {
             "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", \.readOnlyMasterKey,
             "A master key that only reads"),
         .custom(
-            "adminKeys", "ROOST_ADMIN_KEYS", .object, \.adminKeys,
+            "adminKeys", "ROOST_ADMIN_KEYS", .object, \.audit.adminKeys,
             "Further master keys by the names of those who have them, each as its SHA-256 in hexadecimal digits"
         ) { value, _ throws(ConfigurationError) in try Configuration.adminKeys(value) },
         OptionDefinition(
@@ -152,7 +152,7 @@ public enum OptionTable {
             "Which changes by master keys are kept in the database: events is a list of write, schema, config, hooks, role, "
                 + "file; default none",
             members: [
-                .custom("events", nil, .texts, \.auditEvents) { value, name throws(ConfigurationError) in
+                .custom("events", nil, .texts, \.audit.events) { value, name throws(ConfigurationError) in
                     try Configuration.AuditEvent.read(value, name)
                 }
             ]),

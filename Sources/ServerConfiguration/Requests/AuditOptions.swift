@@ -1,6 +1,17 @@
 import JSON
 
 extension Configuration {
+    /// Who else has a master key, and which changes are kept.
+    public struct Audit: Sendable {
+        /// The SHA-256 of further master keys, by who has them.
+        public var adminKeys: [String: [UInt8]] = [:]
+        /// Which changes with the master key, and with those keys, are kept.
+        public var events: Set<AuditEvent> = []
+
+        /// No further key, and no changes.
+        public init() {}
+    }
+
     /// Changes that are kept with the name of the key.
     public enum AuditEvent: String, CaseIterable, Sendable {
         /// Of objects, and what has no other name here.
@@ -32,7 +43,7 @@ extension Configuration {
             let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
                 UInt8(String(decoding: digits[$0..<min($0 + 2, digits.count)], as: UTF8.self), radix: 16)
             }
-            guard digits.count == 64, bytes.count == 32, name != "masterKey" else {
+            guard digits.count == 64, bytes.count == 32, !digits.contains(UInt8(ascii: "+")), name != "masterKey" else {
                 throw ConfigurationError(
                     "Key adminKeys.\(name) must be the SHA-256 of a key in 64 hexadecimal digits, and masterKey no name"
                 )

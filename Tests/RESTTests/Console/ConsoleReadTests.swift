@@ -44,7 +44,7 @@ import Testing
             #expect(found == ["Song.by 3", "_Role.users 1"])
             let limited = try await routes.backend.references.pointing(
                 to: Pointer(className: "_User", objectId: kim)
-            ) { $0 == "_Role" }
+            ) { className, _ in className == "_Role" }
             #expect(limited.map(\.className) == ["_Role"])
         }
     }

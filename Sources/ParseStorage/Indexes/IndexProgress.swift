@@ -1,0 +1,55 @@
+import Postgres
+
+/// How far the building of an index of a class is, as PostgreSQL tells it.
+public struct IndexProgress: Sendable, Equatable {
+    /// How much is done, in percent: of the first reading of the table, of sorting, and of the second reading.
+    public let percent: Int
+    /// What is being done.
+    public let words: String
+
+    /// Puts what PostgreSQL says in order.
+    ///
+    /// - Parameters:
+    ///   - phase: The name that PostgreSQL gives to what it does.
+    ///   - blocks: How much of the table is read, of how much.
+    ///   - tuples: How many rows are in the index, of how many.
+    init(phase: String, blocks: (done: Int64, total: Int64), tuples: (done: Int64, total: Int64)) {
+        func within(_ range: ClosedRange<Double>, _ part: (done: Int64, total: Int64)) -> Int {
+            let share = part.total > 0 ? min(1, max(0, Double(part.done) / Double(part.total))) : 0
+            return Int(range.lowerBound + (range.upperBound - range.lowerBound) * share)
+        }
+        switch phase {
+        case "initializing": (percent, words) = (0, "It begins.")
+        case "waiting for writers before build": (percent, words) = (1, "It waits for writes that are under way.")
+        case _ where phase.hasPrefix("building index: scanning"):
+            (percent, words) = (within(2...45, blocks), "The objects are read.")
+        case _ where phase.hasPrefix("building index: loading"):
+            (percent, words) = (within(50...60, tuples), "The index is written.")
+        case _ where phase.hasPrefix("building index: sorting"): (percent, words) = (48, "The values are sorted.")
+        // Indexes of other kinds than sorted ones say of reading alone how far it is.
+        case _ where phase.hasPrefix("building index"):
+            (percent, words) = (within(2...60, blocks), "The index is built.")
+        case "waiting for writers before validation": (percent, words) = (62, "It waits for writes that are under way.")
+        case "index validation: scanning index": (percent, words) = (64, "The index is checked.")
+        case "index validation: sorting tuples": (percent, words) = (66, "The index is checked.")
+        case "index validation: scanning table":
+            (percent, words) = (within(68...96, blocks), "What was written meanwhile is added.")
+        default: (percent, words) = (98, "It waits for reads that began before.")
+        }
+    }
+}
+
+extension ObjectStore {
+    /// How far the index of a class is that is being built now; nil where none is.
+    public func indexProgress(of className: String) async throws -> IndexProgress? {
+        let rows = try await query(
+            """
+            SELECT phase, blocks_done, blocks_total, tuples_done, tuples_total FROM pg_stat_progress_create_index
+            WHERE relid = to_regclass($1) AND datname = current_database() LIMIT 1
+            """, [.text(SQLBuilder.quote(className))])
+        guard rows.rowCount > 0, let phase = rows.string(0, 0) else { return nil }
+        return IndexProgress(
+            phase: phase, blocks: (rows.int(0, 1) ?? 0, rows.int(0, 2) ?? 0),
+            tuples: (rows.int(0, 3) ?? 0, rows.int(0, 4) ?? 0))
+    }
+}

@@ -1,0 +1,107 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Console
+
+/// Scenario 27, on the server's side.
+@Suite("Indexes in the console")
+struct ConsoleIndexTests {
+    /// The server with a class of which an index is built beside other work: its table is large.
+    private static func run(_ body: @escaping @Sendable (TestServer, ConsoleBrowser) async throws -> Void) async throws
+    {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "a", "plays": 1])
+            try await server.execute(
+                """
+                INSERT INTO "Song" ("objectId", "createdAt", "updatedAt", "title", "plays")
+                SELECT 's' || i, now(), now(), repeat('x', 200), i FROM generate_series(1, 60000) AS i;
+                ANALYZE "Song";
+                """)
+            try await body(server, ConsoleBrowser.operatorBrowser(server, "developer"))
+        }
+    }
+
+    private static func index(_ server: TestServer) async throws -> JSONValue? {
+        try await server.send("GET", "/schemas/Song", as: .master)["indexes"]?["plays_1"]
+    }
+
+    /// The task as soon as it has ended.
+    private static func end(of id: String, _ browser: ConsoleBrowser) async throws -> JSONValue {
+        let end = ContinuousClock.now + .seconds(120)
+        while ContinuousClock.now < end {
+            let task = try await browser.send("GET", "/console/api/tasks/\(id)?wait=20")
+            try #require(task.status == 200, "\(task.text)")
+            if task["state"] != "running" { return task.json }
+        }
+        throw Unended()
+    }
+
+    private struct Unended: Error {}
+
+    @Test(
+        "An index is built beside other work, goes on without the session that began it, and is one entry of the audit")
+    func build() async throws {
+        try await Self.run { server, browser in
+            let begun = try await browser.send(
+                "POST", "/console/api/indexes", ["className": "Song", "fields": ["plays"]])
+            #expect(begun.status == 202 && begun["kind"] == "index" && begun["total"] == 100, "\(begun.text)")
+            let id = try #require(begun["id"]?.stringValue)
+            #expect(try await browser.send("DELETE", "/console/api/session").status == 200)
+            let other = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let ended = try await Self.end(of: id, other)
+            #expect(ended["state"] == "done" && ended["done"] == 100, "\(ended.text)")
+            #expect(ended["result"] == ["className": "Song", "name": "plays_1"])
+            #expect(try await Self.index(server) == ["plays": 1])
+            let row = try await other.audit().first { $0["path"] == "indexes" }
+            #expect(row?["className"] == "Song" && row?["fields"] == ["plays"] && row?["status"] == 200)
+            #expect(try await other.send("GET", "/console/api/tasks")["tasks"]?.arrayValue?.count == 1)
+        }
+    }
+
+    @Test(
+        "What waits for a write is known, stopped, and leaves nothing behind; one index of a class is built at a time")
+    func stop() async throws {
+        try await Self.run { server, browser in
+            let statement = "UPDATE \"Song\" SET \"plays\" = 0 WHERE \"objectId\" = 's1'"
+            let id = try await server.whileLocked(statement) {
+                let begun = try await browser.send(
+                    "POST", "/console/api/indexes", ["className": "Song", "fields": ["plays": 1]])
+                let id = try #require(begun["id"]?.stringValue)
+                let again = try await browser.send(
+                    "POST", "/console/api/indexes", ["className": "Song", "fields": ["title": 1]])
+                #expect(again.status == 409, "\(again.text)")
+                #expect(try await browser.send("DELETE", "/console/api/tasks/\(id)").status == 200)
+                return id
+            }
+            // What was begun of it is dropped once the write is over.
+            let ended = try await Self.end(of: id, browser)
+            #expect(ended["state"] == "cancelled", "\(ended.text)")
+            #expect(try await Self.index(server) == nil)
+        }
+    }
+
+    @Test("What cannot be an index is refused at once, and below developers everything")
+    func refusals() async throws {
+        try await Self.run { server, browser in
+            let bodies: [JSONValue] = [
+                [:], ["className": "Song"], ["className": "Nothing", "fields": ["a"]],
+                ["className": "Song", "fields": ["other"]],
+                ["className": "Song", "fields": [1]],
+            ]
+            for body in bodies {
+                let answer = try await browser.send("POST", "/console/api/indexes", body)
+                #expect(answer.status == 400, "\(answer.text)")
+            }
+            #expect(try await browser.send("GET", "/console/api/tasks/other").status == 404)
+            let twice: JSONValue = ["className": "Song", "fields": ["title"], "unique": true]
+            let id = try #require(try await browser.send("POST", "/console/api/indexes", twice)["id"]?.stringValue)
+            let ended = try await Self.end(of: id, browser)
+            #expect(ended["state"] == "failed" && ended["message"] != "", "\(ended.text)")
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            #expect(
+                try await editor.send("POST", "/console/api/indexes", ["className": "Song", "fields": ["plays"]]).status
+                    == 403)
+        }
+    }
+}
