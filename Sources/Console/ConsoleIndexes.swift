@@ -91,7 +91,7 @@ extension ConsoleCall {
         let first = try known(arguments[0])
         while true {
             if try known(arguments[0]).state == .running,
-                let progress = try await interface.backend.store.indexProgress(of: first.className)
+                let progress = try await IndexProgress.now(of: first.className, in: interface.backend.store)
             {
                 interface.tasks.note(first.id, progress.percent, progress.words)
             }

@@ -101,7 +101,7 @@ extension ConsoleCall {
         }
     }
 
-    /// Whether a view is about what the operator knows: its condition would tell values of hidden fields.
+    /// Whether a view is about what the operator knows: its condition would reveal values of hidden fields.
     private func shows(_ view: SavedView) -> Bool {
         guard let reads else { return true }
         var find: JSONObject = [:]

@@ -1,6 +1,6 @@
 import Postgres
 
-/// How far the building of an index of a class is, as PostgreSQL tells it.
+/// How far the building of an index of a class is, as PostgreSQL reports it.
 public struct IndexProgress: Sendable, Equatable {
     /// How much is done, in percent: of the first reading of the table, of sorting, and of the second reading.
     public let percent: Int
@@ -39,10 +39,10 @@ public struct IndexProgress: Sendable, Equatable {
     }
 }
 
-extension ObjectStore {
+extension IndexProgress {
     /// How far the index of a class is that is being built now; nil where none is.
-    public func indexProgress(of className: String) async throws -> IndexProgress? {
-        let rows = try await query(
+    public static func now(of className: String, in store: ObjectStore) async throws -> IndexProgress? {
+        let rows = try await store.query(
             """
             SELECT phase, blocks_done, blocks_total, tuples_done, tuples_total FROM pg_stat_progress_create_index
             WHERE relid = to_regclass($1) AND datname = current_database() LIMIT 1
