@@ -46,16 +46,22 @@ extension ParseRoutes {
         var results =
             isTransaction
             ? try await together(elements, context) : try await sideBySide(elements, context, memory)
-        var writer = JSONWriter(capacity: results.reduce(16) { $0 + $1.count + 1 })
-        writer.byte(UInt8(ascii: "["))
+        let size = results.reduce(16) { $0 + $1.count + 1 }
+        return .json(await HeavyWork.run(if: size > HeavyWork.answerSize) { Self.list(&results, size) })
+    }
+
+    /// The list of answers, which are let go one by one: else all would be in memory twice.
+    private static func list(_ results: inout [[UInt8]], _ size: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(size)
+        bytes.append(UInt8(ascii: "["))
         for index in results.indices {
-            if index > 0 { writer.byte(UInt8(ascii: ",")) }
-            writer.raw(results[index])
-            // Else all would be in memory twice.
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += results[index]
             results[index] = []
         }
-        writer.byte(UInt8(ascii: "]"))
-        return .json(writer.take())
+        bytes.append(UInt8(ascii: "]"))
+        return bytes
     }
 
     /// The calls of a batch, with the credentials of the whole.
@@ -202,11 +208,20 @@ extension ParseRoutes {
     /// The element of a list of answers for a call that succeeded.
     static func success(_ reply: Reply) -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return Array("{\"success\":{}}".utf8) }
-        var writer = JSONWriter(capacity: bytes.count + 12)
-        writer.raw("{\"success\":")
-        writer.raw(bytes)
-        writer.byte(UInt8(ascii: "}"))
-        return writer.take()
+        var element: [UInt8] = []
+        element.reserveCapacity(bytes.count + 12)
+        element += successStart
+        element += bytes
+        element.append(UInt8(ascii: "}"))
+        return element
+    }
+
+    private static let successStart = Array("{\"success\":".utf8)
+
+    /// The same, away from the event loop where the answer is large.
+    private static func element(for reply: Reply) async -> [UInt8] {
+        guard case .json(let bytes) = reply.body else { return success(reply) }
+        return await HeavyWork.run(if: bytes.count > HeavyWork.answerSize) { success(reply) }
     }
 
     /// Whether a call makes an object of a class without rules of its own.
@@ -221,7 +236,10 @@ extension ParseRoutes {
     ) async throws -> [UInt8] {
         do {
             guard element.method == .get else { return Self.success(try await route(element, context)) }
-            return try await memory.reading(size: \.count) { Self.success(try await route(element, context)) }
+            return try await memory.reading(size: \.count) {
+                let reply = try await route(element, context)
+                return await Self.element(for: reply)
+            }
         } catch {
             return try errors.element(for: error, requestID: element.id)
         }
