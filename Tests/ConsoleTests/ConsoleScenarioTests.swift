@@ -15,7 +15,7 @@ import Testing
                 "python3", "-B", Checkout.path("Tests/ConsoleTests/Browser/scenarios.py"),
                 "--console", root + "/console", "--rest", server.url, "--app", TestServer.applicationID,
                 "--key", TestServer.masterKey, "--masterKey", TestServer.masterKey, "--rows", "3000", "--group", group,
-                "--ticket", ticket, "--database", server.databaseURI,
+                "--ticket", ticket, "--database", server.databaseURI, "--client-key", TestServer.restKey,
             ])
             #expect(outcome.status == 0, "\(outcome.output)")
         }

@@ -27,6 +27,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     for name in ("name", "password", "masterKey"):
         parser.add_argument("--" + name)
+    parser.add_argument("--client-key", default="", help="the REST key of apps")
     parser.add_argument("--ticket", help="a ticket of `roost console open`")
     parser.add_argument("--database", help="the address of the database, which psql understands")
     parser.add_argument("--rows", type=int, default=20000)
@@ -36,6 +37,7 @@ def main():
     credentials = {name: getattr(options, name) for name in ("name", "password", "masterKey") if getattr(options, name)}
     rest = REST(options.rest, options.app, options.key)
     rest.rows, rest.ticket, rest.database = options.rows, options.ticket, options.database
+    rest.client_key = options.client_key
     console = Console(options.console, credentials)
     failures = 0
     try:

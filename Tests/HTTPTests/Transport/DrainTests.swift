@@ -133,42 +133,4 @@ struct DrainTests {
             }
         }
     }
-
-    @Test("A client that could connect is answered, to the last moment")
-    func lastMoment() async throws {
-        try await Self.run(drain: .milliseconds(500), firstRequest: .seconds(60)) { client, group in
-            let log = Log()
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                for _ in 0..<32 {
-                    tasks.addTask {
-                        while try await Self.askOnce(client, log) {}
-                    }
-                }
-                let isBusy = try await eventually { log.state.withLock { $0.answers } > 100 }
-                #expect(isBusy)
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
-            }
-            #expect(log.state.withLock { $0.failures } == [])
-        }
-    }
-
-    /// Asks on a connection of its own.
-    ///
-    /// - Returns: Whether the server took the connection.
-    private static func askOnce(_ client: TransportClient, _ log: Log) async throws -> Bool {
-        do {
-            try await client.connect { connection in
-                try? await connection.send("GET /parse/x HTTP/1.1\r\nHost: a\r\n\(fields)Connection: close\r\n\r\n")
-                let answer = try? await connection.receive()
-                log.state.withLock { state in
-                    state.answers += 1
-                    if answer?.status != 200 { state.failures.append(answer?.text ?? "no answer") }
-                }
-            }
-            return true
-        } catch {
-            return false
-        }
-    }
 }
