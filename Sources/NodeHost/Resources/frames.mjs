@@ -1,21 +1,11 @@
 // Frames of the protocol between the server and this process: four bytes of length and marks, most significant first, and
 // a piece of JSON. Large messages are written piece by piece, and small ones in between.
 
-import { StringDecoder } from 'node:string_decoder';
-import v8 from 'node:v8';
-import vm from 'node:vm';
-
 const headerSize = 4;
 const pieceSize = 64 * 1024;
 const pieceMark = 0x80000000;
 const lastMark = 0x40000000;
 const lengthMask = 0x3fffffff;
-/** How many bytes a message has after which what it leaves behind is collected at once. */
-const heavy = 4 * 1024 * 1024;
-
-v8.setFlagsFromString('--expose-gc');
-// In a context of its own: cloud code does not see it.
-const collectGarbage = vm.runInNewContext('gc');
 
 /** Writes messages to a socket. */
 export class FrameWriter {
@@ -99,22 +89,10 @@ export class FrameReader {
       }
       this.#message.push(bytes);
       if ((header & lastMark) === 0) continue;
-      yield this.#parsed();
+      const text = Buffer.concat(this.#message).toString('utf8');
+      this.#message = [];
+      yield JSON.parse(text);
     }
-  }
-
-  // V8 would keep the bytes of several large messages, their texts and their values before it looks for garbage.
-  #parsed() {
-    const decoder = new StringDecoder('utf8');
-    let text = '';
-    let bytes = 0;
-    for (const piece of this.#message) {
-      text += decoder.write(piece);
-      bytes += piece.length;
-    }
-    this.#message = [];
-    if (bytes >= heavy) collectGarbage();
-    return JSON.parse(text);
   }
 
   // Pieces are joined once a frame is whole: joining at each piece would cost the square of its length.
