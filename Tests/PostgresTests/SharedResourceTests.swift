@@ -180,7 +180,10 @@ struct SharedResourceTests {
 
     @Test("A transaction that does nothing for too long loses its locks and its connection, even if it never ends")
     func idleTransaction() async throws {
-        let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .seconds(5) }
+        let settings: (inout PostgresConfiguration) -> Void = {
+            $0.transactionTimeout = .seconds(5)
+            $0.connectionWait = .seconds(30)
+        }
         try await TestDatabase.run(exclusive: 1, configure: settings) {
             (database) async throws in
             let client = database.client
@@ -196,7 +199,7 @@ struct SharedResourceTests {
                 }
             }
             // The client ends it, or the server where the client's machine has no time just then.
-            #expect(error?.sqlState == "57014" || error?.sqlState == "25P03")
+            #expect(error?.sqlState == "57014" || error?.sqlState == "25P03", "\(String(describing: error))")
             #expect(try await client.query("SELECT sum(number)::int8 FROM t").int(0, 0) == 1)
         }
     }

@@ -66,7 +66,7 @@ struct TransactionTests {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (name text, value int8)")
             _ = try await database.client.query("INSERT INTO t VALUES ('a', 0), ('b', 0)")
-            let runs = Counter()
+            let (runs, reading) = (Counter(), Counter())
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for (reads, writes) in [("a", "b"), ("b", "a")] {
                     tasks.addTask {
@@ -74,7 +74,8 @@ struct TransactionTests {
                             let run = runs.add(1)
                             let row = try await session.query("SELECT value FROM t WHERE name = $1", [.text(reads)])
                             // The first round of both overlaps.
-                            if run <= 2 { try await Task.sleep(for: .milliseconds(200)) }
+                            _ = reading.add(1)
+                            if run <= 2 { _ = try await eventually { reading.value >= 2 } }
                             _ = try await session.query(
                                 "UPDATE t SET value = $1 WHERE name = $2",
                                 [.int((row.int(0, 0) ?? 0) + 1), .text(writes)])
