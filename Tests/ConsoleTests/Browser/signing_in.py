@@ -203,17 +203,22 @@ def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(conso
         other.wait_text(name[:8], ".rail")
 
 
-def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
-    if not console.credentials:
-        return
-    console.open("data")
-    name = f"made {time.time_ns()}"
+def fill_new_operator(console, name):
+    """Opens the form for an operator as an owner does, and fills it."""
     console.click(".rail button.item:last-child")
     console.click_text("Operators", ".menu")
     console.click_text("New operator", "dialog")
     console.wait("document.querySelectorAll('dialog').length === 2")
     console.type(name)
     console.browser.fill("dialog:last-of-type input[type=password]", "a long password")
+
+
+def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    name = f"made {time.time_ns()}"
+    fill_new_operator(console, name)
     console.press("Enter")
     console.wait_text(name, "dialog")
     console.wait("document.querySelectorAll('dialog').length === 1")
@@ -253,12 +258,7 @@ def scenario_16_an_operator_is_limited_to_a_class_without_a_field(console, rest)
     console.wait_text("Unseen", ".classes")
     name = f"limited {time.time_ns()}"
     box = lambda words: f"[...document.querySelectorAll('dialog:last-of-type label')].find((e) => e.textContent === '{words}')?.querySelector('input')"
-    console.click(".rail button.item:last-child")
-    console.click_text("Operators", ".menu")
-    console.click_text("New operator", "dialog")
-    console.wait("document.querySelectorAll('dialog').length === 2")
-    console.type(name)
-    console.browser.fill("dialog:last-of-type input[type=password]", "a long password")
+    fill_new_operator(console, name)
     for words in ("Only some classes", "Limited", "plays"):
         console.wait(box(words))
         console.value(box(words) + ".click()")
