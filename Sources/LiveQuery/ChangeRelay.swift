@@ -138,7 +138,9 @@ struct ChangeRelay: Sendable {
     /// - Throws: `PostgresError`; then they may not know.
     func announceClients() async throws {
         let end = ContinuousClock.now + Self.timeToListen
-        while !presence.hasListened.load(ordering: .relaxed), .now < end { try await Task.sleep(for: .milliseconds(5)) }
+        while !presence.hasListened.load(ordering: .relaxed), .now < end {
+            try await Task.sleep(for: .milliseconds(50))
+        }
         if presence.isRecent(within: OtherProcesses.interval) { return }
         try await announce(.here)
         try? await Task.sleep(for: OtherProcesses.grace)
