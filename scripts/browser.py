@@ -191,11 +191,20 @@ class Browser:
         """Writes where the focus is."""
         self.call("Input.insertText", text=text)
 
+    NAVIGATIONS = ("Inspected target navigated or closed", "Execution context was destroyed",
+                   "Cannot find default execution context")
+
     def wait(self, condition, seconds=10):
         """Waits until an expression is true in the page, and gives its value."""
         deadline = time.monotonic() + seconds
         while True:
-            value = self.value(f"(() => {{ const v = ({condition}); return v instanceof Node ? true : v; }})()")
+            try:
+                value = self.value(f"(() => {{ const v = ({condition}); return v instanceof Node ? true : v; }})()")
+            except RuntimeError as problem:
+                # A page that makes way for another answers nothing; the one that comes does.
+                if not any(text in str(problem) for text in self.NAVIGATIONS):
+                    raise
+                value = None
             if value:
                 return value
             if time.monotonic() > deadline:
