@@ -144,7 +144,8 @@ let package = Package(
         .target(
             name: "Push",
             dependencies: [
-                "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", collections,
+                "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
+                collections,
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
