@@ -310,7 +310,7 @@ let package = Package(
             name: "FileStoresTests",
             dependencies: [
                 "FileStorage", "FileStores", "JSON", "Outgoing", "ParseStorage", "Postgres", "RoostCommand",
-                "ServerConfiguration", "TestSupport", "TestTools", logging,
+                "ServerConfiguration", "Tasks", "TestSupport", "TestTools", logging,
                 subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -225,8 +225,8 @@ struct ConsoleSessionTests {
     @Test("A slow find of one operator holds up no other")
     func slowFinds() async throws {
         try await TestServer.run(["lockTimeout": 120_000, "statementTimeout": 120_000]) { server in
-            try await server.create("Slow", ["n": 1])
-            try await server.create("Song", ["n": 1])
+            _ = try await server.create("Slow", ["n": 1])
+            _ = try await server.create("Song", ["n": 1])
             let slow = try await ConsoleBrowser.operatorBrowser(server, "viewer")
             let other = try await ConsoleBrowser.operatorBrowser(server, "viewer")
             let finds = try await server.whileLocked("LOCK TABLE \"Slow\" IN ACCESS EXCLUSIVE MODE") {
