@@ -106,19 +106,21 @@ import Testing
                 }
                 return sink.tokens
             }
+            #expect((1..<10).contains(first.count))
             try await PushSink.run(identity: identity) { sink in
                 try await server.alongside(["push": ["ios": sink.apple("app.one"), "delivery": "atMostOnce"]]) { _ in
                     let row = try await PushFixture.row(server, id)
-                    #expect(row["numSent"] == 9 && row["numFailed"] == 1, "\(row.text)")
+                    #expect(row["numSent"] == .number(Double(10 - first.count)), "\(row.text)")
+                    #expect(row["numFailed"] == .number(Double(first.count)), "\(row.text)")
                 }
-                #expect(sink.tokens.count == 9 && Set(sink.tokens).isDisjoint(with: first))
+                #expect(Set(sink.tokens).count == sink.tokens.count && Set(sink.tokens).isDisjoint(with: first))
             }
         }
     }
 
     @Test("A push that waits in vain for a lock when it is begun is begun later, and has not failed")
     func slowBeginning() async throws {
-        try await PushFixture.run(options: ["lockTimeout": 300]) { server, sink in
+        try await PushFixture.run(options: ["statementTimeout": 1000]) { server, sink in
             try await PushFixture.device(server, "ab01")
             let id = try await server.whileLocked("LOCK TABLE \"_Installation\" IN ACCESS EXCLUSIVE MODE") {
                 let answer = try await server.send(
