@@ -119,7 +119,7 @@ let package = Package(
             name: "Console",
             dependencies: [
                 "CConsole", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
-                "Rules", "ServerConfiguration", "SignIn", "Tasks", logging,
+                "Rules", "ServerConfiguration", "SignIn", "Tasks", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: stayOnExecutor),
@@ -339,7 +339,8 @@ let package = Package(
         .testTarget(
             name: "ParseStorageTests",
             dependencies: [
-                "JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", collections, logging,
+                "JSON", "ParseModel", "ParseStorage", "Postgres", "Tasks", "TestSupport", "TestTools", collections,
+                logging,
             ]),
         .testTarget(
             name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", collections]),

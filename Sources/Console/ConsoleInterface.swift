@@ -10,6 +10,7 @@ internal import REST
 import Rules
 internal import ServerConfiguration
 import Tasks
+internal import Telemetry
 
 /// What the page asks for, below `/console/api`. Every call passes the gate here.
 struct ConsoleInterface: Sendable {
@@ -18,10 +19,13 @@ struct ConsoleInterface: Sendable {
     let signIn: ConsoleSignIn
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
+    let figures: FigureHistory
     /// Lets so many finds of consoles be at the database that processors are left for apps.
     ///
     /// One operator leaves room for the others: a slow find holds up nobody else.
     let finds: Gate
+    /// Lets one console at a time look the database over.
+    let looking = Gate(capacity: 1)
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
     let counting = Gate(capacity: 1)
     private let tables: ConsoleTables
@@ -32,9 +36,12 @@ struct ConsoleInterface: Sendable {
     /// The largest body of what is no call of the interface of apps.
     static let largestBody = 256 * 1024
 
-    init(_ backend: Backend, _ dispatcher: ConsoleDispatcher, version: String, logger: Logger) {
+    init(
+        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory, version: String, logger: Logger
+    ) {
         self.backend = backend
         self.dispatcher = dispatcher
+        self.figures = figures
         self.version = version
         self.logger = logger
         let capacity = max(2, ProcessInfo.processInfo.activeProcessorCount / 2)

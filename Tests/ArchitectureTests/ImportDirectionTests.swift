@@ -33,7 +33,7 @@ import Testing
         ],
         "Console": [
             "CConsole", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
-            "Rules", "ServerConfiguration", "SignIn", "Tasks",
+            "Rules", "ServerConfiguration", "SignIn", "Tasks", "Telemetry",
         ],
         "LiveQuery": [
             "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",

@@ -25,6 +25,7 @@ const words = new Map(Object.entries({
   "rail.access": "Who may",
   "rail.users": "Users",
   "rail.config": "Config",
+  "rail.performance": "Performance",
   "rail.trash": "Trash",
   "rail.find": "Find",
   "rail.keys": "Keys",
