@@ -121,6 +121,10 @@ public struct Backend: Sendable {
     public var classCounts: ClassCounts { ClassCounts(backend: self) }
     /// What points to an object.
     public var references: References { References(backend: self) }
+    /// Objects that are handed on, however many they are.
+    public var objectExport: ObjectExport { ObjectExport(backend: self) }
+    /// Rows that operators bring.
+    public var checkedImport: CheckedImport { CheckedImport(backend: self) }
     /// What operators removed.
     public var trash: Trash { Trash(backend: self) }
     /// What a user may do, and why.

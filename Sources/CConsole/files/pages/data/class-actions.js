@@ -61,6 +61,11 @@ export function gridKeys(page) {
   }, scope);
 }
 
+/** Says what an import stored whose tab is gone. */
+export async function tellImport({ className, scope }) {
+  if (localStorage.getItem("roost.import")) (await import("./import-note.js")).tellLeft(className, scope);
+}
+
 const SLOW = 300;
 
 /** Fills the line; it is hidden while it has nothing to say. */

@@ -16,6 +16,8 @@ addWords({
   "menu.newField": "New field …",
   "menu.saveView": "Save this view …",
   "menu.inspector": "Inspector",
+  "menu.export": "Export …",
+  "menu.import": "Import …",
 });
 
 /** Opens the menu of a class. */
@@ -30,6 +32,9 @@ export function open(page, anchor) {
       toast(t("view.deleted", { name: page.view.name }));
       go(address("data", [page.className]));
     } },
+    null,
+    { words: t("menu.export"), icon: "down", do: async () => (await import("./export.js")).openExport(page) },
+    mayWrite() && { words: t("menu.import"), icon: "up", do: async () => { if (await (await import("./import.js")).openImport(page.className)) page.reload(); } },
     mayWrite() && n > 0 && null,
     mayWrite() && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/batches.js")).openBulk(page, "all") },
     mayWrite() && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/batches.js")).deleteAll(page) },

@@ -47,12 +47,13 @@ export function openClass(host, className, scope) {
 
 /** What is needed once there are rows to work on. */
 async function followUp(page) {
-  const [{ gridKeys, watchFoot, watchNewer }, editing] = await Promise.all([import("./class-actions.js"), import("../../data/editing.js")]);
+  const [{ gridKeys, tellImport, watchFoot, watchNewer }, editing] = await Promise.all([import("./class-actions.js"), import("../../data/editing.js")]);
   if (page.scope.aborted) return;
   page.editing = editing;
   gridKeys(page);
   watchFoot(page);
   watchNewer(page);
+  tellImport(page);
   page.grid.dataset.isReady = "true";
 }
 
