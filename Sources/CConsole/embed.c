@@ -165,42 +165,45 @@ static const unsigned char file_50[] = {
 #embed "files/pages/data/viewing.js"
 };
 static const unsigned char file_51[] = {
-#embed "files/pages/operators.js"
+#embed "files/pages/files/index.js"
 };
 static const unsigned char file_52[] = {
-#embed "files/pages/palette.js"
+#embed "files/pages/operators.js"
 };
 static const unsigned char file_53[] = {
-#embed "files/pages/schema/diagram.js"
+#embed "files/pages/palette.js"
 };
 static const unsigned char file_54[] = {
-#embed "files/pages/schema/forms.js"
+#embed "files/pages/schema/diagram.js"
 };
 static const unsigned char file_55[] = {
-#embed "files/pages/schema/index.js"
+#embed "files/pages/schema/forms.js"
 };
 static const unsigned char file_56[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/schema/index.js"
 };
 static const unsigned char file_57[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/shell.js"
 };
 static const unsigned char file_58[] = {
-#embed "files/pages/users/index.js"
+#embed "files/pages/trash/index.js"
 };
 static const unsigned char file_59[] = {
-#embed "files/pages/users/one.js"
+#embed "files/pages/users/index.js"
 };
 static const unsigned char file_60[] = {
-#embed "files/parts/dialog.js"
+#embed "files/pages/users/one.js"
 };
 static const unsigned char file_61[] = {
-#embed "files/parts/states.js"
+#embed "files/parts/dialog.js"
 };
 static const unsigned char file_62[] = {
-#embed "files/style/console.css"
+#embed "files/parts/states.js"
 };
 static const unsigned char file_63[] = {
+#embed "files/style/console.css"
+};
+static const unsigned char file_64[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -256,19 +259,20 @@ static const struct file all[] = {
     {"pages/data/new.js", file_48, sizeof file_48},
     {"pages/data/object-view.js", file_49, sizeof file_49},
     {"pages/data/viewing.js", file_50, sizeof file_50},
-    {"pages/operators.js", file_51, sizeof file_51},
-    {"pages/palette.js", file_52, sizeof file_52},
-    {"pages/schema/diagram.js", file_53, sizeof file_53},
-    {"pages/schema/forms.js", file_54, sizeof file_54},
-    {"pages/schema/index.js", file_55, sizeof file_55},
-    {"pages/shell.js", file_56, sizeof file_56},
-    {"pages/trash/index.js", file_57, sizeof file_57},
-    {"pages/users/index.js", file_58, sizeof file_58},
-    {"pages/users/one.js", file_59, sizeof file_59},
-    {"parts/dialog.js", file_60, sizeof file_60},
-    {"parts/states.js", file_61, sizeof file_61},
-    {"style/console.css", file_62, sizeof file_62},
-    {"style/icon.svg", file_63, sizeof file_63},
+    {"pages/files/index.js", file_51, sizeof file_51},
+    {"pages/operators.js", file_52, sizeof file_52},
+    {"pages/palette.js", file_53, sizeof file_53},
+    {"pages/schema/diagram.js", file_54, sizeof file_54},
+    {"pages/schema/forms.js", file_55, sizeof file_55},
+    {"pages/schema/index.js", file_56, sizeof file_56},
+    {"pages/shell.js", file_57, sizeof file_57},
+    {"pages/trash/index.js", file_58, sizeof file_58},
+    {"pages/users/index.js", file_59, sizeof file_59},
+    {"pages/users/one.js", file_60, sizeof file_60},
+    {"parts/dialog.js", file_61, sizeof file_61},
+    {"parts/states.js", file_62, sizeof file_62},
+    {"style/console.css", file_63, sizeof file_63},
+    {"style/icon.svg", file_64, sizeof file_64},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

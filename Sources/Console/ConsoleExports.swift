@@ -46,7 +46,9 @@ final class ConsoleExports: Sendable {
         let isAdded = items.withLock { items in
             items.removeAll { item in
                 let age = ContinuousClock.now - item.began
-                return age > Self.memory && item.state != .running || item.state == .waiting && age > Self.patience
+                // None goes on for longer than an hour.
+                return age > Self.memory * 2 || age > Self.memory && item.state != .running
+                    || item.state == .waiting && age > Self.patience
             }
             if items.count >= Self.most,
                 let place = items.firstIndex(where: { ![.waiting, .running].contains($0.state) })
@@ -220,11 +222,11 @@ extension ConsoleInterface {
                 }
                 exports.end(item.id, .done)
             } catch {
-                let reply = dispatcher.reply(to: error, request)
-                guard case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) else {
-                    throw error
+                var words = ""
+                if case .json(let bytes) = dispatcher.reply(to: error, request).body {
+                    words = (try? JSONValue(parsing: bytes))?["error"]?.stringValue ?? ""
                 }
-                exports.end(item.id, .failed, value["error"]?.stringValue ?? "")
+                exports.end(item.id, .failed, words)
                 throw error
             }
         }
@@ -246,6 +248,7 @@ extension ConsoleInterface {
         _ item: ConsoleExports.Item, _ writer: ExportWriter, _ exports: ConsoleExports, _ objects: ObjectExport,
         _ context: RequestContext, to sink: @escaping Reply.ByteStream.Sink
     ) async throws {
+        let caller = CallerPresence.current
         try await sink(ByteBuffer(bytes: writer.head))
         let end = ContinuousClock.now + longestExport
         try await objects.visit(item.wish.className, item.wish.find, context) { found in
@@ -253,7 +256,8 @@ extension ConsoleInterface {
             let text = try await HeavyWork.run { try writer.text(of: found, isFirst: before == 0) }
             found.release()
             for start in stride(from: 0, to: text.count, by: pieceSize) {
-                guard !exports.isStopped(item.id) else { throw CancellationError() }
+                // What is sent to who has left is lost without a word.
+                guard !exports.isStopped(item.id), caller?.hasLeft != true else { throw CancellationError() }
                 guard ContinuousClock.now < end else {
                     throw HTTPError(status: 503, message: "The export took longer than an hour.")
                 }
@@ -262,5 +266,6 @@ extension ConsoleInterface {
             exports.change(item.id) { $0.done = before + found.rowCount }
         }
         try await sink(ByteBuffer(bytes: writer.tail))
+        guard caller?.hasLeft != true else { throw CancellationError() }
     }
 }

@@ -23,6 +23,8 @@ struct ConsoleInterface: Sendable {
     let finds = Gate(capacity: max(1, ProcessInfo.processInfo.activeProcessorCount / 2))
     /// Lets so many bodies with rows of imports be in memory.
     let importing = Gate(capacity: 2)
+    /// Lets one list of the store, or one look through all objects, be under way: they read everything.
+    let searching = Gate(capacity: 1)
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
     let counting = Gate(capacity: 1)
     private let tables: ConsoleTables

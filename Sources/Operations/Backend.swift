@@ -215,6 +215,9 @@ public struct Backend: Sendable {
     /// The classes.
     public var catalog: SchemaCatalog { store.catalog }
 
+    /// The address of a file, as answers to a request carry it.
+    public func address(ofFile name: String, _ context: RequestContext) -> String { links(context).url(name) }
+
     /// Links to files as answers to a request carry them.
     func links(_ context: RequestContext) -> FileLinks {
         services.fileLinks.below(configuration.publicServerURL ?? context.mountURL)

@@ -10,6 +10,7 @@ public struct ObjectExport: Sendable {
     private func request(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
         -> ObjectStore.FindRequest
     {
+        try context.caller.check("find", of: className)
         guard backend.catalog.schema(className) != nil else {
             throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
         }

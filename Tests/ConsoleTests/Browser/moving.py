@@ -1,4 +1,4 @@
-"""Scenarios of data that come and go: import, export."""
+"""Scenarios of data that come and go: import, export, files; and of rows with the eyes of another."""
 
 import csv
 import io
@@ -8,6 +8,11 @@ import pathlib
 import random
 import tempfile
 import time
+import urllib.error
+import urllib.request
+
+from pages import log_in, make_user, open_page
+from signing_in import in_a_browser_of, new_operator
 
 csv.field_size_limit(10 ** 8)
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="roost-moving-"))
@@ -271,3 +276,251 @@ def scenario_73_hostile_files_are_refused_in_words(console, rest):
     assert "leave out" in console.value("document.querySelector('dialog [aria-label=\"Field of column __proto__\"]').selectedOptions[0].textContent")
     assert console.value("document.querySelectorAll('dialog table img, dialog table script').length") == 0
     console.press("Escape")
+
+
+def shown_names(console):
+    return console.value("[...document.querySelectorAll('r-grid')[0].rows.loaded()].map((row) => row.values.get('name'))")
+
+
+def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
+    everybody = {key: {"*": True} for key in ("find", "get", "count", "create", "update", "delete", "addField")}
+    rest.define("Eyes", name={"type": "String"}, secret={"type": "String"}, n={"type": "Number"})
+    rest.call("PUT", "/schemas/Eyes", {"className": "Eyes", "classLevelPermissions": {**everybody, "protectedFields": {"*": ["secret"]}}})
+    made = make_user(rest, "seer")
+    for number in range(40):
+        acl = {} if number % 4 == 0 else {made["objectId"]: {"read": True}} if number % 4 == 1 else None
+        rest.create("Eyes", name=f"row {number}", secret="hush", n=number, **({} if acl is None else {"ACL": acl}))
+    sessions = rest.count("_Session")
+    console.open_class("Eyes", order="n")
+    class_menu(console, "View as \u2026")
+    console.wait("document.querySelector('dialog .picker input')")
+    console.value("document.querySelector('dialog .picker input').focus()")
+    console.type(made["username"])
+    console.wait("document.querySelectorAll('dialog [role=option]').length === 1")
+    console.press("Enter")
+    console.wait_text("30 of 40; 10 hidden", ".viewing")
+    console.wait_text("The first is without secret.", ".viewing")
+    assert made["username"] in console.text(".viewing") and "hush" not in console.text("r-grid")
+    app = log_in(rest, made["username"], "secret word")
+    sessions += 1
+    rest.headers["X-Parse-Session-Token"] = app["sessionToken"]
+    master = rest.headers.pop("X-Parse-Master-Key")
+    rest.headers["X-Parse-REST-API-Key"] = rest.client_key
+    try:
+        seen = rest.find("Eyes", order="n", limit="100")
+    finally:
+        del rest.headers["X-Parse-Session-Token"], rest.headers["X-Parse-REST-API-Key"]
+        rest.headers["X-Parse-Master-Key"] = master
+    assert shown_names(console) == [row["name"] for row in seen] and len(seen) == 30
+    # Nothing is changed: no key, no menu, no button.
+    console.at(0, "name")
+    for keys in (("Enter",), ("Delete",), ("x",), ("Alt+n",)):
+        console.press(*keys)
+        console.settle()
+        assert console.value("document.querySelector('.g-editor, dialog, .toast') === null"), keys
+    console.at(0, "name")
+    console.press("Space")
+    console.wait_text("1 selected", ".content .foot")
+    assert "Delete" not in console.text(".content .foot") and "New object" not in console.text(".content header")
+    console.click(".content [aria-label='More actions']")
+    console.wait("document.querySelector('.menu')")
+    assert not [word for word in ("Import", "Delete", "Set a field", "Export") if word in console.text(".menu")]
+    console.press("Escape")
+    assert rest.count("Eyes", {"name": {"$exists": True}}) == 40
+    # The filter stays with him, and the other way round.
+    console.open_class("Eyes", where={"n": {"$lt": 20}}, **{"as": "anonymous"})
+    console.wait_text("10 of 20; 10 hidden", ".viewing")
+    console.click_text("End", ".viewing")
+    console.wait("document.querySelector('.viewing') === null && location.search.includes('where')")
+    # Where he may not even ask, that is said in his place.
+    rest.call("PUT", "/schemas/Eyes", {"className": "Eyes", "classLevelPermissions": {**everybody, "find": {}}})
+    console.open("data/Eyes", **{"as": made["objectId"]})
+    console.wait_text("sees nothing", ".state")
+    console.click_text("Why", ".state")
+    console.wait("location.pathname.endsWith('/access/Eyes') && document.querySelector('.as')")
+    assert rest.count("_Session") == sessions
+    console.open("data/Eyes", **{"as": "<img/src=x/onerror=window.ran=1>"})
+    console.wait("document.querySelector('.state')")
+    # What no header field can carry is nobody's id: the page is the operator's own.
+    for path in ("data/Eyes", "access/Eyes"):
+        console.open(path, **{"as": "\u65e5\u672c\n"})
+        console.wait("document.querySelector('r-grid')?.rows?.isCounted || document.querySelector('.operation')")
+        assert console.value("document.querySelector('.viewing, .as, .banner.bad:not([hidden])') === null"), path
+
+
+def scenario_31_a_shared_view_of_any_content_breaks_nothing(console, rest):
+    rest.define("Odd", name={"type": "String"})
+    rest.create("Odd", name="there")
+    console.open("data")
+    for number, (columns, status) in enumerate((("name", 400), (7, 400), ([1, None], 400), ([], 200), (["gone"], 200), (["name", "gone"], 200))):
+        assert console.api("PUT", f"views/odd{number}", {"className": "Odd", "name": f"view {number}", "shared": True, "columns": columns, "order": 7, "where": [1]}) == status, columns
+    for number, content in enumerate(('{"columns": "name"}', '{"columns": 7, "order": {}}', '{"columns": [1, null], "where": "x"}')):
+        rest.sql(f"""UPDATE "_roost_view" SET "content" = '{content}' WHERE id = 'odd{number + 3}'""")
+    for number in (3, 4, 5):
+        console.open("data")
+        console.wait_text(f"view {number}", ".classes")
+        console.value(f"[...document.querySelectorAll('.classes a')].find((e) => e.textContent.includes('view {number}')).click()")
+        console.wait("document.querySelector('r-grid')?.rows?.isCounted")
+        console.wait_text("there", "r-grid")
+
+
+def scenario_47_the_choice_of_a_file_is_one_stop(console, rest):
+    rest.define("Stop", name={"type": "String"}, file={"type": "File"})
+    rest.create("Stop", name="one")
+    open_import(console, "Stop")
+    stops = console.value("[...document.querySelectorAll('dialog .drop, dialog .drop *')].filter((e) => e.tabIndex >= 0).length")
+    assert stops == 1, stops
+    console.press("Escape")
+    console.at(0, "file")
+    console.press("F2")
+    console.wait("document.querySelector('dialog .drop')")
+    stops = console.value("[...document.querySelectorAll('dialog .drop, dialog .drop *')].filter((e) => e.tabIndex >= 0).length")
+    assert stops == 1, stops
+    console.press("Escape")
+
+
+def scenario_13_the_name_is_that_of_who_signed_in_last(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    first, second = new_operator(console, "owner"), new_operator(console, "viewer")
+    other = in_a_browser_of(console, name=first, password="a long password")
+    try:
+        other.sign_in()
+        other.open("data")
+        other.wait(f"document.querySelector('.rail')?.textContent.includes({json.dumps(first)})")
+        other.value("window.isOld = true")
+        # What another tab does when another operator signs in there.
+        signed = other.value(f"""fetch(document.baseURI.replace(/data.*/, '') + 'api/session', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }},
+            body: JSON.stringify({{ name: {json.dumps(second)}, password: 'a long password' }}) }}).then((answer) => answer.json()).then(({{ token }}) => {{
+                localStorage.setItem('roost.token', token);
+                dispatchEvent(new StorageEvent('storage', {{ key: 'roost.token', newValue: token }}));
+                return true;
+            }})""")
+        assert signed
+        other.wait(f"!window.isOld && document.querySelector('.rail')?.textContent.includes({json.dumps(second)})")
+        assert first not in other.text()
+        other.settle()
+        assert "New class" not in other.text(".classes")
+    finally:
+        other.close()
+
+
+def scenario_57_indexes_tell_what_they_take_and_who_reads_them(console, rest):
+    rest.define("Indexed", name={"type": "String"}, plays={"type": "Number"})
+    rest.create_many("Indexed", [{"name": f"row {number}", "plays": number} for number in range(200)])
+    open_page(console, "schema/Indexed", "main table")
+    for field, unique, words in (("name", True, "name_1"), ("plays", False, "plays_1")):
+        console.click_text("New index", "main")
+        console.wait("document.querySelector('dialog select')")
+        console.value(f"document.querySelector('dialog select').value = {json.dumps(field)}")
+        if unique:
+            console.value("document.querySelector('dialog input[type=checkbox]').click()")
+        console.press("Control+Enter")
+        console.wait_text(words, "main")
+    console.wait_text("unique", "main .member")
+    console.wait_text("never used", "main")
+    assert rest.call("POST", "/classes/Indexed", {"name": "row 7"})["code"] == 137
+    # A unique index on values that are there twice says so, and leaves nothing.
+    rest.create("Indexed", name="other", plays=7)
+    console.click_text("New index", "main")
+    console.wait("document.querySelector('dialog select')")
+    console.value("document.querySelector('dialog select').value = 'plays'")
+    console.value("document.querySelectorAll('dialog select')[1].value = '-'")
+    console.value("document.querySelector('dialog input[type=checkbox]').click()")
+    console.press("Control+Enter")
+    console.wait("document.querySelector('dialog .problem').textContent !== ''", 30)
+    console.press("Escape")
+    assert "plays_-1" not in rest.call("GET", "/schemas/Indexed")["indexes"]
+    for _ in range(3):
+        rest.find("Indexed", {"name": "row 9"})
+    rest.sql("SELECT pg_stat_force_next_flush()")
+    console.open("data")
+    open_page(console, "schema/Indexed", "main table")
+    console.wait_text("Made by the server", "main")
+
+
+def upload(rest, name, content, kind):
+    headers = {**rest.headers, "Content-Type": kind}
+    request = urllib.request.Request(f"{rest.url}/files/{name}", content if isinstance(content, bytes) else content.encode(), headers, method="POST")
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return {"__type": "File", **json.loads(answer.read())}
+
+
+PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff03000006000557bfabd40000000049454e44ae426082")
+
+
+def open_file(console, name):
+    console.open("files", text=name)
+    console.wait("document.querySelector('main table .link')")
+    console.settle()
+    console.click("main table .link")
+    console.wait("document.querySelector('dialog .preview')?.childElementCount")
+    console.wait("!document.querySelector('dialog').innerText.includes('Looking through')", 30)
+    console.settle()
+
+
+def scenario_47_files_are_listed_shown_and_deleted_with_who_mentions_them(console, rest):
+    rest.define("Filed", name={"type": "String"}, file={"type": "File"}, text={"type": "String"})
+    mark = f"m{time.time_ns()}"
+    files = [upload(rest, f"{mark}-{number}.txt", "words " * number, "text/plain") for number in range(1, 4)]
+    picture = upload(rest, f"{mark}-p.png", PIXEL, "image/png")
+    object_id = rest.create("Filed", name="one", file=picture)
+    rest.create("Filed", name="two", text=f"look at {picture['url']}")
+    console.open("files", text=mark)
+    console.wait("document.querySelectorAll('main tbody tr').length === 4")
+    console.value("(() => { const e = document.querySelector('main header select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
+    console.wait("location.search.includes('sort=size')")
+    console.wait(f"document.querySelector('main tbody tr')?.textContent.includes('{mark}-p.png')")
+    open_file(console, f"{mark}-2")
+    console.wait_text("words words", "dialog .preview")
+    console.wait_text("No object mentions it", "dialog")
+    open_file(console, f"{mark}-p")
+    console.wait("document.querySelector('dialog .preview img')?.naturalWidth === 1 || document.querySelector('dialog .preview p')")
+    assert console.text("dialog").count("Filed, ") == 2, console.text("dialog")
+    console.click_text("Delete \u2026", "dialog")
+    console.wait_text("Objects that mention it lead nowhere", "dialog:last-of-type")
+    assert object_id in console.text("dialog:last-of-type")
+    console.click_text("Delete", "dialog:last-of-type")
+    console.wait_text("deleted", ".toasts")
+    console.wait("document.querySelector('dialog') === null && document.querySelector('main .state')")
+    # More than one page.
+    for number in range(105):
+        upload(rest, f"{mark}-x{number}.txt", "x", "text/plain")
+    console.open("files", text=f"{mark}-x")
+    console.wait("document.querySelectorAll('main tbody tr').length === 100")
+    console.click_text("Show more", "main")
+    console.wait("document.querySelectorAll('main tbody tr').length === 105")
+    assert console.value("new Set([...document.querySelectorAll('main tbody tr')].map((e) => e.textContent)).size") == 105
+    # Blobs of previews end with their dialog.
+    console.value("window.blobs = 0; (() => { const [make, end] = [URL.createObjectURL, URL.revokeObjectURL]; URL.createObjectURL = (blob) => { blobs += 1; return make(blob); }; URL.revokeObjectURL = (url) => { blobs -= 1; end(url); }; })()")
+    picture = upload(rest, f"{mark}-q.png", PIXEL, "image/png")
+    console.value(f"(() => {{ const e = document.querySelector('main input[type=search]'); e.value = '{mark}-q'; e.dispatchEvent(new Event('change')); }})()")
+    console.wait("document.querySelectorAll('main tbody tr').length === 1")
+    console.click("main table .link")
+    console.wait("document.querySelector('dialog .preview img')")
+    assert console.value("blobs") == 1
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null && blobs === 0")
+
+
+def scenario_69_previews_of_uploaded_files_run_nothing(console, rest):
+    mark = f"h{time.time_ns()}"
+    script = "<script>window.ran=1;parent.ran=1</script>"
+    contents = {
+        "page.html": (f"<html><body onload='window.ran=1'>{script}</body></html>", "text/html"),
+        "draw.svg": (f"<svg xmlns='http://www.w3.org/2000/svg' onload='window.ran=1'>{script}</svg>", "image/svg+xml"),
+        "code.js": ("window.ran=1", "text/javascript"), "paper.pdf": ("%PDF-1.4 /OpenAction /JS (app.alert(1))", "application/pdf"),
+        "text.txt": (script, "text/plain"), "lies.png": (f"<svg>{script}</svg>", "image/png"),
+    }
+    for name, (content, kind) in contents.items():
+        try:
+            upload(rest, f"{mark}-{name}", content, kind)
+        except urllib.error.HTTPError:
+            continue
+        open_file(console, f"{mark}-{name}")
+        assert console.value("document.querySelectorAll('iframe, object, embed, dialog .preview script, dialog .preview svg:not(.icon)').length") == 0, name
+        assert console.value("window.ran === undefined"), name
+        console.press("Escape")
+    console.open("files", text='"><img src=x onerror=window.ran=1>')
+    console.wait("document.querySelector('main .state, main table')")

@@ -192,8 +192,8 @@ async function run(work, columns, isDryRun) {
   const words = h("p", { role: "status" });
   let paused;
   const pause = button(".button", () => {
-    if (paused) [paused] = [paused.resolve()];
-    else paused = Promise.withResolvers();
+    paused?.resolve();
+    paused = paused ? undefined : Promise.withResolvers();
     put(pause, t(paused ? "import.resume" : "import.pause"));
   }, t("import.pause"));
   put(work.body, bar, words);

@@ -18,7 +18,7 @@ addWords({
   "viewing.label": "As {who} sees it",
   "viewing.says": "As {who} sees it: {n} of {total}; {hidden} hidden.",
   "viewing.all": "As {who} sees it: all {total}.",
-  "viewing.fields": "Without {fields}.",
+  "viewing.fields": "The first is without {fields}.",
   "viewing.refused": "{who} sees nothing",
   "viewing.why": "Why",
   "viewing.end": "End",
@@ -46,16 +46,17 @@ export async function tellViewing(page) {
   put(page.viewing, icon("users"), words, fields, whyLink(page), endButton(page));
   const who = said(await nameIt(page));
   put(words, t("viewing.label", { who }));
-  const [total, hidden] = await Promise.all([
-    parse.get(objectPath(className), { where, count: 1, limit: 0 }, { signal: scope }).then(({ body }) => body.count, () => undefined),
-    hiddenFields(page),
-  ]);
-  if (scope.aborted) return;
-  if (hidden.length > 0) put(fields, t("viewing.fields", { fields: hidden.join(", ") }));
+  const total = await parse.get(objectPath(className), { where, count: 1, limit: 0 }, { signal: scope }).then(({ body }) => body.count, () => undefined);
+  let first;
   effect(() => {
     const rows = page.current();
     rows.changed();
     if (!rows.isCounted || rows.problem || total === undefined) return;
+    const id = rows.at(0)?.id;
+    if (id && id !== first) {
+      first = id;
+      hiddenFields(page, id).then((hidden) => put(fields, hidden.length > 0 && t("viewing.fields", { fields: hidden.join(", ") })));
+    }
     put(words, t(rows.total < total ? "viewing.says" : "viewing.all", { who, n: rows.total, total, hidden: total - rows.total }));
   }, scope);
 }
@@ -70,10 +71,10 @@ async function nameIt({ as, scope }) {
   return plain(nameOf("_User", as) || as, 60);
 }
 
-/** The fields that the class hides from him, by the rules of the server. */
-async function hiddenFields({ as, className, scope }) {
+/** The fields of an object that are hidden from him, by the rules of the server. */
+async function hiddenFields({ as, className, scope }, objectId) {
   try {
-    const { body } = await send("POST", "may", { body: { user: as === "anonymous" ? null : as, className }, signal: scope, isRepeatable: true });
+    const { body } = await send("POST", "may", { body: { user: as === "anonymous" ? null : as, className, objectId }, signal: scope, isRepeatable: true });
     return [...new Set(Object.values(body.operations).flatMap(({ because }) => because.filter(({ rule, field }) => rule === "protected" && field).map(({ field }) => field)))];
   } catch {
     return [];
