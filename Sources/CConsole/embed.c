@@ -84,117 +84,138 @@ static const unsigned char file_23[] = {
 #embed "files/data/grid.js"
 };
 static const unsigned char file_24[] = {
-#embed "files/data/indexing.js"
+#embed "files/data/import/columns.js"
 };
 static const unsigned char file_25[] = {
-#embed "files/data/rows.js"
+#embed "files/data/import/reader.js"
 };
 static const unsigned char file_26[] = {
-#embed "files/data/save.js"
+#embed "files/data/indexing.js"
 };
 static const unsigned char file_27[] = {
-#embed "files/data/schema.js"
+#embed "files/data/rows.js"
 };
 static const unsigned char file_28[] = {
-#embed "files/data/values.js"
+#embed "files/data/save.js"
 };
 static const unsigned char file_29[] = {
-#embed "files/index.html"
+#embed "files/data/schema.js"
 };
 static const unsigned char file_30[] = {
-#embed "files/main.js"
+#embed "files/data/values.js"
 };
 static const unsigned char file_31[] = {
-#embed "files/pages/access/editors.js"
+#embed "files/index.html"
 };
 static const unsigned char file_32[] = {
-#embed "files/pages/access/index.js"
+#embed "files/main.js"
 };
 static const unsigned char file_33[] = {
-#embed "files/pages/access/may.js"
+#embed "files/pages/access/editors.js"
 };
 static const unsigned char file_34[] = {
-#embed "files/pages/access/model.js"
+#embed "files/pages/access/index.js"
 };
 static const unsigned char file_35[] = {
-#embed "files/pages/access/view-as.js"
+#embed "files/pages/access/may.js"
 };
 static const unsigned char file_36[] = {
-#embed "files/pages/account.js"
+#embed "files/pages/access/model.js"
 };
 static const unsigned char file_37[] = {
-#embed "files/pages/class-frame.js"
+#embed "files/pages/access/view-as.js"
 };
 static const unsigned char file_38[] = {
-#embed "files/pages/config/index.js"
+#embed "files/pages/account.js"
 };
 static const unsigned char file_39[] = {
-#embed "files/pages/data/class-actions.js"
+#embed "files/pages/class-frame.js"
 };
 static const unsigned char file_40[] = {
-#embed "files/pages/data/class-menu.js"
+#embed "files/pages/config/index.js"
 };
 static const unsigned char file_41[] = {
-#embed "files/pages/data/class-view.js"
+#embed "files/pages/data/class-actions.js"
 };
 static const unsigned char file_42[] = {
-#embed "files/pages/data/index.js"
+#embed "files/pages/data/class-menu.js"
 };
 static const unsigned char file_43[] = {
-#embed "files/pages/data/new.js"
+#embed "files/pages/data/class-view.js"
 };
 static const unsigned char file_44[] = {
-#embed "files/pages/data/object-view.js"
+#embed "files/pages/data/export.js"
 };
 static const unsigned char file_45[] = {
-#embed "files/pages/operators.js"
+#embed "files/pages/data/import-note.js"
 };
 static const unsigned char file_46[] = {
-#embed "files/pages/palette.js"
+#embed "files/pages/data/import.js"
 };
 static const unsigned char file_47[] = {
-#embed "files/pages/performance/index.js"
+#embed "files/pages/data/index.js"
 };
 static const unsigned char file_48[] = {
-#embed "files/pages/performance/plan.js"
+#embed "files/pages/data/new.js"
 };
 static const unsigned char file_49[] = {
-#embed "files/pages/performance/statements.js"
+#embed "files/pages/data/object-view.js"
 };
 static const unsigned char file_50[] = {
-#embed "files/pages/schema/diagram.js"
+#embed "files/pages/data/viewing.js"
 };
 static const unsigned char file_51[] = {
-#embed "files/pages/schema/forms.js"
+#embed "files/pages/files/index.js"
 };
 static const unsigned char file_52[] = {
-#embed "files/pages/schema/index.js"
+#embed "files/pages/operators.js"
 };
 static const unsigned char file_53[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/palette.js"
 };
 static const unsigned char file_54[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/performance/index.js"
 };
 static const unsigned char file_55[] = {
-#embed "files/pages/users/index.js"
+#embed "files/pages/performance/plan.js"
 };
 static const unsigned char file_56[] = {
-#embed "files/pages/users/one.js"
+#embed "files/pages/performance/statements.js"
 };
 static const unsigned char file_57[] = {
-#embed "files/parts/chart.js"
+#embed "files/pages/schema/diagram.js"
 };
 static const unsigned char file_58[] = {
-#embed "files/parts/dialog.js"
+#embed "files/pages/schema/forms.js"
 };
 static const unsigned char file_59[] = {
-#embed "files/parts/states.js"
+#embed "files/pages/schema/index.js"
 };
 static const unsigned char file_60[] = {
-#embed "files/style/console.css"
+#embed "files/pages/shell.js"
 };
 static const unsigned char file_61[] = {
+#embed "files/pages/trash/index.js"
+};
+static const unsigned char file_62[] = {
+#embed "files/pages/users/index.js"
+};
+static const unsigned char file_63[] = {
+#embed "files/pages/users/one.js"
+};
+static const unsigned char file_64[] = {
+#embed "files/parts/chart.js"
+};
+static const unsigned char file_65[] = {
+#embed "files/parts/dialog.js"
+};
+static const unsigned char file_66[] = {
+#embed "files/parts/states.js"
+};
+static const unsigned char file_67[] = {
+#embed "files/style/console.css"
+};
+static const unsigned char file_68[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -223,44 +244,51 @@ static const struct file all[] = {
     {"data/grid-geometry.js", file_21, sizeof file_21},
     {"data/grid-keys.js", file_22, sizeof file_22},
     {"data/grid.js", file_23, sizeof file_23},
-    {"data/indexing.js", file_24, sizeof file_24},
-    {"data/rows.js", file_25, sizeof file_25},
-    {"data/save.js", file_26, sizeof file_26},
-    {"data/schema.js", file_27, sizeof file_27},
-    {"data/values.js", file_28, sizeof file_28},
-    {"index.html", file_29, sizeof file_29},
-    {"main.js", file_30, sizeof file_30},
-    {"pages/access/editors.js", file_31, sizeof file_31},
-    {"pages/access/index.js", file_32, sizeof file_32},
-    {"pages/access/may.js", file_33, sizeof file_33},
-    {"pages/access/model.js", file_34, sizeof file_34},
-    {"pages/access/view-as.js", file_35, sizeof file_35},
-    {"pages/account.js", file_36, sizeof file_36},
-    {"pages/class-frame.js", file_37, sizeof file_37},
-    {"pages/config/index.js", file_38, sizeof file_38},
-    {"pages/data/class-actions.js", file_39, sizeof file_39},
-    {"pages/data/class-menu.js", file_40, sizeof file_40},
-    {"pages/data/class-view.js", file_41, sizeof file_41},
-    {"pages/data/index.js", file_42, sizeof file_42},
-    {"pages/data/new.js", file_43, sizeof file_43},
-    {"pages/data/object-view.js", file_44, sizeof file_44},
-    {"pages/operators.js", file_45, sizeof file_45},
-    {"pages/palette.js", file_46, sizeof file_46},
-    {"pages/performance/index.js", file_47, sizeof file_47},
-    {"pages/performance/plan.js", file_48, sizeof file_48},
-    {"pages/performance/statements.js", file_49, sizeof file_49},
-    {"pages/schema/diagram.js", file_50, sizeof file_50},
-    {"pages/schema/forms.js", file_51, sizeof file_51},
-    {"pages/schema/index.js", file_52, sizeof file_52},
-    {"pages/shell.js", file_53, sizeof file_53},
-    {"pages/trash/index.js", file_54, sizeof file_54},
-    {"pages/users/index.js", file_55, sizeof file_55},
-    {"pages/users/one.js", file_56, sizeof file_56},
-    {"parts/chart.js", file_57, sizeof file_57},
-    {"parts/dialog.js", file_58, sizeof file_58},
-    {"parts/states.js", file_59, sizeof file_59},
-    {"style/console.css", file_60, sizeof file_60},
-    {"style/icon.svg", file_61, sizeof file_61},
+    {"data/import/columns.js", file_24, sizeof file_24},
+    {"data/import/reader.js", file_25, sizeof file_25},
+    {"data/indexing.js", file_26, sizeof file_26},
+    {"data/rows.js", file_27, sizeof file_27},
+    {"data/save.js", file_28, sizeof file_28},
+    {"data/schema.js", file_29, sizeof file_29},
+    {"data/values.js", file_30, sizeof file_30},
+    {"index.html", file_31, sizeof file_31},
+    {"main.js", file_32, sizeof file_32},
+    {"pages/access/editors.js", file_33, sizeof file_33},
+    {"pages/access/index.js", file_34, sizeof file_34},
+    {"pages/access/may.js", file_35, sizeof file_35},
+    {"pages/access/model.js", file_36, sizeof file_36},
+    {"pages/access/view-as.js", file_37, sizeof file_37},
+    {"pages/account.js", file_38, sizeof file_38},
+    {"pages/class-frame.js", file_39, sizeof file_39},
+    {"pages/config/index.js", file_40, sizeof file_40},
+    {"pages/data/class-actions.js", file_41, sizeof file_41},
+    {"pages/data/class-menu.js", file_42, sizeof file_42},
+    {"pages/data/class-view.js", file_43, sizeof file_43},
+    {"pages/data/export.js", file_44, sizeof file_44},
+    {"pages/data/import-note.js", file_45, sizeof file_45},
+    {"pages/data/import.js", file_46, sizeof file_46},
+    {"pages/data/index.js", file_47, sizeof file_47},
+    {"pages/data/new.js", file_48, sizeof file_48},
+    {"pages/data/object-view.js", file_49, sizeof file_49},
+    {"pages/data/viewing.js", file_50, sizeof file_50},
+    {"pages/files/index.js", file_51, sizeof file_51},
+    {"pages/operators.js", file_52, sizeof file_52},
+    {"pages/palette.js", file_53, sizeof file_53},
+    {"pages/performance/index.js", file_54, sizeof file_54},
+    {"pages/performance/plan.js", file_55, sizeof file_55},
+    {"pages/performance/statements.js", file_56, sizeof file_56},
+    {"pages/schema/diagram.js", file_57, sizeof file_57},
+    {"pages/schema/forms.js", file_58, sizeof file_58},
+    {"pages/schema/index.js", file_59, sizeof file_59},
+    {"pages/shell.js", file_60, sizeof file_60},
+    {"pages/trash/index.js", file_61, sizeof file_61},
+    {"pages/users/index.js", file_62, sizeof file_62},
+    {"pages/users/one.js", file_63, sizeof file_63},
+    {"parts/chart.js", file_64, sizeof file_64},
+    {"parts/dialog.js", file_65, sizeof file_65},
+    {"parts/states.js", file_66, sizeof file_66},
+    {"style/console.css", file_67, sizeof file_67},
+    {"style/icon.svg", file_68, sizeof file_68},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

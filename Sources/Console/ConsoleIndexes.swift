@@ -8,6 +8,7 @@ import Rules
 /// Indexes that are built while the page goes on, and the long work of which they are some.
 extension ConsoleRouteTable {
     static let tasks: [ConsoleRoute] = [
+        ConsoleRoute(.get, "indexes", .viewer) { try await $0.indexes() },
         ConsoleRoute(.post, "indexes", .developer) { try await $0.buildIndex() },
         ConsoleRoute(.get, "tasks", .developer) { .object(["tasks": .array($0.interface.tasks.all.map(\.json))]) },
         ConsoleRoute(.get, "tasks/:id", .developer) { try await $0.task() },
@@ -38,6 +39,25 @@ extension ConsoleCall {
     static func indexName(_ fields: JSONObject) -> String {
         fields.filter { !$0.key.hasPrefix("$") }
             .map { "\($0.key.text)_\($0.value.stringValue ?? $0.value.text)" }.joined(separator: "_")
+    }
+
+    /// What the indexes of a class take, and how often they were used.
+    fileprivate func indexes() async throws -> Reply {
+        let className = texts["className"]?.stringValue ?? ""
+        guard let schema = interface.backend.catalog.schema(className) else {
+            throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
+        }
+        let (indexes, since) = try await interface.backend.store.indexSizes.sizes(of: schema)
+        return .object([
+            "indexes": .array(
+                indexes.map { index in
+                    [
+                        "name": .string(index.name), "bytes": .number(Double(index.bytes)),
+                        "scans": .number(Double(index.scans)), "isUnique": .bool(index.isUnique),
+                        "isValid": .bool(index.isValid), "isOwn": .bool(index.isOwn),
+                    ]
+                }), "since": since.map { .string($0.iso) } ?? .null,
+        ])
     }
 
     fileprivate func buildIndex() async throws -> Reply {

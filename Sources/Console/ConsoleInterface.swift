@@ -26,6 +26,11 @@ struct ConsoleInterface: Sendable {
     let finds: Gate
     /// Lets one console at a time look the database over.
     let looking = Gate(capacity: 1)
+    let exports = ConsoleExports()
+    /// Lets so many bodies with rows of imports be in memory.
+    let importing = Gate(capacity: 2)
+    /// Lets one list of the store, or one look through all objects, be under way: they read everything.
+    let searching = Gate(capacity: 1)
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
     let counting = Gate(capacity: 1)
     private let tables: ConsoleTables
@@ -87,14 +92,13 @@ struct ConsoleInterface: Sendable {
         guard visit.isOfOwnPage else {
             throw HTTPError(status: 403, message: "The console answers its own page alone.")
         }
+        if path.hasPrefix("exports/once/") { return try await download(visit, path.dropFirst("exports/once/".count)) }
         let session = try await session(of: visit)
         if path == "session" { return try await answerSession(visit, method, session) }
         guard let session, let given = ConsoleRole(rawValue: session.role) else {
             throw HTTPError(status: 401, message: "Sign in first.")
         }
-        // What can be read no longer hides everything.
-        let limits = session.limits.map { (try? OperatorLimits(json: $0)) ?? OperatorLimits(classes: []) }
-        let role = limits == nil ? given : min(given, .editor)
+        let (role, limits) = rights(of: session, given)
         if path.hasPrefix("parse/") {
             return try await ParseCalls(self, visit, session, role, limits).answer(path.dropFirst("parse".count))
         }
@@ -114,12 +118,24 @@ struct ConsoleInterface: Sendable {
         return try SecretValues.withoutTokens(try await match.route.handler(call), for: role)
     }
 
+    /// What a session may do, of a role that it was given.
+    func rights(of session: StoredOperatorSession, _ given: ConsoleRole) -> (ConsoleRole, OperatorLimits?) {
+        // What can be read no longer hides everything.
+        let limits = session.limits.map { (try? OperatorLimits(json: $0)) ?? OperatorLimits(classes: []) }
+        return (limits == nil ? given : min(given, .editor), limits)
+    }
+
     /// The session of a visit; nil where one of its halves is missing, wrong or over.
     private func session(of visit: ConsoleVisit) async throws -> StoredOperatorSession? {
         guard let token = visit.fields.token, token.utf8.count == 64 else { return nil }
+        return try await session(of: visit, token: ConsoleSecrets.hash(token))
+    }
+
+    /// The session of a visit whose cookie is one half, and the other is known by its hash.
+    func session(of visit: ConsoleVisit, token: [UInt8]) async throws -> StoredOperatorSession? {
         for cookie in visit.fields.cookies(named: visit.cookieName).prefix(4) where cookie.utf8.count == 64 {
             if let session = try await backend.store.operatorSessions.find(
-                token: ConsoleSecrets.hash(token), cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
+                token: token, cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 idle: configuration.console.sessionLength)
             {
                 return session

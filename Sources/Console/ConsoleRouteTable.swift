@@ -8,7 +8,7 @@ internal import ParseStorage
 /// The routes of the console beside the session and the interface of apps.
 enum ConsoleRouteTable {
     /// The routes.
-    static let all = own + rows + tasks + account + performance
+    static let all = own + rows + exports + imports + uploads + tasks + account + performance
 
     private static let own: [ConsoleRoute] = [
         ConsoleRoute(.get, "audit", .viewer, keepsLimits: true) { try await $0.audited() },
@@ -110,14 +110,16 @@ struct ConsoleCall {
     /// - Parameters:
     ///   - className: The class that it is about.
     ///   - ids: The objects that it is about.
+    ///   - count: How many these are, where they are not named.
     ///   - fields: What it sets.
     func audited(
-        _ path: String, className: String? = nil, ids: [String] = [], fields: [String] = [],
+        _ path: String, className: String? = nil, ids: [String] = [], count: Int = 1, fields: [String] = [],
         _ body: () async throws -> Reply
     ) async throws -> Reply {
         var entry = interface.entry(visit, session, path)
         entry.className = className
         entry.ids = ids
+        entry.count = count
         entry.fields = fields
         let rows = interface.backend.store.audit
         let id = try await rows.begin(entry)

@@ -189,6 +189,10 @@ extension ConsoleCall {
         let body = try await body()
         var content: JSONObject = [:]
         for name: Name in ["where", "order", "columns"] { content[name] = body[name] }
+        let columns = content["columns"].map { $0.isNull ? [] : $0.arrayValue ?? [.null] } ?? []
+        guard columns.allSatisfy({ $0.stringValue != nil }) else {
+            throw HTTPError(status: 400, message: "columns is a list of names.")
+        }
         let view = SavedView(
             id: arguments[0], className: body["className"]?.stringValue ?? "", name: body["name"]?.stringValue ?? "",
             isShared: body["shared"] == true, owner: session.name, content: content)

@@ -123,6 +123,10 @@ public struct Backend: Sendable {
     public var classCounts: ClassCounts { ClassCounts(backend: self) }
     /// What points to an object.
     public var references: References { References(backend: self) }
+    /// Objects that are handed on, however many they are.
+    public var objectExport: ObjectExport { ObjectExport(backend: self) }
+    /// Rows that operators bring.
+    public var checkedImport: CheckedImport { CheckedImport(backend: self) }
     /// What operators removed.
     public var trash: Trash { Trash(backend: self) }
     /// What a user may do, and why.
@@ -212,6 +216,9 @@ public struct Backend: Sendable {
 
     /// The classes.
     public var catalog: SchemaCatalog { store.catalog }
+
+    /// The address of a file, as answers to a request carry it.
+    public func address(ofFile name: String, _ context: RequestContext) -> String { links(context).url(name) }
 
     /// Links to files as answers to a request carry them.
     func links(_ context: RequestContext) -> FileLinks {

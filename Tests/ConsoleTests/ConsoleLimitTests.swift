@@ -278,7 +278,7 @@ struct ConsoleLimitTests {
                 "GET audit", "POST confirm", "GET sessions", "DELETE sessions/:id", "POST totp", "PUT totp",
                 "DELETE totp", "GET counts",
                 "GET references", "POST may", "GET trash", "POST trash/:id/restore", "GET views", "PUT views/:id",
-                "DELETE views/:id",
+                "DELETE views/:id", "POST exports", "GET exports/:id", "DELETE exports/:id", "POST imports",
             ])
     }
 }

@@ -17,8 +17,8 @@ import Testing
         let client = PostgresClient(configuration: configuration, logger: TestServer.quietLogger)
         let seen = Mutex<(rows: [Int64], largest: Int)>(([], 0))
         try await DatabaseSnapshot.hold(client) { snapshot in
-            let cursor = RowCursor(snapshot: snapshot, statement: Statement(sql), sizes: sizes.map { Statement($0) })
-            try await cursor.visit { result in
+            let cursor = RowCursor(statement: Statement(sql), sizes: sizes.map { Statement($0) })
+            try await cursor.visit(snapshot) { result in
                 seen.withLock { seen in
                     seen.largest = max(seen.largest, result.size)
                     for row in 0..<result.rowCount { seen.rows.append(result.int(row, 0) ?? -1) }

@@ -88,21 +88,24 @@ struct Responder: Sendable {
         let code = reply.code
         let tag = await longTag(of: reply, to: request)
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
+        let endsWithConnection = response.isUnmeasured && head.version == .http1_0
         let keepsConnection =
-            head.isKeepAlive && !drain.hasBegun && !Self.endsParsing(head) && !body.isBroken && !body.awaitsContinue
+            !endsWithConnection && head.isKeepAlive && !drain.hasBegun && !Self.endsParsing(head) && !body.isBroken
+            && !body.awaitsContinue
             && (body.declaredLength ?? 0) <= drainLimit
         response.isSecure = isSecure
         response.announce(keepsConnection: keepsConnection, to: head.version)
         do {
-            try await send(response, on: connection, ticket)
+            sent = try await send(response, on: connection, ticket, isChunked: !endsWithConnection)
         } catch {
             log(request, status: nil, duration: .now - start)
             throw error
         }
         if connection.caller.hasLeft {
+            sent = 0
             log(request, status: nil, duration: .now - start)
         } else {
-            (status, sent) = (response.status, response.contentLength)
+            status = response.status
             log(request, status: status, code: code, bytes: sent, duration: .now - start)
         }
         guard !body.isBroken, !body.awaitsContinue else { return false }
@@ -135,7 +138,7 @@ struct Responder: Sendable {
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         let held = reply.body.bytesInMemory
         if case .stream(let stream) = reply.body {
-            guard stream.length > 0 else { return nil }
+            guard stream.length != 0 else { return nil }
             if !stream.isInMemory { return transferTimeout.begin(.file, on: connection.channel) }
         } else if held <= Self.pieceSize {
             return nil
@@ -158,15 +161,23 @@ struct Responder: Sendable {
     /// The bytes of which a hash is made within a tenth of a millisecond.
     private static let quicklyHashed = 1024 * 1024
 
+    /// - Returns: How many bytes the content has.
     private func send(
-        _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?
-    ) async throws {
+        _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool
+    ) async throws -> Int {
         var buffer = ByteBufferAllocator().buffer(capacity: min(response.size, Self.pieceSize))
         response.write(to: &buffer)
         switch response.content {
         case .none: try await sendSmall(buffer, on: connection)
         case .stream(let stream):
-            guard stream.length > 0 else { return try await sendSmall(buffer, on: connection) }
+            guard let length = stream.length else {
+                connection.hold(buffer)
+                return try await sendUnmeasured(stream, on: connection, ticket, isChunked: isChunked)
+            }
+            guard length > 0 else {
+                try await sendSmall(buffer, on: connection)
+                break
+            }
             // It leaves with the first piece.
             connection.hold(buffer)
             try await stream.produce { try await send($0, on: connection, ticket) }
@@ -174,7 +185,8 @@ struct Responder: Sendable {
             if bytes.count <= Self.pieceSize {
                 // One piece of memory and one write for all of an answer that is not large.
                 buffer.writeBytes(bytes)
-                return try await sendSmall(buffer, on: connection)
+                try await sendSmall(buffer, on: connection)
+                break
             }
             connection.hold(buffer)
             var start = 0
@@ -184,6 +196,31 @@ struct Responder: Sendable {
                 start = end
             }
         }
+        return response.contentLength
+    }
+
+    /// Sends content whose length nobody knows before its end, in pieces that say how long they are (RFC 9112, 7.1). When
+    /// it breaks off, the client notices by the end that is missing.
+    private func sendUnmeasured(
+        _ stream: Reply.ByteStream, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool
+    ) async throws -> Int {
+        let length = SentBytes()
+        try await stream.produce { piece in
+            guard piece.readableBytes > 0 else { return }
+            length.count.wrappingAdd(piece.readableBytes, ordering: .relaxed)
+            guard isChunked else { return try await send(piece, on: connection, ticket) }
+            var chunk = ByteBufferAllocator().buffer(capacity: piece.readableBytes + 20)
+            chunk.writeString(String(piece.readableBytes, radix: 16) + "\r\n")
+            chunk.writeImmutableBuffer(piece)
+            chunk.writeStaticString("\r\n")
+            try await send(chunk, on: connection, ticket)
+        }
+        if isChunked { try await send(ByteBuffer(staticString: "0\r\n\r\n"), on: connection, ticket) }
+        return length.count.load(ordering: .relaxed)
+    }
+
+    private final class SentBytes: Sendable {
+        let count = Atomic(0)
     }
 
     private func send(_ piece: ByteBuffer, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?)

@@ -20,7 +20,7 @@ public struct Reply: Sendable {
             case .json(let bytes): bytes.count
             case .text(let text, _): text.utf8.count
             case .empty: 0
-            case .stream(let stream): stream.isInMemory ? stream.length : 0
+            case .stream(let stream): stream.isInMemory ? stream.length ?? 0 : 0
             }
         }
     }
@@ -28,18 +28,18 @@ public struct Reply: Sendable {
     /// Bytes that are made while they are sent, so that they never sit in memory together.
     public struct ByteStream: Sendable {
         /// Takes the next bytes; returns when the connection can take more.
-        public typealias Sink = (ByteBuffer) async throws -> Void
+        public typealias Sink = @Sendable (ByteBuffer) async throws -> Void
 
-        /// How many bytes will come.
-        public var length: Int
+        /// How many bytes will come; nil where that is known at the end.
+        public var length: Int?
         /// Whether all of them are in memory from the beginning.
         public var isInMemory: Bool
         /// Gives the bytes to the sink, piece by piece.
-        public var produce: @Sendable (Sink) async throws -> Void
+        public var produce: @Sendable (@escaping Sink) async throws -> Void
 
         /// A stream of `length` bytes that `produce` makes.
         public init(
-            length: Int, isInMemory: Bool = false, produce: @escaping @Sendable (Sink) async throws -> Void
+            length: Int?, isInMemory: Bool = false, produce: @escaping @Sendable (@escaping Sink) async throws -> Void
         ) {
             self.length = length
             self.isInMemory = isInMemory

@@ -56,13 +56,16 @@ struct ResponseHead {
             }
         }
         if let contentType { fields.append((HeaderName.contentType.text, contentType)) }
-        if status != 304, status != 204 { fields.append((HeaderName.contentLength.text, String(length))) }
+        if status != 304, status != 204, !isUnmeasured {
+            fields.append((HeaderName.contentLength.text, String(length)))
+        }
         if request.isHead { content = .none }
     }
 
     /// Says whether another request will be answered on the connection; clients of HTTP/1.1 take that for
     /// granted, those of HTTP/1.0 do not.
     mutating func announce(keepsConnection: Bool, to version: HTTPVersion) {
+        if isUnmeasured, version != .http1_0 { fields.append(("Transfer-Encoding", "chunked")) }
         if !keepsConnection {
             fields.append(("Connection", "close"))
         } else if version == .http1_0 {
@@ -124,8 +127,13 @@ struct ResponseHead {
         switch content {
         case .none: 0
         case .bytes(let bytes): bytes.count
-        case .stream(let stream): stream.length
+        case .stream(let stream): stream.length ?? 0
         }
+    }
+
+    /// Whether the content ends where it says so itself, or the connection does.
+    var isUnmeasured: Bool {
+        if case .stream(let stream) = content { stream.length == nil } else { false }
     }
 }
 

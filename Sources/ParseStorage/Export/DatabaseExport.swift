@@ -197,7 +197,7 @@ public struct DatabaseExport: Sendable {
         guard let source = table.source else { return }
         let rows = source.rows
         do {
-            try await RowCursor(snapshot: snapshot, statement: source.statement, sizes: source.sizes).visit { result in
+            try await RowCursor(statement: source.statement, sizes: source.sizes).visit(snapshot) { result in
                 guard result.rowCount > 0 else { return }
                 var writer = JSONWriter(capacity: result.size + 64 * result.rowCount)
                 for row in 0..<result.rowCount {

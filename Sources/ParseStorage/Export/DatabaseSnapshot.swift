@@ -31,11 +31,11 @@ struct DatabaseSnapshot: Sendable {
         }
     }
 
-    private static let readOnly = Statement("SET TRANSACTION READ ONLY")
+    static let readOnly = Statement("SET TRANSACTION READ ONLY")
 
     /// An export takes as long as it takes. Scans begin where the table does, so that a second one finds the same
     /// order.
-    private static let unlimited = Statement(
+    static let unlimited = Statement(
         """
         SELECT set_config(name, CASE name WHEN 'synchronize_seqscans' THEN 'off' ELSE '0' END, true) FROM pg_settings
         WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout',

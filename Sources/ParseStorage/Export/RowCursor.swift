@@ -3,7 +3,6 @@ import Synchronization
 
 /// Reads the rows of a statement in pieces of a few megabytes, however many and however large they are.
 struct RowCursor: Sendable {
-    let snapshot: DatabaseSnapshot
     let statement: Statement
     /// Gives about how many bytes each row takes, in the order of the rows; nil where all rows are small.
     let sizes: Statement?
@@ -47,7 +46,7 @@ struct RowCursor: Sendable {
     /// While one is used the next one comes. What the sizes say is what lies on the disk, where values may be packed: a
     /// piece that takes more memory than a result may is asked for again, row by row.
     /// - Throws: What `use` throws; `PostgresError`.
-    func visit(_ use: @Sendable (PostgresResult) async throws -> Void) async throws {
+    func visit(_ snapshot: DatabaseSnapshot, _ use: @Sendable (PostgresResult) async throws -> Void) async throws {
         let place = Place()
         while true {
             do {
@@ -56,6 +55,11 @@ struct RowCursor: Sendable {
                 continue
             }
         }
+    }
+
+    /// Gives the rows in a transaction, which a piece ends that takes too much memory.
+    func visit(_ session: PostgresSession, _ use: @Sendable (PostgresResult) async throws -> Void) async throws {
+        try await visit(session, Place(), use)
     }
 
     private func visit(

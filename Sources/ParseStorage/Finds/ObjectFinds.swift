@@ -105,7 +105,7 @@ extension ObjectStore {
     }
 
     /// The statement that gives a find's rows. The score of a text search, when it is wanted, is added to the plan.
-    private static func statement(
+    static func statement(
         _ request: FindRequest, _ schema: ClassSchema, _ plan: inout ReadPlan, _ snapshot: SchemaSnapshot
     ) throws(ParseError) -> Statement {
         if let statement = byId(request, schema, plan) { return statement }

@@ -86,6 +86,11 @@ package struct ConsoleDispatcher: Sendable {
     /// A path with the names of routes as parse-server writes them.
     package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
 
+    /// The store's files in pages; `address` gives that of one.
+    package func listing(address: @escaping @Sendable (String) -> String) -> FileListing {
+        FileListing(storage: files.storage, address: address)
+    }
+
     /// The context of a call that is none of the interface's, with the server's own rights.
     package func context(of request: IncomingRequest, _ now: ParseDate) -> RequestContext {
         RequestContext(

@@ -9,7 +9,7 @@ LIES = {"abc\u202etxt.exe": "\\u202e", "zero\u200bwidth": "\\u200b", "\ufeffmark
         "line\nbreak": "\u23ce", "blank\u2800": "\\u2800", "admin\ufe0f": "\\ufe0f", "tag\U000e0041": "\\u{e0041}",
         "note\U0001d173": "\\u{1d173}", "joined\u034f": "\\u034f", "\u2764\ufe0f": "\u2764\ufe0f", "     ": "5 spaces", "": "empty", "saved": "saved", "null": "null"}
 PATHS = ("data", "data/{class}", "data/{class}/{id}", "schema", "schema/{class}", "access/{class}", "access/{class}?as=anonymous", "users",
-         "users/roles", "users/sessions", "users/installations", "users/user/{user}", "config", "performance", "trash", "trash/{class}")
+         "users/roles", "users/sessions", "users/installations", "users/user/{user}", "files", "config", "performance", "trash", "trash/{class}")
 
 
 def scenario_65_markup_is_text_on_every_page(console, rest):
@@ -230,7 +230,7 @@ def scenario_72_errors_with_markup_are_text(console, rest):
 
 
 def scenario_80_everything_has_a_name_and_nothing_is_wider_than_a_phone(console, rest):
-    for path in ("data", "data/Markup", "schema", "schema/Markup", "access/Markup", "access/Markup?as=anonymous", "users", "users/roles", "users/sessions", "config", "trash"):
+    for path in ("data", "data/Markup", "schema", "schema/Markup", "access/Markup", "access/Markup?as=anonymous", "users", "users/roles", "users/sessions", "files", "config", "trash"):
         for width, height, dark in ((1440, 900, False), (768, 900, True), (375, 667, False)):
             console.size(width, height, dark)
             console.open(path)

@@ -17,6 +17,7 @@ import browsing  # noqa: E402
 import doing  # noqa: E402
 import editing  # noqa: E402
 import hostile  # noqa: E402
+import moving  # noqa: E402
 import pages  # noqa: E402
 import signing_in  # noqa: E402
 from harness import Console, REST  # noqa: E402
@@ -42,7 +43,7 @@ def main():
     console = Console(options.console, credentials)
     failures = 0
     try:
-        for module in (signing_in, browsing, editing, pages, doing, hostile):
+        for module in (signing_in, browsing, editing, pages, doing, hostile, moving):
             if options.group not in (None, module.__name__):
                 continue
             for name, scenario in vars(module).items():

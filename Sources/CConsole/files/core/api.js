@@ -6,7 +6,8 @@ import { plain, t } from "./words.js";
 /** The path of the console, with a slash at the end. */
 export const base = new URL("../../../", import.meta.url).pathname;
 
-const TOKEN = "roost.token";
+/** The name of the token among what the browser keeps. */
+export const TOKEN = "roost.token";
 
 /** Whether the server answers. */
 export const isReachable = signal(true);

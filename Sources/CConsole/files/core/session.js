@@ -9,6 +9,11 @@ export const session = signal(null);
 /** The ways to sign in that the server offers, from its last refusal. */
 export const ways = signal({ ways: [], first: false });
 
+/** Asks who is signed in. */
+export async function readSession() {
+  session.set((await send("GET", "session")).body);
+}
+
 /** Takes up the session that the browser has, or one by the ticket in the address; gives whether there is one. */
 export async function resume() {
   const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
@@ -18,7 +23,7 @@ export async function resume() {
     return true;
   }
   try {
-    session.set((await send("GET", "session")).body);
+    await readSession();
     return true;
   } catch (problem) {
     if (problem.status !== 401) throw problem;

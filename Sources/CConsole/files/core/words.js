@@ -24,6 +24,7 @@ const words = new Map(Object.entries({
   "rail.schema": "Schema",
   "rail.access": "Who may",
   "rail.users": "Users",
+  "rail.files": "Files",
   "rail.config": "Config",
   "rail.performance": "Performance",
   "rail.trash": "Trash",

@@ -54,7 +54,7 @@ export function mayBuild(className, fields, gain) {
 }
 
 /** A line with a bar and a stop, and a promise of the name of the index; null when it was stopped. `advice` names what the server advised. */
-export function build(className, fields, advice) {
+export function build(className, fields, { advice, isUnique = false } = {}) {
   const bar = h("progress", { max: "100", "aria-label": t("index.building") });
   const words = h("span.quiet", { role: "status" }, t("index.building"));
   let id;
@@ -63,17 +63,7 @@ export function build(className, fields, advice) {
   const element = h(".line.wrap.building", words, h(".grow", bar), stop);
   const run = async () => {
     const began = performance.now();
-    let task;
-    try {
-      task = (await send("POST", "indexes", { body: advice ? { advice } : { className, fields } })).body;
-    } catch (problem) {
-      if (problem.status !== 404) throw problem;
-      // A server without tasks answers when the index is there.
-      const keys = Object.fromEntries(fields.map((name) => [name.replace(/^-/, ""), name.startsWith("-") ? -1 : 1]));
-      const name = Object.entries(keys).map(([field, order]) => `${field}_${order}`).join("_");
-      await parse.put("schemas/" + encodeURIComponent(className), { className, indexes: { [name]: keys } });
-      task = { state: "done", result: { name } };
-    }
+    let task = (await send("POST", "indexes", { body: advice ? { advice } : { className, fields, unique: isUnique } })).body;
     ({ id } = task);
     stop.disabled = false;
     while (task.state === "running" || task.state === "waiting") {

@@ -9,6 +9,9 @@ export const PAGE = 200;
 /** Bytes above which the server cuts a value off. */
 export const SHORTEN = { "X-Roost-Shorten": "256" };
 
+/** With whose eyes an address asks to look; undefined where that is the id of nobody, which no header field could carry. */
+export const eyesOf = (query) => (/^[\x21-\x7e]{1,200}$/.test(query.get("as") ?? "") ? query.get("as") : undefined);
+
 /** A row: values by field, in a Map, since names come from outside. */
 export class Row {
   constructor(object) {
@@ -39,8 +42,10 @@ const both = (where, edge) => (Object.keys(where).length === 0 ? edge : { $and: 
 
 /** Rows of one class; `changed` notifies of all that alters what is shown. */
 export class Rows {
-  constructor(className, { where = {}, order = "-createdAt", keys, path = objectPath(className) }) {
+  constructor(className, { where = {}, order = "-createdAt", keys, path = objectPath(className), as }) {
     Object.assign(this, { className, where, order, keys, path });
+    /** With whose eyes: a user's id, "anonymous", or nothing for the operator's own. */
+    this.eyes = as ? { "X-Roost-View-As": as } : {};
     this.fullOrder = isNewestFirst(order) ? "-createdAt,-objectId" : order.includes("objectId") ? order : `${order},objectId`;
     this.pages = new Map();
     this.running = new Map();
@@ -89,7 +94,7 @@ export class Rows {
     if (first && first.length < PAGE) this.total = first.length;
     else {
       try {
-        const { body } = await parse.get(this.path, { where: this.where, count: 1, limit: 0 }, { signal: this.scope.signal });
+        const { body } = await parse.get(this.path, { where: this.where, count: 1, limit: 0 }, { signal: this.scope.signal, headers: this.eyes });
         this.total = body.count;
       } catch (problem) {
         if (this.scope.signal.aborted) return;
@@ -142,7 +147,7 @@ export class Rows {
     const began = performance.now();
     try {
       const { body } = await parse.get(this.path, { ...query, keys: this.keys }, {
-        signal: AbortSignal.any([control.signal, this.scope.signal]), headers: SHORTEN,
+        signal: AbortSignal.any([control.signal, this.scope.signal]), headers: { ...SHORTEN, ...this.eyes },
       });
       const page = body.results.map((object) => new Row(object));
       if (isReversed) page.reverse();
@@ -160,7 +165,7 @@ export class Rows {
   async countNewer(signal) {
     const top = this.pages.get(0)?.[0];
     if (!top || !isNewestFirst(this.order)) return 0;
-    const { body } = await parse.get(this.path, { where: both(this.where, edge(top, "$gt")), count: 1, limit: 0 }, { signal });
+    const { body } = await parse.get(this.path, { where: both(this.where, edge(top, "$gt")), count: 1, limit: 0 }, { signal, headers: this.eyes });
     return body.count ?? 0;
   }
 

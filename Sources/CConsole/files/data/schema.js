@@ -98,7 +98,7 @@ export const savedViews = signal([]);
 export async function loadViews() {
   try {
     const { body } = await send("GET", "views");
-    savedViews.set(body.views);
+    savedViews.set(body.views.map(readView));
   } catch {
     return;
   }
@@ -110,6 +110,13 @@ export async function loadViews() {
       // A view whose fields are gone has no number.
     }
   }));
+}
+
+/** A view without what is none of its parts: who shares one may have written anything. */
+function readView(view) {
+  const columns = Array.isArray(view.columns) ? view.columns.filter((name) => typeof name === "string") : [];
+  const isObject = typeof view.where === "object" && view.where !== null && !Array.isArray(view.where);
+  return { ...view, where: isObject ? view.where : undefined, order: typeof view.order === "string" ? view.order : undefined, columns: columns.length > 0 ? columns : undefined };
 }
 
 /** Keeps a view, a new one under an id of its own. */

@@ -1,10 +1,10 @@
 /** The frame: rail, banners, the page that the address names, and the keys that work everywhere. */
 
-import { asks, isReachable, token } from "../core/api.js";
+import { asks, isReachable, token, TOKEN } from "../core/api.js";
 import { h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, route } from "../core/router.js";
-import { applyTheme, session, resume, signOut, theme } from "../core/session.js";
+import { applyTheme, readSession, resume, session, signOut, theme } from "../core/session.js";
 import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
 import { failed, loading } from "../parts/states.js";
@@ -14,6 +14,7 @@ const PAGES = {
   schema: { icon: "schema", key: "g s", open: () => import("./schema/index.js") },
   access: { icon: "shield", key: "g w", open: () => import("./access/index.js") },
   users: { icon: "users", key: "g u", open: () => import("./users/index.js") },
+  files: { icon: "file", key: "g f", open: () => import("./files/index.js") },
   config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
   performance: { icon: "chart", key: "g p", open: () => import("./performance/index.js") },
   trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
@@ -21,7 +22,7 @@ const PAGES = {
 
 /** The pages for an operator: what is beyond the classes to which one is limited is not offered. */
 function pagesFor({ classes, hidden }) {
-  const mayNot = [...(classes || hidden ? ["config", "performance"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
+  const mayNot = [...(classes || hidden ? ["config", "files", "performance"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
   return Object.fromEntries(Object.entries(PAGES).filter(([name]) => !mayNot.includes(name)));
 }
 
@@ -37,6 +38,7 @@ export function openShell() {
   asks.signIn = async () => {
     if (!(await resume())) await (await import("./account.js")).askToSignIn({ isAgain: true });
   };
+  watchOperator();
   asks.confirm = async (refusal) => (await import("./account.js")).askToConfirm(refusal);
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
@@ -58,6 +60,19 @@ export function openShell() {
     if (name === shown) return;
     shown = name;
     openPage(pages[name], main, next());
+  });
+}
+
+/** Another tab may have signed in as another: the name follows, and what the rights of another show is drawn anew. */
+function watchOperator() {
+  const first = session.peek().operator;
+  const rights = ({ id, role, classes, hidden }) => JSON.stringify([id, role, classes, hidden]);
+  addEventListener("storage", ({ key }) => {
+    if (key === TOKEN && token.get()) readSession().catch(() => {});
+  });
+  effect(() => {
+    const now = session()?.operator;
+    if (now && (rights(now) !== rights(first) || now.name !== first.name)) location.reload();
   });
 }
 

@@ -28,7 +28,7 @@ export function edit({ value, save, close }) {
   const preview = h(".preview");
   const problem = problemLine();
   const input = h("input.sr", { type: "file", onchange: () => input.files[0] && upload(input.files[0]) });
-  const zone = h("label.drop", { tabIndex: 0 }, icon("file"), h("span.link", t("file.choose")), h("span.quiet", t("file.drop")), input);
+  const zone = h("label.drop", icon("file"), h("span.link", t("file.choose")), h("span.quiet", t("file.drop")), input);
   const upload = async (file) => {
     put(problem);
     const limit = session.peek().server.maxUploadSize;
@@ -72,13 +72,24 @@ export async function show(host, value) {
     if (!answer.ok) throw new Error(answer.status);
     const blob = await answer.blob();
     const type = blob.type.split(";")[0];
-    const url = URL.createObjectURL(blob.slice(0, blob.size, type));
     const note = h("p.quiet", `${plain(type)} \u00b7 ${bytes(blob.size)}`);
-    if (IMAGE.test(type)) put(host, h("img", { src: url, alt: plain(fileName(value.name)) }), note);
-    else if (MEDIA.test(type)) put(host, h(type.startsWith("video") ? "video" : "audio", { src: url, controls: true }), note);
+    if (IMAGE.test(type)) put(host, h("img", { src: address(host, blob, type), alt: plain(fileName(value.name)) }), note);
+    else if (MEDIA.test(type)) put(host, h(type.startsWith("video") ? "video" : "audio", { src: address(host, blob, type), controls: true }), note);
     else if (TEXT.test(type)) put(host, h("pre", shown((await blob.slice(0, 4000).text()), 4000)), note);
     else put(host, h("p.quiet", t("file.noPreview", { type })), note);
   } catch (problem) {
     put(host, h("p.quiet", t("file.failed", { reason: problem.message })));
   }
 }
+
+/** The address of a blob, until the dialog of its place closes, or another is shown there. */
+function address(host, blob, type) {
+  const url = URL.createObjectURL(blob.slice(0, blob.size, type));
+  const end = () => URL.revokeObjectURL(url);
+  previews.get(host)?.();
+  previews.set(host, end);
+  host.closest("dialog")?.addEventListener("close", end);
+  return url;
+}
+
+const previews = new WeakMap();

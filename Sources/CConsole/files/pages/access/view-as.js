@@ -5,6 +5,7 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
 import { addWords, plain, said, shown, t } from "../../core/words.js";
 import { pointerField } from "../../data/editors/pointer.js";
+import { eyesOf } from "../../data/rows.js";
 import { classes, learn, nameOf } from "../../data/schema.js";
 import { failed, loading } from "../../parts/states.js";
 import { answerFor } from "./may.js";
@@ -33,7 +34,7 @@ export function viewAs(className, scope) {
   const result = h("div");
   const look = (user) => go(address("access", [className], { as: user }));
   const choice = classes.peek()?.has("_User") && pointerField("_User", { label: t("as.user"), isOpen: true, picked: ({ objectId }) => look(objectId) });
-  const user = route.peek().query.get("as");
+  const user = eyesOf(route.peek().query);
   if (user) show(result, className, user, scope);
   return h(".form", h(".line.wrap", choice && h(".grow.picking", choice.element), button(".button", () => look("anonymous"), t("as.nobody"))), result);
 }

@@ -54,11 +54,16 @@ export function gridKeys(page) {
     Delete: { words: t("keys.clear") },
     "Alt+f": { words: t("keys.filterCell"), do: filterCell },
     f: { words: t("keys.filterCell"), do: filterCell },
-    "Alt+n": { words: t("grid.new"), do: () => mayWrite() && import("./new.js").then(({ openNew }) => openNew(page)) },
+    "Alt+n": { words: t("grid.new"), do: () => mayWrite() && !page.as && import("./new.js").then(({ openNew }) => openNew(page)) },
     "Alt+r": { words: t("grid.refresh"), do: () => page.reload() },
     i: { words: t("keys.inspector"), do: () => page.toggleInspector() },
     "Alt+i": { words: t("keys.inspector"), do: () => page.toggleInspector() },
   }, scope);
+}
+
+/** Says what an import stored whose tab is gone. */
+export async function tellImport({ className, scope }) {
+  if (localStorage.getItem("roost.import")) (await import("./import-note.js")).tellLeft(className, scope);
 }
 
 const SLOW = 300;
@@ -91,8 +96,8 @@ function selection(page) {
   const n = page.grid.selected.size;
   return [
     h("strong", t("grid.selected", { n })),
-    mayWrite() && button(".plain", async () => (await import("../../data/batches.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
-    mayWrite() && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("foot.delete")),
+    mayWrite() && !page.as && button(".plain", async () => (await import("../../data/batches.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
+    mayWrite() && !page.as && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("foot.delete")),
     h(".space"),
     button(".plain", () => page.grid.clearSelection(), t("grid.clearSelection")),
   ];

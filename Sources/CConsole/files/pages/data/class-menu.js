@@ -16,13 +16,19 @@ addWords({
   "menu.newField": "New field …",
   "menu.saveView": "Save this view …",
   "menu.inspector": "Inspector",
+  "menu.export": "Export …",
+  "menu.viewAs": "View as …",
+  "menu.import": "Import …",
 });
 
 /** Opens the menu of a class. */
 export function open(page, anchor) {
   const n = page.rows.total ?? 0;
+  // With the eyes of another nothing is changed.
+  const mayChange = mayWrite() && !page.as;
   openMenu(anchor, [
     { words: t("menu.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
+    { words: t("menu.viewAs"), icon: "users", do: async () => (await import("./viewing.js")).openViewing(page) },
     mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
     mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/chips.js")).saveView(page) },
     page.view && { words: t("view.delete"), icon: "close", do: async () => {
@@ -30,9 +36,12 @@ export function open(page, anchor) {
       toast(t("view.deleted", { name: page.view.name }));
       go(address("data", [page.className]));
     } },
-    mayWrite() && n > 0 && null,
-    mayWrite() && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/batches.js")).openBulk(page, "all") },
-    mayWrite() && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/batches.js")).deleteAll(page) },
+    null,
+    !page.as && { words: t("menu.export"), icon: "down", do: async () => (await import("./export.js")).openExport(page) },
+    mayChange && { words: t("menu.import"), icon: "up", do: async () => { if (await (await import("./import.js")).openImport(page.className)) page.reload(); } },
+    mayChange && n > 0 && null,
+    mayChange && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/batches.js")).openBulk(page, "all") },
+    mayChange && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/batches.js")).deleteAll(page) },
   ].filter((row) => row === null || row), { label: t("grid.more") });
 }
 

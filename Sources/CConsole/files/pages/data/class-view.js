@@ -7,7 +7,7 @@ import { effect, signal } from "../../core/signal.js";
 import { shown, t } from "../../core/words.js";
 import { takesTyping } from "../../data/grid-keys.js";
 import "../../data/grid.js";
-import { Rows } from "../../data/rows.js";
+import { eyesOf, Rows } from "../../data/rows.js";
 import { choices, choose, classes, loadCounts, savedViews, visible } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
@@ -18,8 +18,10 @@ export function openClass(host, className, scope) {
   const where = readWhere(query.get("where"));
   const order = query.get("order") || "-createdAt";
   const view = savedViews.peek().find(({ id }) => id === query.get("view"));
-  const columns = visible(description, view?.columns ? { order: view.columns, hidden: [...description.fields.keys()].filter((name) => !view.columns.includes(name)) } : undefined);
-  const page = { className, description, where, order, view, scope, columns };
+  const hasColumns = view?.columns?.some((name) => description.fields.has(name));
+  const columns = visible(description, hasColumns ? { order: view.columns, hidden: [...description.fields.keys()].filter((name) => !view.columns.includes(name)) } : undefined);
+  const as = eyesOf(query);
+  const page = { className, description, where, order, view, scope, columns, as };
   page.current = signal(newRows(page));
   Object.defineProperty(page, "rows", { get: page.current.peek });
   scope.addEventListener("abort", () => page.rows.end());
@@ -31,11 +33,14 @@ export function openClass(host, className, scope) {
     where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
     order: (next.order ?? order) === "-createdAt" ? undefined : next.order ?? order,
     view: next.where || next.order ? undefined : query.get("view"),
+    as: Object.hasOwn(next, "as") ? next.as : as,
   }));
+  page.viewing = as && h(".viewing");
   page.body = h(".rows", loading());
   page.foot = h(".foot", { hidden: true });
   page.moved = () => {};
-  put(host, header(page), filterBar(page), page.body, page.foot);
+  put(host, header(page), page.viewing, filterBar(page), page.body, page.foot);
+  host.classList.toggle("asAnother", Boolean(as));
   // Back returns to the row and to where the grid was scrolled.
   const keep = () => page.grid.isConnected && remember({ top: page.grid.geometry.topRow, active: page.grid.active });
   onLeave(keep, scope);
@@ -43,20 +48,24 @@ export function openClass(host, className, scope) {
   watchRows(page);
   begin(page);
   page.ready = followUp(page);
+  if (as) viewing().then(({ tellViewing }) => tellViewing(page));
 }
+
+const viewing = () => import("./viewing.js");
 
 /** What is needed once there are rows to work on. */
 async function followUp(page) {
-  const [{ gridKeys, watchFoot, watchNewer }, editing] = await Promise.all([import("./class-actions.js"), import("../../data/editing.js")]);
+  const [{ gridKeys, tellImport, watchFoot, watchNewer }, editing] = await Promise.all([import("./class-actions.js"), import("../../data/editing.js")]);
   if (page.scope.aborted) return;
   page.editing = editing;
   gridKeys(page);
   watchFoot(page);
   watchNewer(page);
+  tellImport(page);
   page.grid.dataset.isReady = "true";
 }
 
-const newRows = ({ className, where, order, columns }) => new Rows(className, { where, order, keys: keysOf(columns) });
+const newRows = ({ className, where, order, columns, as }) => new Rows(className, { where, order, keys: keysOf(columns), as });
 
 function readWhere(text) {
   try {
@@ -88,7 +97,7 @@ function header(page) {
 }
 
 /** Sessions begin by logging in. */
-const mayCreate = ({ className }) => mayWrite() && className !== "_Session";
+const mayCreate = ({ className, as }) => mayWrite() && className !== "_Session" && !as;
 
 /** Opens the form of a new object. */
 async function createObject(page) {
@@ -103,7 +112,7 @@ async function begin(page) {
   // Rows that were asked for before another reload say nothing of those that are shown.
   if (scope.aborted || page.rows !== rows) return;
   if (rows.problem) {
-    put(page.body, failed(rows.problem, page.reload));
+    showProblem(page);
     return;
   }
   if (rows.length === 0) {
@@ -138,6 +147,13 @@ function showNothing(page) {
       mayChangeClasses() && button(".button", page.newField, t("grid.newField"))].filter(Boolean) }));
 }
 
+/** Says what was refused: to the operator, or to him with whose eyes the rows are read. */
+async function showProblem(page) {
+  const { problem } = page.rows;
+  if (page.as && problem.status >= 400 && problem.status < 500) (await viewing()).showRefusal(page, problem);
+  else put(page.body, failed(problem, page.reload));
+}
+
 function reload(page) {
   page.rows.end();
   page.grid.selected.clear();
@@ -153,7 +169,7 @@ function watchRows(page) {
   effect(() => {
     rows.changed();
     if (page.rows !== rows || page.scope.aborted) return;
-    if (rows.problem && page.grid.isConnected) put(page.body, failed(rows.problem, page.reload));
+    if (rows.problem && page.grid.isConnected) showProblem(page);
     else if (rows.isLoaded && rows.length > 0 && (!page.grid.isConnected || page.grid.rows !== rows)) showGrid(page);
     else if (rows.isCounted && rows.length === 0 && page.grid.isConnected) showNothing(page);
   }, page.scope);
@@ -164,11 +180,11 @@ function controller(page) {
   // Keys that come before what they need are followed in their order as soon as it is there.
   const whenReady = (action) => (page.editing ? action() : page.ready.then(action));
   return {
-    edit: (place) => whenReady(() => page.editing.editCell(grid, className, place)),
-    clear: () => whenReady(() => (grid.selected.size > 0 ? page.deleteSelected() : page.editing.clearCell(grid, className))),
+    edit: (place) => page.as || whenReady(() => page.editing.editCell(grid, className, place)),
+    clear: () => page.as || whenReady(() => (grid.selected.size > 0 ? page.deleteSelected() : page.editing.clearCell(grid, className))),
     type: (key) => {
       const field = grid.activeColumn;
-      if (!field || !takesTyping(className, field, key)) return false;
+      if (!field || page.as || !takesTyping(className, field, key)) return false;
       whenReady(() => page.editing.editCell(grid, className, grid.active, key));
       return true;
     },
@@ -180,7 +196,7 @@ function controller(page) {
     selectionChanged: () => page.moved?.(),
     selectAll: () => page.selectLoaded?.(),
     copy: (event) => page.copy?.(event),
-    paste: (event) => page.paste?.(event),
+    paste: (event) => page.as || page.paste?.(event),
     drawn: () => page.drawn?.(),
   };
 }

@@ -30,7 +30,7 @@ export function open(scope) {
       put(content, classesProblem() ? failed(classesProblem(), loadClasses) : loading());
       return;
     }
-    const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.get(className)?.fields.size]);
+    const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("as"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.get(className)?.fields.size]);
     if (key === shown) return;
     shown = key;
     show(content, className, objectId, next());

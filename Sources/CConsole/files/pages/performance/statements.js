@@ -62,7 +62,7 @@ function adviceRow(advice, read) {
   const row = h(".line.member.wrap", h(".grow", shown(advice.why, 400)));
   const create = async () => {
     if (!(await mayBuild(advice.className, advice.fields, gain(advice)))) return;
-    const { element, finished } = build(advice.className, advice.fields, advice.name);
+    const { element, finished } = build(advice.className, advice.fields, { advice: advice.name });
     go.remove();
     row.append(element);
     try {

@@ -192,6 +192,7 @@ addWords({
   "index.descending": "descending",
   "index.create": "Build index",
   "index.missing": "Choose a field.",
+  "index.unique": "No two objects have the same values",
 });
 
 /** Asks for the fields of an index, builds it, and shows for how long that has taken. Gives the name. */
@@ -204,12 +205,13 @@ export function makeIndex(className, first = "") {
     return { field, order, element: h(".pair", labelled(label, field), h(".stack.end", order)) };
   });
   const state = h("div");
+  const unique = h("input", { type: "checkbox" });
   return openForm({ title: t("index.new"), button: t("index.create") }, () => ({
-    body: [rows.map(({ element }) => element), h("p.quiet", t("index.hint")), state],
+    body: [rows.map(({ element }) => element), h("p.quiet", t("index.hint")), h("label.line", unique, t("index.unique")), state],
     async save() {
       const chosen = rows.filter(({ field }) => field.value);
       if (chosen.length === 0) throw new Error(t("index.missing"));
-      const work = build(className, chosen.map(({ field, order }) => order.value + field.value));
+      const work = build(className, chosen.map(({ field, order }) => order.value + field.value), { isUnique: unique.checked });
       put(state, work.element);
       const done = await work.finished.finally(() => put(state));
       if (done === null) throw new Error(t("index.stopped"));

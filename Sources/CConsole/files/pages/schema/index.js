@@ -1,12 +1,12 @@
 /** The schema: a diagram and a list of all classes; of one its fields and indexes. */
 
-import { objectPath, parse } from "../../core/api.js";
+import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
-import { mayChangeClasses } from "../../core/session.js";
+import { mayChangeClasses, session } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
-import { addWords, bytes, plain, shown, t } from "../../core/words.js";
+import { addWords, bytes, date, plain, said, shown, t } from "../../core/words.js";
 import { counted } from "../../data/cells.js";
 import { classes, counts, isServerClass, ranked } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
@@ -41,6 +41,13 @@ addWords({
   "schema.drop": "Delete class …",
   "schema.empty": "Delete all objects …",
   "schema.bytes": "Objects {bytes}, indexes {indexBytes}",
+  "schema.unique": "unique",
+  "schema.broken": "not usable: its build broke off. Delete it and build it again.",
+  "schema.scans": "{bytes}, read {n} {n|time|times}",
+  "schema.never": "{bytes}, never used",
+  "schema.neverSince": "{bytes}, never used since {date}",
+  "schema.ofServer": "Made by the server: {names}; {bytes}.",
+  "schema.only": "only where {condition}",
   "schema.noIndex": "Only the index on objectId. Finds by other fields read all objects.",
   "schema.and": "{field} {order}",
   "schema.target": "{type} {class}",
@@ -100,6 +107,15 @@ function showClass(content, className, scope) {
     !isServerClass(className) && { words: t("schema.drop"), icon: "trash", isDanger: true, do: async () => { if (await dropClass(className)) go(address("schema")); } },
   ].filter(Boolean), { label: t("grid.more") }));
   const addField = mayChange && button(".button.primary", () => editField(className), icon("plus"), h("span.words", t("field.new")));
+  const indexBox = h("div");
+  const drawIndexes = (sizes, since) => put(indexBox, indexList(className, indexes, mayChange, sizes, since));
+  drawIndexes([]);
+  const { classes: only, hidden } = session.peek().operator;
+  if (!only && !hidden) {
+    send("GET", "indexes", { query: { className }, signal: scope }).then(({ body }) => {
+      if (!scope.aborted) keepFocus(indexBox, () => drawIndexes(body.indexes, body.since));
+    }, () => {});
+  }
   const used = new Map();
   const fieldTable = h("div");
   const drawFields = () => put(fieldTable, table(t("schema.fields"),
@@ -111,7 +127,7 @@ function showClass(content, className, scope) {
     h("a.button.wide", { href: address("data", [className]) }, t("schema.rows")), h("a.button.wide", { href: address("access", [className]) }, t("schema.may")), addField, menu),
   h(".scroll",
     h("section.panel", h("h2", t("schema.fields")), fieldTable, mayChange && h("p.quiet", t("field.fixed"))),
-    h("section.panel", h("h2", t("schema.indexes")), indexList(className, indexes, mayChange), size,
+    h("section.panel", h("h2", t("schema.indexes")), indexBox, size,
       mayChange && button(".button", () => makeIndex(className), icon("plus"), t("index.new"))),
     h("section.panel.phone", h(".line", h("a.button", { href: address("data", [className]) }, t("schema.rows")), h("a.button", { href: address("access", [className]) }, t("schema.may"))))));
   addKeys(t("schema.keys"), mayChange ? { "Alt+n": { words: t("field.new"), do: () => editField(className) } } : {}, scope);
@@ -134,13 +150,28 @@ function fieldMenu(className, field, mayChange) {
   ].filter(Boolean), { label: t("schema.actions", { field: field.name }) }));
 }
 
-function indexList(className, indexes, mayChange) {
+function indexList(className, indexes, mayChange, sizes, since) {
   const own = [...indexes].filter(([name]) => name !== "_id_");
-  if (own.length === 0) return h("p.quiet", t("schema.noIndex"));
   const order = (value) => (value === 1 ? t("index.ascending") : value === -1 ? t("index.descending") : plain(value, 20));
-  return own.map(([name, keys]) => h(".line.member", h(".grow", h("div", shown(name, 80)),
-    h("div.quiet", Object.entries(keys).map(([field, value]) => t("schema.and", { field, order: order(value) })).join(", "))),
-  mayChange && iconButton("trash", t("gone.index", { index: name }), () => deleteIndex(className, name))));
+  const rows = own.map(([name, keys]) => {
+    const size = sizes.find((entry) => entry.name === name);
+    const fields = Object.entries(keys).filter(([key]) => !key.startsWith("$")).map(([field, value]) => t("schema.and", { field, order: order(value) }));
+    if (keys.$where) fields.push(t("schema.only", { condition: JSON.stringify(keys.$where) }));
+    return h(".line.member", h(".grow", h("div", shown(name, 80), " ", (keys.$unique || size?.isUnique) && h("span.pill", t("schema.unique"))),
+      h("div.quiet", fields.join(", ")), size && h(size.isValid ? "div.quiet" : "div.bad", useOf(size, since))),
+    mayChange && iconButton("trash", t("gone.index", { index: name }), () => deleteIndex(className, name)));
+  });
+  const others = sizes.filter(({ name }) => !indexes.has(name));
+  return [rows.length > 0 ? rows : h("p.quiet", t("schema.noIndex")), others.length > 0 && h("p.quiet", t("schema.ofServer", {
+    names: said(others.map(({ name }) => plain(name, 80)).join(", ")), bytes: bytes(others.reduce((sum, entry) => sum + entry.bytes, 0)),
+  }))];
+}
+
+/** What an index takes, and whether anything read it. */
+function useOf({ isValid, bytes: size, scans }, since) {
+  if (!isValid) return t("schema.broken");
+  if (scans > 0) return t("schema.scans", { bytes: bytes(size), n: scans });
+  return since ? t("schema.neverSince", { bytes: bytes(size), date: date(since) }) : t("schema.never", { bytes: bytes(size) });
 }
 
 /** In how many of a hundred of the last objects each field has a value. */

@@ -1,0 +1,157 @@
+/** What columns of a file become: the field of each, its type, and the values. */
+
+import { addWords, plain, t } from "../../core/words.js";
+import { classes, isServerClass, typeOf } from "../schema.js";
+import { fromText, losesDigits, parseDate, parseNumber, setOwn } from "../values.js";
+
+addWords({
+  "import.width": "{n} {n|value|values} instead of {wanted}",
+  "import.badKey": "{key} is no name of a field",
+  "import.twice": "Two columns go to {field}.",
+});
+
+/** Names that are none of a field, and that objects of JavaScript have. */
+const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
+/** What becomes an object's own, and is no ordinary field. */
+const OWN = new Map([["objectId", "String"], ["createdAt", "Date"], ["updatedAt", "Date"], ["ACL", "ACL"]]);
+
+/** The fields of a class that a file may bring. */
+export function targets(className) {
+  const fields = [...classes.peek().get(className).fields.values()].filter(({ type, name }) => type !== "Relation" && (type !== "Password" || name === "password"));
+  return new Map(fields.map((field) => [field.name, { ...field, type: OWN.get(field.name) ?? (field.type === "Password" ? "String" : field.type) }]));
+}
+
+/** What the records of a sample say: one column for each key, `{ key, name, type, targetClass, isNew, isUsed, samples }`. */
+export function columnsOf(kind, sample, className, mayAdd) {
+  const known = targets(className);
+  const keys = new Map();
+  if (kind === "csv") {
+    sample.names.forEach((name, index) => keys.set(index, { key: index, title: name ?? "", samples: sample.rows.map(({ cells }) => cells[index] ?? null) }));
+  } else {
+    for (const { object } of sample.rows) {
+      for (const [name, value] of Object.entries(object ?? {})) {
+        if (!keys.has(name)) keys.set(name, { key: name, title: name, samples: [] });
+        keys.get(name).samples.push(value);
+      }
+    }
+  }
+  const bare = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  return [...keys.values()].map((column) => {
+    const field = known.get(column.title.trim()) ?? [...known.values()].find(({ name }) => bare(name) === bare(column.title));
+    if (field) return { ...column, name: field.name, type: field.type, targetClass: field.targetClass, isNew: false, isUsed: true };
+    const name = fieldName(column.title);
+    const guessed = kind === "csv" ? { type: guess(column.samples) } : ofValues(column.samples);
+    // Fields of relations come with their members, and what begins with _ is the server's.
+    const isUsed = mayAdd && name !== "" && !column.title.startsWith("_") && guessed.type !== "Relation" && !(isServerClass(className) && column.title === "sessionToken");
+    return { ...column, name, ...guessed, isNew: true, isUsed };
+  });
+}
+
+/** A name of a field that says what a title says. */
+function fieldName(title) {
+  if (FORBIDDEN.has(title)) return "";
+  const words = title.normalize("NFD").replace(/\p{M}/gu, "").split(/[^A-Za-z0-9_]+/).filter(Boolean);
+  const name = words.map((word, index) => (index === 0 ? word[0].toLowerCase() + word.slice(1) : word[0].toUpperCase() + word.slice(1))).join("");
+  return name.replace(/^[^A-Za-z]+/, "").slice(0, 60);
+}
+
+const fits = {
+  Number: (text) => parseNumber(text) !== undefined && !losesDigits(text) && !/^[+-]?0\d/.test(text),
+  Boolean: (text) => /^(true|false)$/i.test(text),
+  Date: (text) => /^\d{4}-\d{2}-\d{2}/.test(text) && parseDate(text) !== undefined,
+};
+
+/** The type that nearly all texts are of. */
+function guess(samples) {
+  const texts = samples.filter((text) => text !== null && text.trim() !== "").map((text) => text.trim());
+  if (texts.length === 0) return "String";
+  for (const [type, test] of Object.entries(fits)) if (texts.filter(test).length >= texts.length * 0.9) return type;
+  return "String";
+}
+
+function ofValues(samples) {
+  const value = samples.find((sample) => sample !== null);
+  const type = typeOf(value) ?? "String";
+  return { type, targetClass: type === "Pointer" ? value.className : undefined };
+}
+
+const GUARDED = /^'+[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+/** The value of a text for a column; undefined where there is none. Throws an Error in words. */
+export function valueOf(text, column, isGuarded = false) {
+  if (text === null) return undefined;
+  const cell = isGuarded && GUARDED.test(text) ? text.slice(1) : text;
+  const field = { name: column.name, type: column.type, targetClass: column.targetClass };
+  const trimmed = cell.trim();
+  if (column.type !== "String" && trimmed === "") return undefined;
+  if (column.name === "objectId") return trimmed || undefined;
+  switch (column.type) {
+    case "Number":
+      if (losesDigits(trimmed)) throw new Error(t("edit.digits", { text: plain(trimmed, 40) }));
+      return fromText(cell, field);
+    case "File": if (!trimmed.startsWith("{")) return { __type: "File", name: trimmed }; break;
+    case "Bytes": if (!trimmed.startsWith("{")) return { __type: "Bytes", base64: trimmed }; break;
+    case "Date": {
+      const value = fromText(cell, field);
+      return OWN.has(column.name) ? value.iso : value;
+    }
+    default:
+  }
+  return fromText(cell, field);
+}
+
+/** How many of a column's samples are no values of its type, and the first of them. */
+export function doubts(column, isGuarded) {
+  const odd = column.samples.filter((sample) => {
+    if (typeof sample !== "string") return false;
+    try {
+      valueOf(sample, column, isGuarded);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  return { n: odd.length, first: odd[0] };
+}
+
+/** The object of a record; throws an Error in words. */
+export function objectOf(record, columns, width, isGuarded) {
+  const object = {};
+  if (record.cells) {
+    if (record.cells.length !== width) throw new Error(t("import.width", { n: record.cells.length, wanted: width }));
+    for (const column of columns) {
+      const value = valueOf(record.cells[column.key], column, isGuarded);
+      if (value !== undefined) setOwn(object, column.name, value);
+    }
+    return object;
+  }
+  const source = JSON.parse(record.text);
+  refuseKeys(source);
+  for (const column of columns) {
+    if (!Object.hasOwn(source, column.key)) continue;
+    const value = source[column.key];
+    // Exports of others have dates as plain texts.
+    const isPlainDate = column.type === "Date" && typeof value === "string" && !OWN.has(column.name);
+    setOwn(object, column.name, isPlainDate ? valueOf(value, column) : value);
+  }
+  return object;
+}
+
+function refuseKeys(value) {
+  if (value === null || typeof value !== "object") return;
+  for (const [key, member] of Object.entries(value)) {
+    if (FORBIDDEN.has(key)) throw new Error(t("import.badKey", { key }));
+    refuseKeys(member);
+  }
+}
+
+/** Says what is wrong with the choice of fields; undefined where nothing is. */
+export function problemOf(columns) {
+  const seen = new Set();
+  for (const { name } of columns) {
+    if (seen.has(name)) return t("import.twice", { field: name });
+    if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name) || FORBIDDEN.has(name)) return t("import.badKey", { key: name });
+    seen.add(name);
+  }
+  return undefined;
+}

@@ -1,0 +1,49 @@
+/** An import ends with the tab: the browser asks before it closes it, and what was stored is told afterwards. */
+
+import { addWords, plain, t } from "../../core/words.js";
+import { toast } from "../../parts/states.js";
+
+addWords({ "import.left": "The import of {name} ended with its tab: {n} {n|row was|rows were} stored." });
+
+const KEY = "roost.import";
+/** An import that says nothing for so long is over, in milliseconds. */
+const SILENCE = 5000;
+
+/** Keeps that an import is under way. */
+export function startNote(className, name) {
+  let stored = 0;
+  const write = () => localStorage.setItem(KEY, JSON.stringify({ className, name, stored, at: Date.now() }));
+  const ask = (event) => event.preventDefault();
+  write();
+  addEventListener("beforeunload", ask);
+  const timer = setInterval(write, 1000);
+  return {
+    update(n) {
+      stored = n;
+      write();
+    },
+    end() {
+      clearInterval(timer);
+      removeEventListener("beforeunload", ask);
+      localStorage.removeItem(KEY);
+    },
+  };
+}
+
+/** Says how far an import of a class came whose tab is gone. */
+export function tellLeft(className, scope) {
+  let left;
+  try {
+    left = JSON.parse(localStorage.getItem(KEY));
+  } catch {
+    localStorage.removeItem(KEY);
+  }
+  if (left?.className !== className || scope.aborted) return;
+  const rest = Math.min(SILENCE, left.at + SILENCE - Date.now());
+  if (rest > 0) {
+    setTimeout(() => tellLeft(className, scope), rest);
+    return;
+  }
+  localStorage.removeItem(KEY);
+  toast(t("import.left", { name: plain(left.name, 60), n: Number(left.stored) || 0 }), { seconds: 60 });
+}

@@ -1,0 +1,88 @@
+/** A class with the eyes of a user, or of nobody: who is looked for, and what is not there for him. */
+
+import { objectPath, parse, send } from "../../core/api.js";
+import { button, h, icon, put } from "../../core/dom.js";
+import { address, go } from "../../core/router.js";
+import { effect } from "../../core/signal.js";
+import { addWords, plain, said, t } from "../../core/words.js";
+import { pointerField } from "../../data/editors/pointer.js";
+import { classes, learn, nameOf } from "../../data/schema.js";
+import { openDialog } from "../../parts/dialog.js";
+import { empty } from "../../parts/states.js";
+
+addWords({
+  "viewing.title": "View {class} as",
+  "viewing.user": "A user",
+  "viewing.nobody": "Nobody: who is not signed in",
+  "viewing.nobodyName": "who is not signed in",
+  "viewing.label": "As {who} sees it",
+  "viewing.says": "As {who} sees it: {n} of {total}; {hidden} hidden.",
+  "viewing.all": "As {who} sees it: all {total}.",
+  "viewing.fields": "The first is without {fields}.",
+  "viewing.refused": "{who} sees nothing",
+  "viewing.why": "Why",
+  "viewing.end": "End",
+});
+
+/** Asks with whose eyes, and goes there. */
+export function openViewing(page) {
+  return openDialog({ title: t("viewing.title", { class: page.className }) }, (close) => {
+    const look = (as) => {
+      close();
+      page.change({ as });
+    };
+    const choice = classes.peek()?.has("_User") && pointerField("_User", { label: t("viewing.user"), isOpen: true, picked: ({ objectId }) => look(objectId) });
+    return { body: [h(".form", choice && choice.element, button(".button", () => look("anonymous"), icon("users"), t("viewing.nobody")))], foot: [button(".button", () => close(), t("cancel"))] };
+  });
+}
+
+const whyLink = ({ className, as }) => h("a.button", { href: address("access", [className], { as }) }, t("viewing.why"));
+const endButton = (page) => button(".button", () => page.change({ as: undefined }), t("viewing.end"));
+
+/** Fills the line above the rows: how many of them are there for him, and which fields are not. */
+export async function tellViewing(page) {
+  const { className, as, where, scope } = page;
+  const [words, fields] = [h("p.grow", { role: "status" }), h("span")];
+  put(page.viewing, icon("users"), words, fields, whyLink(page), endButton(page));
+  const who = said(await nameIt(page));
+  put(words, t("viewing.label", { who }));
+  const total = await parse.get(objectPath(className), { where, count: 1, limit: 0 }, { signal: scope }).then(({ body }) => body.count, () => undefined);
+  let first;
+  effect(() => {
+    const rows = page.current();
+    rows.changed();
+    if (!rows.isCounted || rows.problem || total === undefined) return;
+    const id = rows.at(0)?.id;
+    if (id && id !== first) {
+      first = id;
+      hiddenFields(page, id).then((hidden) => put(fields, hidden.length > 0 && t("viewing.fields", { fields: hidden.join(", ") })));
+    }
+    put(words, t(rows.total < total ? "viewing.says" : "viewing.all", { who, n: rows.total, total, hidden: total - rows.total }));
+  }, scope);
+}
+
+async function nameIt({ as, scope }) {
+  if (as === "anonymous") return t("viewing.nobodyName");
+  try {
+    learn("_User", (await parse.get(objectPath("_User", as), { keys: "username" }, { signal: scope })).body);
+  } catch {
+    // The rows say why.
+  }
+  return plain(nameOf("_User", as) || as, 60);
+}
+
+/** The fields of an object that are hidden from him, by the rules of the server. */
+async function hiddenFields({ as, className, scope }, objectId) {
+  try {
+    const { body } = await send("POST", "may", { body: { user: as === "anonymous" ? null : as, className, objectId }, signal: scope, isRepeatable: true });
+    return [...new Set(Object.values(body.operations).flatMap(({ because }) => because.filter(({ rule, field }) => rule === "protected" && field).map(({ field }) => field)))];
+  } catch {
+    return [];
+  }
+}
+
+/** Shown where he may not even ask. */
+export function showRefusal(page, problem) {
+  const name = page.as === "anonymous" ? t("viewing.nobodyName") : nameOf("_User", page.as) || page.as;
+  put(page.body, empty({ picture: "lock", title: t("viewing.refused", { who: name }), text: plain(problem.message, 300), actions: [whyLink(page), endButton(page)] }));
+}

@@ -1,0 +1,175 @@
+/** Uploaded files: a list in pages, a preview in which nothing runs, who mentions one, and its end. */
+
+import { send } from "../../core/api.js";
+import { button, h, icon, option, put } from "../../core/dom.js";
+import { address, go, route } from "../../core/router.js";
+import { mayWrite, session } from "../../core/session.js";
+import { effect, latest } from "../../core/signal.js";
+import { addWords, bytes, date, plain, shown, t } from "../../core/words.js";
+import { fileName } from "../../data/cells.js";
+import { show } from "../../data/editors/file.js";
+import { confirm, openDialog } from "../../parts/dialog.js";
+import { empty, failed, loading, toast } from "../../parts/states.js";
+
+addWords({
+  "files.number": "{n} {n|file|files}, {size}",
+  "files.part": "more than {n} {n|file|files}: not all could be listed in time",
+  "files.find": "Name has",
+  "files.sort": "Order",
+  "files.modified": "newest first",
+  "files.size": "largest first",
+  "files.name": "by name",
+  "files.label": "Files",
+  "files.titleName": "Name", "files.titleType": "Type", "files.titleSize": "Size", "files.titleModified": "Stored",
+  "files.empty": "No file",
+  "files.emptyHint": "Apps store files by uploading them; objects mention them. You can also upload one here.",
+  "files.none": "No file is called like that",
+  "files.upload": "Upload",
+  "files.uploaded": "{name} uploaded",
+  "files.more": "Show more",
+  "files.uses": "Mentioned by",
+  "files.looking": "Looking through the objects…",
+  "files.noUse": "No object mentions it.",
+  "files.notAll": "Not all objects could be looked through in time.",
+  "files.use": "{class}, {field}",
+  "files.delete": "Delete …",
+  "files.deleteTitle": "Delete {name}?",
+  "files.deleteText": "It does not go into the trash. Objects that mention it lead nowhere then.",
+  "files.deleteGo": "Delete",
+  "files.deleted": "{name} deleted",
+  "files.copy": "Copy address",
+});
+
+const SORTS = ["modified", "size", "name"];
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const list = h(".scroll");
+  const number = h("span.quiet.count", { "aria-live": "polite" });
+  const query = () => route.peek().query;
+  const change = (next) => go(address("files", [], { text: query().get("text"), sort: query().get("sort"), ...next }), true);
+  const text = h("input", { type: "search", placeholder: t("files.find"), "aria-label": t("files.find"), value: query().get("text") ?? "", onchange: () => change({ text: text.value.trim() }) });
+  const sort = h("select", { "aria-label": t("files.sort"), onchange: () => change({ sort: sort.value }) }, SORTS.map((name) => option(name, t("files." + name), name === (query().get("sort") ?? "modified"))));
+  const input = h("input.sr", { type: "file", tabIndex: -1, "aria-label": t("files.upload"), onchange: () => input.files[0] && upload(input.files[0]) });
+  const next = latest(scope);
+  const load = (inner) => fill(list, number, { text: query().get("text") ?? "", sort: SORTS.includes(query().get("sort")) ? query().get("sort") : "modified" }, inner, again);
+  const again = () => load(next());
+  const upload = async (file) => {
+    try {
+      const name = file.name.replace(/[^A-Za-z0-9._ @-]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
+      await send("POST", "parse/files/" + encodeURIComponent(name), { file, headers: { "Content-Type": file.type || "application/octet-stream" } });
+      toast(t("files.uploaded", { name: file.name }));
+      again();
+    } catch (problem) {
+      toast(problem.message, { isBad: true });
+    }
+    input.value = "";
+  };
+  const element = h("section.content.files", h("header.head", h("h1", t("rail.files")), number, h(".space"), sort,
+    mayWrite() && [input, button(".button.primary", () => input.click(), icon("up"), h("span.words", t("files.upload")))]),
+  h(".filters", text), list);
+  for (const kind of ["dragover", "drop"]) {
+    element.addEventListener(kind, (event) => {
+      event.preventDefault();
+      if (kind === "drop" && mayWrite() && event.dataTransfer.files[0]) upload(event.dataTransfer.files[0]);
+    }, { signal: scope });
+  }
+  document.title = `${t("rail.files")} \u00b7 ${plain(session.peek().server.appName || session.peek().server.appId)}`;
+  let key;
+  effect(() => {
+    const { page, query: now } = route();
+    if (page !== "files" || key === now.toString()) return;
+    key = now.toString();
+    again();
+  }, scope);
+  return element;
+}
+
+async function fill(list, number, { text, sort }, scope, again) {
+  put(list, loading());
+  try {
+    const read = async (after) => (await send("GET", "files", { query: { text, sort, after }, signal: scope })).body;
+    const first = await read();
+    const { total, isComplete } = first;
+    put(number, isComplete ? t("files.number", { n: total, size: bytes(first.bytes) }) : t("files.part", { n: total }));
+    if (first.files.length === 0) {
+      put(list, text ? empty({ picture: "search", title: t("files.none"), text: "" }) : empty({ picture: "file", title: t("files.empty"), text: t("files.emptyHint") }));
+      return;
+    }
+    const body = h("tbody");
+    const more = h(".pad");
+    const add = (page) => {
+      body.append(...page.files.map((file) => row(file, again)));
+      put(more, page.next && button(".button", async (event) => {
+        event.currentTarget.disabled = true;
+        try {
+          add(await read(page.next));
+        } catch (problem) {
+          toast(problem.message, { isBad: true });
+          event.target.disabled = false;
+        }
+      }, t("files.more")));
+    };
+    add(first);
+    put(list, h("section.panel", h("table.list", { "aria-label": t("files.label") },
+      h("thead", h("tr", h("th", t("files.titleName")), h("th.wide", t("files.titleType")), h("th.right", t("files.titleSize")), h("th.wide", t("files.titleModified")))), body), more));
+  } catch (problem) {
+    if (!scope.aborted) put(list, failed(problem, again));
+  }
+}
+
+function row(file, again) {
+  return h("tr", h("th", { scope: "row" }, button(".link", () => openFile(file, again), shown(fileName(file.name), 80))),
+    h("td.wide.quiet", plain(file.type ?? "", 60)), h("td.right", bytes(file.size)), h("td.wide", h("time", { title: plain(file.modified) }, date(file.modified))));
+}
+
+/** Where the bytes of a file are, on this server whatever its address is for others. */
+function ownURL({ name }) {
+  const { mount, appId } = session.peek().server;
+  return `${location.origin}${(mount ?? "/parse").replace(/\/$/, "")}/files/${encodeURIComponent(appId)}/${encodeURIComponent(name)}`;
+}
+
+/** One file: what it shows, and which objects mention it. */
+function openFile(file, again) {
+  const preview = h(".preview");
+  const uses = h("div", { "aria-live": "polite" });
+  const control = new AbortController();
+  return openDialog({ title: plain(fileName(file.name), 80), kind: "sheet" }, (close) => {
+    put(uses, h("p.quiet", t("files.looking")));
+    usesOf(file, control.signal).then((found) => put(uses, drawUses(found, close)), (problem) => control.signal.aborted || put(uses, h("p.problem", plain(problem.message, 300))));
+    queueMicrotask(() => show(preview, { name: file.name, url: ownURL(file) }));
+    const remove = async () => {
+      if (!(await askToDelete(file))) return;
+      close();
+      again();
+    };
+    return {
+      body: [preview, h("code.quiet.wrap", shown(file.name, 200)), h("p.quiet", `${bytes(file.size)} \u00b7 ${date(file.modified, true)}`), h("h3.label", t("files.uses")), uses],
+      foot: [button(".button", () => navigator.clipboard?.writeText(file.url), icon("copy"), t("files.copy")),
+        mayWrite() && button(".button", remove, icon("trash"), t("files.delete")), button(".button.primary", () => close(), t("close"))],
+    };
+  }).finally(() => control.abort());
+}
+
+const usesOf = async ({ name }, signal) => (await send("GET", "files/uses", { query: { name }, signal })).body;
+
+function drawUses({ uses, isComplete }, close) {
+  return [uses.length === 0 ? h("p", t("files.noUse")) : h("ul.names", uses.map(({ className, objectId, field }) => h("li",
+    h("a", { href: address("data", [className, objectId]), onclick: () => close() }, t("files.use", { class: className, field }), " ", h("code", plain(objectId, 40)))))),
+  !isComplete && h("p.quiet", t("files.notAll"))];
+}
+
+/** Says who mentions the file, and deletes it; gives whether it is gone. */
+async function askToDelete(file) {
+  const name = fileName(file.name);
+  try {
+    const found = await usesOf(file);
+    if (!(await confirm({ title: t("files.deleteTitle", { name }), text: h(".form", h("p", t("files.deleteText")), drawUses(found, () => {})), button: t("files.deleteGo"), isDanger: true }))) return false;
+    await send("DELETE", "parse/files/" + encodeURIComponent(file.name));
+    toast(t("files.deleted", { name }));
+    return true;
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+    return false;
+  }
+}

@@ -1,0 +1,83 @@
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+import Rules
+
+/// Rows of a file that the page reads, some thousand at a time: it goes on, and stops, as its operator wishes.
+extension ConsoleRouteTable {
+    static let imports: [ConsoleRoute] = [
+        ConsoleRoute(.post, "imports", .editor, keepsLimits: true) { try await $0.importRows() }
+    ]
+}
+
+extension ConsoleCall {
+    /// The most rows of a request, and the largest one.
+    private static let (mostRows, largestRows) = (2_000, 20 * 1024 * 1024)
+
+    fileprivate func importRows() async throws -> Reply {
+        try await interface.importing.run {
+            let body = try await interface.dispatcher.body(of: visit.request, upTo: Self.largestRows)
+            guard let className = body["className"]?.stringValue, let rows = body["rows"]?.arrayValue,
+                let existing = (body["existing"]?.stringValue).flatMap(CheckedImport.Existing.init(rawValue:))
+            else {
+                throw HTTPError(
+                    status: 400, message: "An import has className, rows, and existing: skip, replace or stop.")
+            }
+            guard rows.count <= Self.mostRows else {
+                throw HTTPError(status: 400, message: "An import takes \(Self.mostRows) rows at a time.")
+            }
+            guard limits?.shows(Name(className)) ?? true else { throw Self.unknown(className) }
+            let backend = interface.backend
+            func judge(_ fields: [Name]) throws {
+                let call = ConsoleGate.Call(
+                    path: ["classes", className], method: "POST", onlyReads: false, fields: fields)
+                if let refusal = ConsoleGate.refusal(of: call, for: role, schema: { backend.catalog.schema($0) }) {
+                    throw HTTPError(status: 403, message: refusal)
+                }
+            }
+            try judge([])
+            let isDryRun = body["dryRun"] == true
+            let wish = CheckedImport.Wish(
+                className: className, existing: existing,
+                newFields: role >= .developer ? body["fields"]?.objectValue ?? [:] : [:], isDryRun: isDryRun,
+                takesHidden: role >= .developer)
+            let reads = reads
+            let context = interface.dispatcher.context(of: visit.request, backend.clock.now)
+            func report() async throws -> JSONObject {
+                let report = try await backend.checkedImport.run(rows, wish, context) { row in
+                    try judge(Array(row.keys))
+                    try reads?.check(writing: row, to: Name(className))
+                }
+                return answer(report)
+            }
+            if isDryRun { return .object(try await report()) }
+            return try await audited(
+                "imports", className: className, ids: rows.prefix(100).compactMap { $0["objectId"]?.stringValue },
+                count: rows.count, fields: (rows.first?.objectValue ?? [:]).keys.texts
+            ) { .object(try await report()) }
+        }
+    }
+
+    private static func unknown(_ className: String) -> HTTPError {
+        HTTPError(status: 403, message: "You are limited to some classes and fields: not \(className).")
+    }
+
+    private func answer(_ report: CheckedImport.Report) -> JSONObject {
+        var answer: JSONObject = [
+            "stored": .number(Double(report.stored)), "skipped": .number(Double(report.skipped)),
+            "refused": .array(
+                report.refused.map { place, error in
+                    var refusal: JSONObject = ["row": .number(Double(place))]
+                    let reply = interface.dispatcher.reply(to: error, visit.request)
+                    if case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) {
+                        refusal["error"] = value["error"]
+                        refusal["code"] = value["code"]
+                    }
+                    return .object(refusal)
+                }),
+        ]
+        if let place = report.stoppedAt { answer["stoppedAt"] = .number(Double(place)) }
+        return answer
+    }
+}

@@ -1,0 +1,63 @@
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+internal import ParseStorage
+internal import REST
+import Rules
+
+/// Files that apps uploaded. They belong to no class, so that operators with limits do not see all of them.
+extension ConsoleRouteTable {
+    static let uploads: [ConsoleRoute] = [
+        ConsoleRoute(.get, "files", .viewer) { try await $0.files() },
+        ConsoleRoute(.get, "files/uses", .viewer) { try await $0.fileUses() },
+    ]
+}
+
+extension ConsoleCall {
+    /// How many files a page has, and how many objects that mention one are named.
+    private static let (page, mostUses) = (100, 100)
+    /// For how long objects are looked through.
+    private static let longest = Duration.seconds(10)
+
+    fileprivate func files() async throws -> Reply {
+        let texts = texts
+        func text(_ name: Name) -> String { texts[name]?.stringValue ?? "" }
+        guard let order = FileListing.Order(rawValue: text("sort").isEmpty ? "modified" : text("sort")) else {
+            throw HTTPError(status: 400, message: "sort is modified, size or name.")
+        }
+        let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
+        let backend = interface.backend
+        let listing = interface.dispatcher.listing { backend.address(ofFile: $0, context) }
+        let wanted = Int(query["limit"]?.numberValue ?? Double(Self.page))
+        return try await interface.searching.run {
+            .object(
+                try await listing.page(
+                    prefix: text("prefix"), text: text("text"), order: order, after: texts["after"]?.stringValue,
+                    limit: min(1_000, max(1, wanted))))
+        }
+    }
+
+    /// The objects that mention a file.
+    fileprivate func fileUses() async throws -> Reply {
+        guard let name = texts["name"]?.stringValue, !name.isEmpty, !name.utf8.contains(0) else {
+            throw HTTPError(status: 400, message: "name says which file.")
+        }
+        let (store, catalog) = (interface.backend.store, interface.backend.catalog)
+        let classes = catalog.snapshot.classes
+        let schemas = classes.keys.sorted()
+            .filter { !SystemClass.volatileNames.contains($0) && $0 != "_Session" }.compactMap { classes[$0] }
+        let (uses, isComplete) = try await interface.searching.run {
+            try await store.fileUses.of(name, in: schemas, most: Self.mostUses, time: Self.longest)
+        }
+        return .object([
+            "uses": .array(
+                uses.map {
+                    [
+                        "className": .string($0.className), "objectId": .string($0.objectId),
+                        "field": .string($0.field),
+                    ]
+                }), "isComplete": .bool(isComplete),
+        ])
+    }
+}

@@ -1,0 +1,126 @@
+import Encoding
+import HTTP
+import JSON
+internal import Operations
+internal import ParseStorage
+import Rules
+
+/// Writes objects as a file for a role: as JSON, a line each, or as a table.
+struct ExportWriter: Sendable {
+    enum Format: String, Sendable {
+        case csv, json, ndjson
+
+        var contentType: String {
+            switch self {
+            case .csv: "text/csv; charset=utf-8"
+            case .json: "application/json; charset=utf-8"
+            case .ndjson: "application/x-ndjson; charset=utf-8"
+            }
+        }
+    }
+
+    let format: Format
+    /// Whether no cell of a table begins a formula.
+    let isGuarded: Bool
+    let className: Name
+    /// The columns of a table.
+    let columns: [Name]
+    let role: ConsoleRole
+    let limits: OperatorLimits?
+
+    /// What comes before the objects. The mark of UTF-8 is what spreadsheets know it by.
+    var head: [UInt8] {
+        switch format {
+        case .csv: Array((isGuarded ? "\u{FEFF}" : "").utf8) + line(columns.map { .string($0.text) })
+        case .json: Array("{\"results\":[\n".utf8)
+        case .ndjson: []
+        }
+    }
+
+    /// What comes after them.
+    var tail: [UInt8] { format == .json ? Array("\n]}\n".utf8) : [] }
+
+    /// Some objects.
+    ///
+    /// - Parameter isFirst: Whether none came before them.
+    func text(of found: ObjectStore.Found, isFirst: Bool) throws -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(found.writtenSize)
+        for row in 0..<found.rowCount {
+            var writer = JSONWriter(capacity: 512)
+            try found.write(row, into: &writer)
+            let bytes = try SecretValues.withoutTokens(writer.take(), for: role)
+            if format == .json, !(isFirst && row == 0) { text.append(contentsOf: ",\n".utf8) }
+            if format != .csv, limits == nil {
+                text.append(contentsOf: bytes)
+            } else {
+                guard var object = (try? JSONValue(parsing: bytes, maximumDepth: 1_000))?.objectValue else {
+                    throw HTTPError(status: 500, message: "An object cannot be read.")
+                }
+                if let limits { object = LimitedAnswers(limits: limits).object(object, of: className) }
+                text.append(
+                    contentsOf: format == .csv
+                        ? line(columns.map { object[$0] ?? .null }) : JSONValue.object(object).serialized())
+            }
+            if format == .ndjson { text.append(UInt8(ascii: "\n")) }
+        }
+        return text
+    }
+
+    // MARK: Tables
+
+    private func line(_ values: [JSONValue]) -> [UInt8] {
+        var line: [UInt8] = []
+        for (index, value) in values.enumerated() {
+            if index > 0 { line.append(UInt8(ascii: ",")) }
+            append(value, to: &line)
+        }
+        line.append(contentsOf: "\r\n".utf8)
+        return line
+    }
+
+    /// Adds a cell: quoted where it must be, and where another separator than ours would end it.
+    private func append(_ value: JSONValue, to line: inout [UInt8]) {
+        guard var cell = Self.cell(value) else { return }
+        if isGuarded, value.numberValue == nil, Self.beginsFormula(cell) { cell = "'" + cell }
+        let isBare =
+            !cell.isEmpty && cell.utf8.first != UInt8(ascii: " ") && cell.utf8.last != UInt8(ascii: " ")
+            && !cell.utf8.contains { "\",;|\t\r\n".utf8.contains($0) }
+        guard !isBare else { return line.append(contentsOf: cell.utf8) }
+        line.append(UInt8(ascii: "\""))
+        for byte in cell.utf8 {
+            if byte == UInt8(ascii: "\"") { line.append(byte) }
+            line.append(byte)
+        }
+        line.append(UInt8(ascii: "\""))
+    }
+
+    /// What a cell shows of a value, as the grid copies it; nil for nothing.
+    private static func cell(_ value: JSONValue) -> String? {
+        guard case .object(let object) = value else {
+            if value.isNull { return nil }
+            return value.stringValue ?? String(decoding: value.serialized(), as: UTF8.self)
+        }
+        switch object["__type"]?.stringValue {
+        case "Date": if let text = object["iso"]?.stringValue { return text }
+        case "Pointer": if let text = object["objectId"]?.stringValue { return text }
+        case "File": if let text = object["name"]?.stringValue { return text }
+        case "Bytes": if let text = object["base64"]?.stringValue { return text }
+        case "Relation": return nil
+        case "GeoPoint":
+            if let latitude = object["latitude"], let longitude = object["longitude"] {
+                return "\(latitude.text), \(longitude.text)"
+            }
+        default: break
+        }
+        return String(decoding: value.serialized(), as: UTF8.self)
+    }
+
+    /// Whether a spreadsheet may take a text for a formula. Apostrophes before one count, so that an import which takes one
+    /// away gives each text back.
+    static func beginsFormula(_ text: String) -> Bool {
+        // By scalars: a mark that follows makes another character of what a spreadsheet still reads as a sign.
+        guard let first = text.unicodeScalars.first(where: { $0 != "'" }) else { return false }
+        return "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars.contains(first)
+    }
+}

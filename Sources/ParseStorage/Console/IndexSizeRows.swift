@@ -1,0 +1,67 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// What an index of a class takes, and how often it was used.
+public struct IndexSize: Sendable {
+    /// Its name in the schemas API, or PostgreSQL's where the server made it by itself.
+    public let name: String
+    /// How many bytes it takes, in all its parts.
+    public var bytes: Int
+    /// How often a statement read it since the database counts.
+    public var scans: Int
+    /// Whether no two objects may have the same values.
+    public let isUnique: Bool
+    /// Whether it can be used: one whose build broke off cannot.
+    public var isValid: Bool
+    /// Whether the server made it by itself.
+    public let isOwn: Bool
+}
+
+/// Looks at the indexes of classes as PostgreSQL has them.
+public struct IndexSizeRows: Sendable {
+    let store: ObjectStore
+
+    private static let listing = """
+        SELECT i.relname::text, pg_relation_size(i.oid), coalesce(s.idx_scan, 0), x.indisunique, x.indisvalid, \
+        \(ClassIndexes.isUsers)
+        FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid \
+        LEFT JOIN pg_stat_user_indexes s ON s.indexrelid = x.indexrelid \
+        WHERE t.relname = ANY($1) AND pg_table_is_visible(t.oid) ORDER BY i.relname
+        """
+
+    /// The indexes of a class and of its relations, and since when their uses are counted.
+    ///
+    /// - Throws: `ParseError`.
+    public func sizes(of schema: ClassSchema) async throws -> (indexes: [IndexSize], since: ParseDate?) {
+        let joins = schema.fields.filter { $0.value.type.isRelation }
+            .map { TableLayout.joinTable(field: $0.key.text, className: schema.name) }
+        let rows: PostgresResult
+        let since: PostgresResult
+        do {
+            rows = try await store.client.slowQuery(Statement(Self.listing, [.textArray([schema.name] + joins)]))
+            since = try await store.client.slowQuery(
+                Statement("SELECT stats_reset FROM pg_stat_database WHERE datname = current_database()"))
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+        let known = schema.indexes.keys.map { IndexName(className: schema.name, name: $0.text) }
+        var sizes: [IndexSize] = []
+        for row in 0..<rows.rowCount {
+            guard let stored = rows.string(row, 0) else { continue }
+            let name = known.first { stored.hasSameBytes(as: $0.own) || stored.hasPrefix($0.prefix) }?.name
+            let size = IndexSize(
+                name: name ?? stored, bytes: Int(rows.int(row, 1) ?? 0), scans: Int(rows.int(row, 2) ?? 0),
+                isUnique: rows.bool(row, 3) == true, isValid: rows.bool(row, 4) == true,
+                isOwn: name == nil && (rows.bool(row, 5) != true || stored.hasPrefix("roost_")))
+            if let place = sizes.firstIndex(where: { $0.name.hasSameBytes(as: size.name) }) {
+                sizes[place].bytes += size.bytes
+                sizes[place].scans += size.scans
+                sizes[place].isValid = sizes[place].isValid && size.isValid
+            } else {
+                sizes.append(size)
+            }
+        }
+        return (sizes, since.rowCount > 0 ? since.timestamp(0, 0).map(ParseDate.init(milliseconds:)) : nil)
+    }
+}

@@ -1,0 +1,102 @@
+import Encoding
+import FileStorage
+import HTTP
+package import JSON
+import ParseModel
+import Rules
+
+/// Pages of the files of a store, in an order that the store does not have: all of them are passed by for each page, and
+/// only those of the page are kept.
+package struct FileListing: Sendable {
+    /// The largest, or the last, come first; names come as letters do.
+    package enum Order: String, Sendable { case modified, size, name }
+
+    private struct TookTooLong: Error {}
+
+    let storage: any FileStorage
+    /// Gives the address of a file.
+    let address: @Sendable (String) -> String
+
+    /// For how long a store is listed for a page.
+    private static let longest = Duration.seconds(10)
+
+    /// A page of files whose names begin with a text.
+    ///
+    /// - Parameters:
+    ///   - after: What the page before said comes next; nil for the first page.
+    ///   - text: What names have in them.
+    /// - Returns: `{"files":[{"name","type"?,"size","modified","url"}],"next"?,"total","bytes","isComplete"}`.
+    /// - Throws: The storage's error.
+    package func page(prefix: String, text: String, order: Order, after: String?, limit: Int) async throws
+        -> JSONObject
+    {
+        let end = ContinuousClock.now + Self.longest
+        let edge = after.flatMap(Place.init(cursor:))
+        var first: [(place: Place, file: ListedFile)] = []
+        var (total, bytes, isComplete) = (0, Int64(0), true)
+        do {
+            try await storage.visit(prefix: prefix) { file in
+                guard ContinuousClock.now < end else { throw TookTooLong() }
+                guard text.isEmpty || file.name.utf8.firstRange(of: text.utf8) != nil else { return }
+                total += 1
+                bytes += file.size
+                let place = Place(file, order)
+                if let edge, !(edge < place) { return }
+                if first.count > limit, let last = first.last, !(place < last.place) { return }
+                let index = first.firstIndex { place < $0.place } ?? first.endIndex
+                first.insert((place, file), at: index)
+                if first.count > limit + 1 { first.removeLast() }
+            }
+        } catch is TookTooLong {
+            isComplete = false
+        } catch let error as FileStorageError {
+            throw HTTPError(status: 503, message: "\(error)")
+        }
+        var answer: JSONObject = [
+            "files": .array(first.prefix(limit).map { .object(json($0.file)) }), "total": .number(Double(total)),
+            "bytes": .number(Double(bytes)), "isComplete": .bool(isComplete),
+        ]
+        if first.count > limit { answer["next"] = .string(first[limit - 1].place.cursor) }
+        return answer
+    }
+
+    private func json(_ file: ListedFile) -> JSONObject {
+        let milliseconds = Int64(file.modified.seconds) * 1_000 + Int64(file.modified.nanoseconds / 1_000_000)
+        var json: JSONObject = [
+            "name": .string(file.name), "size": .number(Double(file.size)),
+            "modified": .string(ParseDate(milliseconds: milliseconds).iso), "url": .string(address(file.name)),
+        ]
+        if let type = NameParts(file.name).fileExtension.flatMap(FileTypes.type) { json["type"] = .string(type.essence) }
+        return json
+    }
+
+    /// The place of a file in an order.
+    private struct Place: Comparable {
+        /// What comes first has the largest.
+        let value: Int64
+        let name: String
+
+        init(_ file: ListedFile, _ order: Order) {
+            name = file.name
+            switch order {
+            case .modified:
+                value = Int64(file.modified.seconds) &* 1_000_000 &+ Int64(file.modified.nanoseconds / 1_000)
+            case .size: value = file.size
+            case .name: value = 0
+            }
+        }
+
+        init?(cursor: String) {
+            let parts = cursor.split(separator: "/", maxSplits: 1)
+            guard parts.count == 2, let value = Int64(parts[0]) else { return nil }
+            (self.value, name) = (value, String(parts[1]))
+        }
+
+        var cursor: String { "\(value)/\(name)" }
+
+        static func < (left: Place, right: Place) -> Bool {
+            left.value == right.value
+                ? left.name.utf8.lexicographicallyPrecedes(right.name.utf8) : left.value > right.value
+        }
+    }
+}

@@ -1,0 +1,526 @@
+"""Scenarios of data that come and go: import, export, files; and of rows with the eyes of another."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import random
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from pages import log_in, make_user, open_page
+from signing_in import in_a_browser_of, new_operator
+
+csv.field_size_limit(10 ** 8)
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="roost-moving-"))
+
+
+def class_menu(console, words):
+    console.click(".content [aria-label='More actions']")
+    console.click_text(words, ".menu")
+    console.wait("document.querySelector('dialog')")
+
+
+def give(console, name, content):
+    """Chooses a file in the dialog."""
+    path = FOLDER / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    give_path(console, path)
+
+
+def give_path(console, path):
+    console.wait("document.querySelector('dialog input[type=file]')")
+    root = console.browser.call("DOM.getDocument")["root"]["nodeId"]
+    node = console.browser.call("DOM.querySelector", nodeId=root, selector="dialog input[type=file]")["nodeId"]
+    console.browser.call("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
+
+
+def open_import(console, class_name):
+    console.open_class(class_name)
+    class_menu(console, "Import \u2026")
+
+
+def choose(console, label, value):
+    console.value(f"""(() => {{
+        const select = document.querySelector('dialog select[aria-label=' + {json.dumps(json.dumps(label))} + ']');
+        select.value = {json.dumps(value)};
+        select.dispatchEvent(new Event('change', {{ bubbles: true }}));
+    }})()""")
+
+
+def ended(console, seconds=120):
+    console.wait("document.querySelector('dialog .primary')?.textContent === 'Close'", seconds)
+    return console.text("dialog")
+
+
+def export(console, class_name, form="csv", exact=False, **query):
+    """Exports a class, and gives the bytes of the file."""
+    folder = FOLDER / f"{class_name}-{form}-{random.randrange(10 ** 9)}"
+    folder.mkdir()
+    console.browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    console.open_class(class_name, **query)
+    class_menu(console, "Export \u2026")
+    console.value(f"""(() => {{
+        const form = [...document.querySelectorAll('dialog select')].at(-1);
+        form.value = {json.dumps(form)};
+        form.dispatchEvent(new Event('change', {{ bubbles: true }}));
+        if ({json.dumps(exact)}) document.querySelector('dialog input[type=checkbox]').click();
+    }})()""")
+    console.click_text("Export", "dialog")
+    said = ended(console)
+    assert "exported" in said, said
+    end = time.monotonic() + 20
+    while not (files := [path for path in folder.iterdir() if not path.name.endswith(".crdownload")]):
+        assert time.monotonic() < end, "the file does not come"
+        time.sleep(0.05)
+    assert [path.name for path in files] == [f"{class_name}.{form}"], files
+    console.click_text("Close", "dialog")
+    return files[0].read_bytes()
+
+
+def scenario_60_a_table_of_many_rows_comes_in_and_three_bad_ones_are_told(console, rest):
+    rest.define("Prices", name={"type": "String"})
+    n = max(rest.rows, 3000)
+    lines = ["name,Preis,ok,since,Leer"] + [f"row {number},{number / 4},true,2024-01-{number % 28 + 1:02d}," for number in range(n)]
+    for place, text in ((50, "bad,1.x,true,2024-01-01,"), (1500, "bad,1"), (2600, "bad,2,true,yesterday,")):
+        lines[place] = text
+    open_import(console, "Prices")
+    give(console, "prices.csv", "\n".join(lines) + "\n")
+    console.wait("document.querySelector('dialog table')")
+    row = lambda place: console.text(f"dialog tbody tr:nth-child({place})")
+    assert "String" in row(1) and "Number" == console.value("document.querySelector('dialog [aria-label=\"Type of column Preis\"]').value")
+    assert console.value("[...document.querySelectorAll('dialog tbody select:last-of-type')].map((e) => e.value)")[:1] == ["name"]
+    assert "1 odd" in row(2), row(2)
+    assert [console.value(f"document.querySelector('dialog [aria-label=\"Type of column {name}\"]').value") for name in ("ok", "since")] == ["Boolean", "Date"]
+    choose(console, "Field of column Leer", "")
+    console.click_text("Dry run", "dialog")
+    said = ended(console)
+    assert f"{n - 3:,} good, 3 refused" in said, said
+    assert all(f"Line {line}:" in said for line in ("51", "1,501", "2,601")), said
+    assert rest.count("Prices") == 0 and "preis" not in rest.call("GET", "/schemas/Prices")["fields"]
+    console.click_text("Back", "dialog")
+    console.wait("document.querySelector('dialog table')")
+    console.click_text("Import", "dialog")
+    said = ended(console)
+    assert f"{n - 3:,} stored, 3 refused" in said and f"Prices has {n - 3:,} objects now" in said, said
+    assert rest.count("Prices") == n - 3
+    fields = rest.call("GET", "/schemas/Prices")["fields"]
+    assert (fields["preis"], fields["ok"], fields["since"]) == ({"type": "Number"}, {"type": "Boolean"}, {"type": "Date"}), fields
+    assert rest.find("Prices", {"name": "row 7"})[0]["preis"] == 7 / 4
+    console.click_text("Close", "dialog")
+    console.wait_text(f"{n - 3:,} objects", ".content header")
+
+
+def scenario_61_what_an_import_stored_is_told_when_its_tab_is_gone(console, rest):
+    rest.define("Left", n={"type": "Number"})
+    open_import(console, "Left")
+    give(console, "left.csv", "n\n" + "\n".join(str(number) for number in range(60000)))
+    console.wait("document.querySelector('dialog table')")
+    console.click_text("Import", "dialog")
+    console.wait("/[1-9][\\d,]* stored/.test(document.querySelector('dialog')?.innerText)", 60)
+    console.click_text("Pause", "dialog")
+    asked = console.value("(() => { const event = new Event('beforeunload', { cancelable: true }); dispatchEvent(event); return event.defaultPrevented; })()")
+    assert asked, "the browser would close the tab without a question"
+    console.open_class("Left")
+    console.wait_text("The import of left.csv ended with its tab", ".toasts", 30)
+    stored = rest.count("Left")
+    assert 0 < stored < 60000, stored
+
+
+def scenario_61_an_import_is_stopped_and_what_is_stored_stays(console, rest):
+    rest.define("Halt", n={"type": "Number"})
+    open_import(console, "Halt")
+    give(console, "halt.csv", "n\n" + "\n".join(str(number) for number in range(60000)))
+    console.wait("document.querySelector('dialog table')")
+    console.click_text("Import", "dialog")
+    console.wait("/[1-9][\\d,]* stored/.test(document.querySelector('dialog')?.innerText)", 60)
+    console.click_text("Stop", "dialog")
+    said = ended(console)
+    n = rest.count("Halt")
+    assert "Stopped" in said and f"Halt has {n:,} objects now" in said and n < 60000, (said, n)
+    console.click_text("Close", "dialog")
+
+
+TABLES = {
+    "quotes": ('a,b\r\n"x ""y"" z","1,2"\r\n"two\r\nlines",\'\r\nin "the" middle,"closed"after\r\n', "utf-8", ","),
+    "semicolons": ("a;b\n1,5;\"x;y\"\n;z\n", "utf-8", ";"),
+    "mark": ("\ufeffa,b\nä,ö\n", "utf-8", ","),
+    "utf16": ("a\tb\nä\t日本\n", "utf-16", "\t"),
+    "old": ("a,b\nä,ß€\n", "cp1252", ","),
+    "returns": ("a,b\r1,2\r3,4", "utf-8", ","),
+    "large": ("a,b\n" + "x" * 1_000_000 + ',"' + "y\n" * 400_000 + '"\n', "utf-8", ","),
+}
+
+LARGE = r"""new TextEncoder().encode('a,b\n' + 'x'.repeat(1000000) + ',"' + 'y\n'.repeat(400000) + '"\n')"""
+
+
+def scenario_62_tables_of_all_kinds_are_read_as_python_reads_them(console, rest):
+    console.open("data")
+    for name, (text, encoding, delimiter) in TABLES.items():
+        data = list(text.encode(encoding))
+        # What is long is made in the page.
+        bytes_of = json.dumps(data) if len(data) < 9999 else LARGE
+        expected = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter))
+        found = console.value(f"""(async () => {{
+            const assets = document.querySelector('script[type=module]').src.replace(/main\\.js$/, '');
+            const {{ detect, records }} = await import(assets + 'data/import/reader.js');
+            const file = new File([new Uint8Array({bytes_of})], 'x.csv');
+            const form = await detect(file);
+            const rows = [];
+            for await (const {{ cells }} of records(file, form)) rows.push(cells.map((cell) => cell ?? ''));
+            return [form.delimiter, rows];
+        }})()""")
+        assert found == [delimiter, expected], (name, str(found)[:300], str(expected)[:300])
+
+
+def scenario_62_what_an_export_wrote_an_import_reads_again(console, rest):
+    fields = dict(text={"type": "String"}, n={"type": "Number"}, yes={"type": "Boolean"}, at={"type": "Date"}, place={"type": "GeoPoint"},
+                  list={"type": "Array"}, object={"type": "Object"}, bytes={"type": "Bytes"}, file={"type": "File"},
+                  pointer={"type": "Pointer", "targetClass": "_User"})
+    rest.define("Round", **fields)
+    texts = ["=1+1", "'=1", "''@x", "", " spaces ", "a\nb", 'say "x"', "\ttab", "-5", "line\r\nend", "\u202eturned"]
+    for index, text in enumerate(texts):
+        rest.create("Round", text=text, n=-index * 1.5, yes=index % 2 == 0, at={"__type": "Date", "iso": "1999-12-31T23:59:59.999Z"},
+                    place={"__type": "GeoPoint", "latitude": -33.5, "longitude": 151}, list=[1, "=x"], object={"a": {"b": 1}},
+                    bytes={"__type": "Bytes", "base64": "AAEC"}, pointer={"__type": "Pointer", "className": "_User", "objectId": "abcdefghij"},
+                    ACL={"*": {"read": True}})
+    before = rest.find("Round", order="objectId")
+    for form in ("csv", "json", "ndjson"):
+        content = export(console, "Round", form)
+        rest.define("Round", **fields)
+        open_import(console, "Round")
+        give(console, f"again.{form}", content)
+        console.wait("document.querySelector('dialog table')")
+        console.click_text("Import", "dialog")
+        said = ended(console)
+        assert f"{len(texts)} stored" in said and "refused" not in said, (form, said)
+        assert rest.find("Round", order="objectId") == before, (form, rest.find("Round", order="objectId"), before)
+
+
+def scenario_63_a_large_export_is_whole_and_can_be_stopped(console, rest):
+    rest.define("Big", n={"type": "Number"}, text={"type": "String"})
+    n = max(rest.rows, 3000) * 10
+    rest.sql(f"""INSERT INTO "Big" ("objectId", "createdAt", "updatedAt", n, text)
+        SELECT lpad(i::text, 10, '0'), now(), now(), i, repeat('x', 400) FROM generate_series(1, {n}) i""")
+    lines = export(console, "Big", "ndjson", order="n").splitlines()
+    assert len(lines) == n and json.loads(lines[0])["n"] == 1 and json.loads(lines[-1])["n"] == n
+    heap = console.value("performance.memory.usedJSHeapSize")
+    assert heap < 300_000_000, heap
+    # A browser that takes nothing: the export waits, and is stopped.
+    console.browser.call("Browser.setDownloadBehavior", behavior="deny")
+    console.open_class("Big")
+    class_menu(console, "Export \u2026")
+    console.value("HTMLAnchorElement.prototype.click = () => {}")
+    console.click_text("Export", "dialog")
+    console.click_text("Stop", "dialog")
+    console.wait_text("Stopped: the file is not complete", "dialog")
+    console.click_text("Close", "dialog")
+
+
+def scenario_64_no_cell_of_a_table_begins_a_formula(console, rest):
+    rest.define("Formula", text={"type": "String"}, n={"type": "Number"})
+    texts = ['=HYPERLINK("http://evil.example","x")', "@SUM(A1)", "-2+3", "\t=1", "+1", "fine"]
+    for number, text in enumerate(texts):
+        rest.create("Formula", text=text, n=-number - 5)
+    read = lambda content: [row["text"] for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))]
+    guarded = export(console, "Formula", order="-n")
+    assert read(guarded) == ["'" + text for text in texts[:-1]] + ["fine"], guarded
+    assert [row["n"] for row in csv.DictReader(io.StringIO(guarded.decode("utf-8-sig")))] == [str(-number - 5) for number in range(6)]
+    assert read(export(console, "Formula", exact=True, order="-n")) == texts
+    objects = json.loads(export(console, "Formula", "json", order="-n"))["results"]
+    assert [row["text"] for row in objects] == texts
+    filtered = export(console, "Formula", where={"n": {"$lt": -7}})
+    assert len(read(filtered)) == 3, filtered
+
+
+def scenario_73_hostile_files_are_refused_in_words(console, rest):
+    rest.define("Guest", name={"type": "String"})
+    def refused(name, content, words):
+        open_import(console, "Guest")
+        give(console, name, content)
+        console.wait_text(words, "dialog", 60)
+        console.press("Escape")
+    refused("wide.csv", ",".join("c%d" % number for number in range(1_000_000)) + "\n1\n", "more than 1,000 columns")
+    path = FOLDER / "long.csv"
+    with open(path, "wb") as file:
+        file.write(b'name\n"')
+        file.truncate(200_000_000)
+    open_import(console, "Guest")
+    began = time.monotonic()
+    give_path(console, path)
+    console.wait_text("too long", "dialog", 60)
+    # The page answers meanwhile, and afterwards.
+    assert console.value("1 + 1") == 2
+    console.press("Escape")
+    path.unlink()
+    refused("none.json", "[1, 2, 3]", "objects are expected here")
+    refused("empty.csv", "", "nothing in this file")
+    # Names that objects of JavaScript have.
+    open_import(console, "Guest")
+    give(console, "proto.json", '{"name":"one","__proto__":{"polluted":true}}\n{"name":"two","object":{"constructor":{"a":1}}}\n{"name":"three"}\n{"name":')
+    console.wait_text("middle of the object", "dialog")
+    give(console, "proto.json", '{"name":"one","__proto__":{"polluted":true}}\n{"name":"two","object":{"constructor":{"a":1}}}\n{"name":"three"}\n{"name": nonsense}\n')
+    console.wait("document.querySelector('dialog table')")
+    console.click_text("Import", "dialog")
+    said = ended(console)
+    assert "1 stored, 3 refused" in said and "__proto__ is no name of a field" in said, said
+    assert [row["name"] for row in rest.find("Guest")] == ["three"]
+    assert console.value("({}).polluted === undefined")
+    console.click_text("Close", "dialog")
+    open_import(console, "Guest")
+    give(console, "proto.csv", "name,__proto__,<img src=x onerror=window.ran=1>\n<script>window.ran=1</script>,2,3\n")
+    console.wait("document.querySelector('dialog table')")
+    assert "leave out" in console.value("document.querySelector('dialog [aria-label=\"Field of column __proto__\"]').selectedOptions[0].textContent")
+    assert console.value("document.querySelectorAll('dialog table img, dialog table script').length") == 0
+    console.press("Escape")
+
+
+def shown_names(console):
+    return console.value("[...document.querySelectorAll('r-grid')[0].rows.loaded()].map((row) => row.values.get('name'))")
+
+
+def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
+    everybody = {key: {"*": True} for key in ("find", "get", "count", "create", "update", "delete", "addField")}
+    rest.define("Eyes", name={"type": "String"}, secret={"type": "String"}, n={"type": "Number"})
+    rest.call("PUT", "/schemas/Eyes", {"className": "Eyes", "classLevelPermissions": {**everybody, "protectedFields": {"*": ["secret"]}}})
+    made = make_user(rest, "seer")
+    for number in range(40):
+        acl = {} if number % 4 == 0 else {made["objectId"]: {"read": True}} if number % 4 == 1 else None
+        rest.create("Eyes", name=f"row {number}", secret="hush", n=number, **({} if acl is None else {"ACL": acl}))
+    sessions = rest.count("_Session")
+    console.open_class("Eyes", order="n")
+    class_menu(console, "View as \u2026")
+    console.wait("document.querySelector('dialog .picker input')")
+    console.value("document.querySelector('dialog .picker input').focus()")
+    console.type(made["username"])
+    console.wait("document.querySelectorAll('dialog [role=option]').length === 1")
+    console.press("Enter")
+    console.wait_text("30 of 40; 10 hidden", ".viewing")
+    console.wait_text("The first is without secret.", ".viewing")
+    assert made["username"] in console.text(".viewing") and "hush" not in console.text("r-grid")
+    app = log_in(rest, made["username"], "secret word")
+    sessions += 1
+    rest.headers["X-Parse-Session-Token"] = app["sessionToken"]
+    master = rest.headers.pop("X-Parse-Master-Key")
+    rest.headers["X-Parse-REST-API-Key"] = rest.client_key
+    try:
+        seen = rest.find("Eyes", order="n", limit="100")
+    finally:
+        del rest.headers["X-Parse-Session-Token"], rest.headers["X-Parse-REST-API-Key"]
+        rest.headers["X-Parse-Master-Key"] = master
+    assert shown_names(console) == [row["name"] for row in seen] and len(seen) == 30
+    # Nothing is changed: no key, no menu, no button.
+    console.at(0, "name")
+    for keys in (("Enter",), ("Delete",), ("x",), ("Alt+n",)):
+        console.press(*keys)
+        console.settle()
+        assert console.value("document.querySelector('.g-editor, dialog, .toast') === null"), keys
+    console.at(0, "name")
+    console.press("Space")
+    console.wait_text("1 selected", ".content .foot")
+    assert "Delete" not in console.text(".content .foot") and "New object" not in console.text(".content header")
+    console.click(".content [aria-label='More actions']")
+    console.wait("document.querySelector('.menu')")
+    assert not [word for word in ("Import", "Delete", "Set a field", "Export") if word in console.text(".menu")]
+    console.press("Escape")
+    assert rest.count("Eyes", {"name": {"$exists": True}}) == 40
+    # The filter stays with him, and the other way round.
+    console.open_class("Eyes", where={"n": {"$lt": 20}}, **{"as": "anonymous"})
+    console.wait_text("10 of 20; 10 hidden", ".viewing")
+    console.click_text("End", ".viewing")
+    console.wait("document.querySelector('.viewing') === null && location.search.includes('where')")
+    # Where he may not even ask, that is said in his place.
+    rest.call("PUT", "/schemas/Eyes", {"className": "Eyes", "classLevelPermissions": {**everybody, "find": {}}})
+    console.open("data/Eyes", **{"as": made["objectId"]})
+    console.wait_text("sees nothing", ".state")
+    console.click_text("Why", ".state")
+    console.wait("location.pathname.endsWith('/access/Eyes') && document.querySelector('.as')")
+    assert rest.count("_Session") == sessions
+    console.open("data/Eyes", **{"as": "<img/src=x/onerror=window.ran=1>"})
+    console.wait("document.querySelector('.state')")
+    # What no header field can carry is nobody's id: the page is the operator's own.
+    for path in ("data/Eyes", "access/Eyes"):
+        console.open(path, **{"as": "\u65e5\u672c\n"})
+        console.wait("document.querySelector('r-grid')?.rows?.isCounted || document.querySelector('.operation')")
+        assert console.value("document.querySelector('.viewing, .as, .banner.bad:not([hidden])') === null"), path
+
+
+def scenario_31_a_shared_view_of_any_content_breaks_nothing(console, rest):
+    rest.define("Odd", name={"type": "String"})
+    rest.create("Odd", name="there")
+    console.open("data")
+    for number, (columns, status) in enumerate((("name", 400), (7, 400), ([1, None], 400), ([], 200), (["gone"], 200), (["name", "gone"], 200))):
+        assert console.api("PUT", f"views/odd{number}", {"className": "Odd", "name": f"view {number}", "shared": True, "columns": columns, "order": 7, "where": [1]}) == status, columns
+    for number, content in enumerate(('{"columns": "name"}', '{"columns": 7, "order": {}}', '{"columns": [1, null], "where": "x"}')):
+        rest.sql(f"""UPDATE "_roost_view" SET "content" = '{content}' WHERE id = 'odd{number + 3}'""")
+    for number in (3, 4, 5):
+        console.open("data")
+        console.wait_text(f"view {number}", ".classes")
+        console.value(f"[...document.querySelectorAll('.classes a')].find((e) => e.textContent.includes('view {number}')).click()")
+        console.wait("document.querySelector('r-grid')?.rows?.isCounted")
+        console.wait_text("there", "r-grid")
+
+
+def scenario_47_the_choice_of_a_file_is_one_stop(console, rest):
+    rest.define("Stop", name={"type": "String"}, file={"type": "File"})
+    rest.create("Stop", name="one")
+    open_import(console, "Stop")
+    stops = console.value("[...document.querySelectorAll('dialog .drop, dialog .drop *')].filter((e) => e.tabIndex >= 0).length")
+    assert stops == 1, stops
+    console.press("Escape")
+    console.at(0, "file")
+    console.press("F2")
+    console.wait("document.querySelector('dialog .drop')")
+    stops = console.value("[...document.querySelectorAll('dialog .drop, dialog .drop *')].filter((e) => e.tabIndex >= 0).length")
+    assert stops == 1, stops
+    console.press("Escape")
+
+
+def scenario_13_the_name_is_that_of_who_signed_in_last(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    first, second = new_operator(console, "owner"), new_operator(console, "viewer")
+    other = in_a_browser_of(console, name=first, password="a long password")
+    try:
+        other.sign_in()
+        other.open("data")
+        other.wait(f"document.querySelector('.rail')?.textContent.includes({json.dumps(first)})")
+        other.value("window.isOld = true")
+        # What another tab does when another operator signs in there.
+        signed = other.value(f"""fetch(document.baseURI.replace(/data.*/, '') + 'api/session', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }},
+            body: JSON.stringify({{ name: {json.dumps(second)}, password: 'a long password' }}) }}).then((answer) => answer.json()).then(({{ token }}) => {{
+                localStorage.setItem('roost.token', token);
+                dispatchEvent(new StorageEvent('storage', {{ key: 'roost.token', newValue: token }}));
+                return true;
+            }})""")
+        assert signed
+        other.wait(f"!window.isOld && document.querySelector('.rail')?.textContent.includes({json.dumps(second)})")
+        assert first not in other.text()
+        other.settle()
+        assert "New class" not in other.text(".classes")
+    finally:
+        other.close()
+
+
+def scenario_57_indexes_tell_what_they_take_and_who_reads_them(console, rest):
+    rest.define("Indexed", name={"type": "String"}, plays={"type": "Number"})
+    rest.create_many("Indexed", [{"name": f"row {number}", "plays": number} for number in range(200)])
+    open_page(console, "schema/Indexed", "main table")
+    for field, unique, words in (("name", True, "name_1"), ("plays", False, "plays_1")):
+        console.click_text("New index", "main")
+        console.wait("document.querySelector('dialog select')")
+        console.value(f"document.querySelector('dialog select').value = {json.dumps(field)}")
+        if unique:
+            console.value("document.querySelector('dialog input[type=checkbox]').click()")
+        console.press("Control+Enter")
+        console.wait_text(words, "main")
+    console.wait_text("unique", "main .member")
+    console.wait_text("never used", "main")
+    assert rest.call("POST", "/classes/Indexed", {"name": "row 7"})["code"] == 137
+    # A unique index on values that are there twice says so, and leaves nothing.
+    rest.create("Indexed", name="other", plays=7)
+    console.click_text("New index", "main")
+    console.wait("document.querySelector('dialog select')")
+    console.value("document.querySelector('dialog select').value = 'plays'")
+    console.value("document.querySelectorAll('dialog select')[1].value = '-'")
+    console.value("document.querySelector('dialog input[type=checkbox]').click()")
+    console.press("Control+Enter")
+    console.wait("document.querySelector('dialog .problem').textContent !== ''", 30)
+    console.press("Escape")
+    assert "plays_-1" not in rest.call("GET", "/schemas/Indexed")["indexes"]
+    for _ in range(3):
+        rest.find("Indexed", {"name": "row 9"})
+    rest.sql("SELECT pg_stat_force_next_flush()")
+    console.open("data")
+    open_page(console, "schema/Indexed", "main table")
+    console.wait_text("Made by the server", "main")
+
+
+def upload(rest, name, content, kind):
+    headers = {**rest.headers, "Content-Type": kind}
+    request = urllib.request.Request(f"{rest.url}/files/{name}", content if isinstance(content, bytes) else content.encode(), headers, method="POST")
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return {"__type": "File", **json.loads(answer.read())}
+
+
+PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff03000006000557bfabd40000000049454e44ae426082")
+
+
+def open_file(console, name):
+    console.open("files", text=name)
+    console.wait("document.querySelector('main table .link')")
+    console.settle()
+    console.click("main table .link")
+    console.wait("document.querySelector('dialog .preview')?.childElementCount")
+    console.wait("!document.querySelector('dialog').innerText.includes('Looking through')", 30)
+    console.settle()
+
+
+def scenario_47_files_are_listed_shown_and_deleted_with_who_mentions_them(console, rest):
+    rest.define("Filed", name={"type": "String"}, file={"type": "File"}, text={"type": "String"})
+    mark = f"m{time.time_ns()}"
+    files = [upload(rest, f"{mark}-{number}.txt", "words " * number, "text/plain") for number in range(1, 4)]
+    picture = upload(rest, f"{mark}-p.png", PIXEL, "image/png")
+    object_id = rest.create("Filed", name="one", file=picture)
+    rest.create("Filed", name="two", text=f"look at {picture['url']}")
+    console.open("files", text=mark)
+    console.wait("document.querySelectorAll('main tbody tr').length === 4")
+    console.value("(() => { const e = document.querySelector('main header select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
+    console.wait("location.search.includes('sort=size')")
+    console.wait(f"document.querySelector('main tbody tr')?.textContent.includes('{mark}-p.png')")
+    open_file(console, f"{mark}-2")
+    console.wait_text("words words", "dialog .preview")
+    console.wait_text("No object mentions it", "dialog")
+    open_file(console, f"{mark}-p")
+    console.wait("document.querySelector('dialog .preview img')?.naturalWidth === 1 || document.querySelector('dialog .preview p')")
+    assert console.text("dialog").count("Filed, ") == 2, console.text("dialog")
+    console.click_text("Delete \u2026", "dialog")
+    console.wait_text("Objects that mention it lead nowhere", "dialog:last-of-type")
+    assert object_id in console.text("dialog:last-of-type")
+    console.click_text("Delete", "dialog:last-of-type")
+    console.wait_text("deleted", ".toasts")
+    console.wait("document.querySelector('dialog') === null && document.querySelector('main .state')")
+    # More than one page.
+    for number in range(105):
+        upload(rest, f"{mark}-x{number}.txt", "x", "text/plain")
+    console.open("files", text=f"{mark}-x")
+    console.wait("document.querySelectorAll('main tbody tr').length === 100")
+    console.click_text("Show more", "main")
+    console.wait("document.querySelectorAll('main tbody tr').length === 105")
+    assert console.value("new Set([...document.querySelectorAll('main tbody tr')].map((e) => e.textContent)).size") == 105
+    # Blobs of previews end with their dialog.
+    console.value("window.blobs = 0; (() => { const [make, end] = [URL.createObjectURL, URL.revokeObjectURL]; URL.createObjectURL = (blob) => { blobs += 1; return make(blob); }; URL.revokeObjectURL = (url) => { blobs -= 1; end(url); }; })()")
+    picture = upload(rest, f"{mark}-q.png", PIXEL, "image/png")
+    console.value(f"(() => {{ const e = document.querySelector('main input[type=search]'); e.value = '{mark}-q'; e.dispatchEvent(new Event('change')); }})()")
+    console.wait("document.querySelectorAll('main tbody tr').length === 1")
+    console.click("main table .link")
+    console.wait("document.querySelector('dialog .preview img')")
+    assert console.value("blobs") == 1
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null && blobs === 0")
+
+
+def scenario_69_previews_of_uploaded_files_run_nothing(console, rest):
+    mark = f"h{time.time_ns()}"
+    script = "<script>window.ran=1;parent.ran=1</script>"
+    contents = {
+        "page.html": (f"<html><body onload='window.ran=1'>{script}</body></html>", "text/html"),
+        "draw.svg": (f"<svg xmlns='http://www.w3.org/2000/svg' onload='window.ran=1'>{script}</svg>", "image/svg+xml"),
+        "code.js": ("window.ran=1", "text/javascript"), "paper.pdf": ("%PDF-1.4 /OpenAction /JS (app.alert(1))", "application/pdf"),
+        "text.txt": (script, "text/plain"), "lies.png": (f"<svg>{script}</svg>", "image/png"),
+    }
+    for name, (content, kind) in contents.items():
+        try:
+            upload(rest, f"{mark}-{name}", content, kind)
+        except urllib.error.HTTPError:
+            continue
+        open_file(console, f"{mark}-{name}")
+        assert console.value("document.querySelectorAll('iframe, object, embed, dialog .preview script, dialog .preview svg:not(.icon)').length") == 0, name
+        assert console.value("window.ran === undefined"), name
+        console.press("Escape")
+    console.open("files", text='"><img src=x onerror=window.ran=1>')
+    console.wait("document.querySelector('main .state, main table')")
