@@ -209,6 +209,7 @@ public struct RoostServer: Service {
         } else {
             liveQueries = nil
         }
+        if let liveQueries { console?.show { await liveQueries.overview() } }
         var transport = extensions.http
         if transport.webSockets == nil { transport.webSockets = liveQueries }
         if configuration.metrics.isOn { transport.meters = meters.requests }

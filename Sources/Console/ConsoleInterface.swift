@@ -18,6 +18,7 @@ struct ConsoleInterface: Sendable {
     let signIn: ConsoleSignIn
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
+    let live = LiveSource()
     /// Lets so many finds of consoles be at the database that processors are left for apps.
     let finds = Gate(capacity: max(1, ProcessInfo.processInfo.activeProcessorCount / 2))
     /// Lets one count of all classes at a time be there: several consoles may ask for it.

@@ -86,6 +86,9 @@ package struct ConsoleDispatcher: Sendable {
     /// A path with the names of routes as parse-server writes them.
     package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
 
+    /// The functions, triggers and jobs of cloud code, and its hosts.
+    package var cloudCode: JSONObject { routes.cloud?.overview ?? [:] }
+
     /// The context of a call that is none of the interface's, with the server's own rights.
     package func context(of request: IncomingRequest, _ now: ParseDate) -> RequestContext {
         RequestContext(

@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import browsing  # noqa: E402
 import editing  # noqa: E402
+import going_on  # noqa: E402
 import hostile  # noqa: E402
 import pages  # noqa: E402
 import signing_in  # noqa: E402
@@ -41,7 +42,7 @@ def main():
     console = Console(options.console, credentials)
     failures = 0
     try:
-        for module in (signing_in, browsing, editing, pages, hostile):
+        for module in (signing_in, browsing, editing, pages, going_on, hostile):
             if options.group not in (None, module.__name__):
                 continue
             for name, scenario in vars(module).items():
