@@ -163,7 +163,7 @@ extension ConsoleCall {
         }
         let wait = min(20, max(0, query["wait"]?.stringValue.flatMap(Double.init) ?? 0))
         let end = ContinuousClock.now + .seconds(wait)
-        var next = place
+        var next = min(place, tail.count)
         var dropped = 0
         while true {
             if tail.count > next {

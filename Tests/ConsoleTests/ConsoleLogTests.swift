@@ -135,6 +135,16 @@ struct ConsoleLogTests {
             secrets.removed(from: ["sessionToken": "x", "user": "y"]) == ["sessionToken": "[hidden]", "user": "y"])
     }
 
+    @Test("Texts that are made to be read slowly are not", .timeLimit(.minutes(1)))
+    func slow() {
+        let secrets = SecretTexts(Configuration())
+        for text in ["token", "eyJ", "://", "-----BEGIN PRIVATE KEY-----", "basic ", "r:a", "password= "] {
+            let line = String(repeating: text, count: 3_900 / text.utf8.count) + ":"
+            for _ in 0..<100 { _ = secrets.removed(from: line) }
+            #expect(secrets.removed(from: String(repeating: text, count: 1_000_000)).utf8.count < 5_000)
+        }
+    }
+
     @Test("With files, lines from before the process began can be read, by the same filters and without secrets")
     func older() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-logs-\(UUID().uuidString)"

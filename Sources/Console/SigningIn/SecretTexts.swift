@@ -24,7 +24,9 @@ struct SecretTexts: Sendable {
         guard let known = SecretValues.removed(from: .object(line), by: .string(Self.hidden)).objectValue else {
             return [:]
         }
-        return known.mapValues(removed)
+        var shown: JSONObject = [:]
+        for (name, value) in known { shown[name] = name == "timestamp" ? value : removed(from: value) }
+        return shown
     }
 
     private func removed(from value: JSONValue) -> JSONValue {
@@ -36,9 +38,12 @@ struct SecretTexts: Sendable {
         }
     }
 
-    /// A text without secrets.
-    func removed(from text: String) -> String {
-        var text = text
+    /// How much of a text is shown.
+    private static let mostBytes = 4_000
+
+    /// A text without secrets. The patterns read each character a few times at most: clients write much of what is logged.
+    func removed(from whole: String) -> String {
+        var text = whole.utf8.count > Self.mostBytes ? whole.prefix(Self.mostBytes / 4) + "\u{2026}" : whole
         for key in keys where text.contains(key) { text = text.replacing(key, with: Self.hidden) }
         if text.contains("PRIVATE KEY-----") {
             text.replace(/(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/) { _ in
@@ -48,14 +53,14 @@ struct SecretTexts: Sendable {
         if text.contains("r:") { text.replace(/r:[0-9a-f]{8,}/) { _ in "r:" + Self.hidden } }
         if text.contains("@") { text.replace(/:\/\/[^\s\/?#"']*@/) { _ in "://\(Self.hidden)@" } }
         if text.contains("$2") { text.replace(/\$2[abxy]?\$\d\d\$[.\/A-Za-z0-9]{20,}/) { _ in Self.hidden } }
-        if text.contains("eyJ") { text.replace(/eyJ[\w\-]{8,}\.[\w\-]+(\.[\w\-]*)?/) { _ in Self.hidden } }
-        if text.contains(" ") {
+        if text.contains("eyJ") { text.replace(/eyJ[\w\-.]{20,}/) { _ in Self.hidden } }
+        if text.contains("earer ") || text.contains("asic ") {
             text.replace(/(?i)\b(bearer|basic) +[\w.~+\/=\-]{8,}/) { "\($0.1) \(Self.hidden)" }
         }
         guard text.contains("=") || text.contains(":") else { return text }
         // `password=x`, `"apiKey":"x"`, `{ token: 'x' }`.
         text.replace(
-            /(?i)((?:passw(?:or)?d|secret|token|api[_\-]?key|master[_\-]?key|ticket|credential)\w*(?:=["']?|["']?\s*:\s*["']))[^\s"'&,;}]+/
+            /(?i)((?:passw(?:or)?d|secret|token|api[_\-]?key|master[_\-]?key|ticket|credential)\w{0,16}(?:=["']?|["']?\s*:\s*["']))[^\s"'&,;}]+/
         ) { "\($0.1)\(Self.hidden)" }
         return text
     }
