@@ -302,8 +302,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "App", "Console", "Encoding", "HTTP", "JSON", "ParseModel", "REST", "ServerConfiguration", "SignIn",
-                "TestSupport", "TestTools",
+                "App", "Console", "Encoding", "HTTP", "JSON", "ParseModel", "REST", "Roost", "ServerConfiguration",
+                "SignIn", "TestSupport", "TestTools", logging,
             ],
             exclude: ["Browser"]),
         .testTarget(

@@ -218,6 +218,7 @@ public struct RoostServer: Service {
         } else {
             liveQueries = nil
         }
+        if let liveQueries { console?.show { await liveQueries.overview() } }
         var transport = extensions.http
         if transport.webSockets == nil { transport.webSockets = liveQueries }
         if countsRequests { transport.meters = meters.requests }

@@ -132,90 +132,132 @@ static const unsigned char file_39[] = {
 #embed "files/pages/class-frame.js"
 };
 static const unsigned char file_40[] = {
-#embed "files/pages/config/index.js"
+#embed "files/pages/cloud/call.js"
 };
 static const unsigned char file_41[] = {
-#embed "files/pages/data/class-actions.js"
+#embed "files/pages/cloud/hooks.js"
 };
 static const unsigned char file_42[] = {
-#embed "files/pages/data/class-menu.js"
+#embed "files/pages/cloud/index.js"
 };
 static const unsigned char file_43[] = {
-#embed "files/pages/data/class-view.js"
+#embed "files/pages/cloud/jobs.js"
 };
 static const unsigned char file_44[] = {
-#embed "files/pages/data/export.js"
+#embed "files/pages/cloud/schedule.js"
 };
 static const unsigned char file_45[] = {
-#embed "files/pages/data/import-note.js"
+#embed "files/pages/config/index.js"
 };
 static const unsigned char file_46[] = {
-#embed "files/pages/data/import.js"
+#embed "files/pages/data/class-actions.js"
 };
 static const unsigned char file_47[] = {
-#embed "files/pages/data/index.js"
+#embed "files/pages/data/class-menu.js"
 };
 static const unsigned char file_48[] = {
-#embed "files/pages/data/new.js"
+#embed "files/pages/data/class-view.js"
 };
 static const unsigned char file_49[] = {
-#embed "files/pages/data/object-view.js"
+#embed "files/pages/data/export.js"
 };
 static const unsigned char file_50[] = {
-#embed "files/pages/data/viewing.js"
+#embed "files/pages/data/import-note.js"
 };
 static const unsigned char file_51[] = {
-#embed "files/pages/files/index.js"
+#embed "files/pages/data/import.js"
 };
 static const unsigned char file_52[] = {
-#embed "files/pages/operators.js"
+#embed "files/pages/data/index.js"
 };
 static const unsigned char file_53[] = {
-#embed "files/pages/palette.js"
+#embed "files/pages/data/new.js"
 };
 static const unsigned char file_54[] = {
-#embed "files/pages/performance/index.js"
+#embed "files/pages/data/object-view.js"
 };
 static const unsigned char file_55[] = {
-#embed "files/pages/performance/plan.js"
+#embed "files/pages/data/viewing.js"
 };
 static const unsigned char file_56[] = {
-#embed "files/pages/performance/statements.js"
+#embed "files/pages/files/index.js"
 };
 static const unsigned char file_57[] = {
-#embed "files/pages/schema/diagram.js"
+#embed "files/pages/live/index.js"
 };
 static const unsigned char file_58[] = {
-#embed "files/pages/schema/forms.js"
+#embed "files/pages/logs/index.js"
 };
 static const unsigned char file_59[] = {
-#embed "files/pages/schema/index.js"
+#embed "files/pages/logs/line.js"
 };
 static const unsigned char file_60[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/logs/list.js"
 };
 static const unsigned char file_61[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/operators.js"
 };
 static const unsigned char file_62[] = {
-#embed "files/pages/users/index.js"
+#embed "files/pages/palette.js"
 };
 static const unsigned char file_63[] = {
-#embed "files/pages/users/one.js"
+#embed "files/pages/performance/index.js"
 };
 static const unsigned char file_64[] = {
-#embed "files/parts/chart.js"
+#embed "files/pages/performance/plan.js"
 };
 static const unsigned char file_65[] = {
-#embed "files/parts/dialog.js"
+#embed "files/pages/performance/statements.js"
 };
 static const unsigned char file_66[] = {
-#embed "files/parts/states.js"
+#embed "files/pages/push/compose.js"
 };
 static const unsigned char file_67[] = {
-#embed "files/style/console.css"
+#embed "files/pages/push/index.js"
 };
 static const unsigned char file_68[] = {
+#embed "files/pages/push/report.js"
+};
+static const unsigned char file_69[] = {
+#embed "files/pages/rest/code.js"
+};
+static const unsigned char file_70[] = {
+#embed "files/pages/rest/index.js"
+};
+static const unsigned char file_71[] = {
+#embed "files/pages/schema/diagram.js"
+};
+static const unsigned char file_72[] = {
+#embed "files/pages/schema/forms.js"
+};
+static const unsigned char file_73[] = {
+#embed "files/pages/schema/index.js"
+};
+static const unsigned char file_74[] = {
+#embed "files/pages/shell.js"
+};
+static const unsigned char file_75[] = {
+#embed "files/pages/trash/index.js"
+};
+static const unsigned char file_76[] = {
+#embed "files/pages/users/index.js"
+};
+static const unsigned char file_77[] = {
+#embed "files/pages/users/one.js"
+};
+static const unsigned char file_78[] = {
+#embed "files/parts/chart.js"
+};
+static const unsigned char file_79[] = {
+#embed "files/parts/dialog.js"
+};
+static const unsigned char file_80[] = {
+#embed "files/parts/states.js"
+};
+static const unsigned char file_81[] = {
+#embed "files/style/console.css"
+};
+static const unsigned char file_82[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -260,35 +302,49 @@ static const struct file all[] = {
     {"pages/access/view-as.js", file_37, sizeof file_37},
     {"pages/account.js", file_38, sizeof file_38},
     {"pages/class-frame.js", file_39, sizeof file_39},
-    {"pages/config/index.js", file_40, sizeof file_40},
-    {"pages/data/class-actions.js", file_41, sizeof file_41},
-    {"pages/data/class-menu.js", file_42, sizeof file_42},
-    {"pages/data/class-view.js", file_43, sizeof file_43},
-    {"pages/data/export.js", file_44, sizeof file_44},
-    {"pages/data/import-note.js", file_45, sizeof file_45},
-    {"pages/data/import.js", file_46, sizeof file_46},
-    {"pages/data/index.js", file_47, sizeof file_47},
-    {"pages/data/new.js", file_48, sizeof file_48},
-    {"pages/data/object-view.js", file_49, sizeof file_49},
-    {"pages/data/viewing.js", file_50, sizeof file_50},
-    {"pages/files/index.js", file_51, sizeof file_51},
-    {"pages/operators.js", file_52, sizeof file_52},
-    {"pages/palette.js", file_53, sizeof file_53},
-    {"pages/performance/index.js", file_54, sizeof file_54},
-    {"pages/performance/plan.js", file_55, sizeof file_55},
-    {"pages/performance/statements.js", file_56, sizeof file_56},
-    {"pages/schema/diagram.js", file_57, sizeof file_57},
-    {"pages/schema/forms.js", file_58, sizeof file_58},
-    {"pages/schema/index.js", file_59, sizeof file_59},
-    {"pages/shell.js", file_60, sizeof file_60},
-    {"pages/trash/index.js", file_61, sizeof file_61},
-    {"pages/users/index.js", file_62, sizeof file_62},
-    {"pages/users/one.js", file_63, sizeof file_63},
-    {"parts/chart.js", file_64, sizeof file_64},
-    {"parts/dialog.js", file_65, sizeof file_65},
-    {"parts/states.js", file_66, sizeof file_66},
-    {"style/console.css", file_67, sizeof file_67},
-    {"style/icon.svg", file_68, sizeof file_68},
+    {"pages/cloud/call.js", file_40, sizeof file_40},
+    {"pages/cloud/hooks.js", file_41, sizeof file_41},
+    {"pages/cloud/index.js", file_42, sizeof file_42},
+    {"pages/cloud/jobs.js", file_43, sizeof file_43},
+    {"pages/cloud/schedule.js", file_44, sizeof file_44},
+    {"pages/config/index.js", file_45, sizeof file_45},
+    {"pages/data/class-actions.js", file_46, sizeof file_46},
+    {"pages/data/class-menu.js", file_47, sizeof file_47},
+    {"pages/data/class-view.js", file_48, sizeof file_48},
+    {"pages/data/export.js", file_49, sizeof file_49},
+    {"pages/data/import-note.js", file_50, sizeof file_50},
+    {"pages/data/import.js", file_51, sizeof file_51},
+    {"pages/data/index.js", file_52, sizeof file_52},
+    {"pages/data/new.js", file_53, sizeof file_53},
+    {"pages/data/object-view.js", file_54, sizeof file_54},
+    {"pages/data/viewing.js", file_55, sizeof file_55},
+    {"pages/files/index.js", file_56, sizeof file_56},
+    {"pages/live/index.js", file_57, sizeof file_57},
+    {"pages/logs/index.js", file_58, sizeof file_58},
+    {"pages/logs/line.js", file_59, sizeof file_59},
+    {"pages/logs/list.js", file_60, sizeof file_60},
+    {"pages/operators.js", file_61, sizeof file_61},
+    {"pages/palette.js", file_62, sizeof file_62},
+    {"pages/performance/index.js", file_63, sizeof file_63},
+    {"pages/performance/plan.js", file_64, sizeof file_64},
+    {"pages/performance/statements.js", file_65, sizeof file_65},
+    {"pages/push/compose.js", file_66, sizeof file_66},
+    {"pages/push/index.js", file_67, sizeof file_67},
+    {"pages/push/report.js", file_68, sizeof file_68},
+    {"pages/rest/code.js", file_69, sizeof file_69},
+    {"pages/rest/index.js", file_70, sizeof file_70},
+    {"pages/schema/diagram.js", file_71, sizeof file_71},
+    {"pages/schema/forms.js", file_72, sizeof file_72},
+    {"pages/schema/index.js", file_73, sizeof file_73},
+    {"pages/shell.js", file_74, sizeof file_74},
+    {"pages/trash/index.js", file_75, sizeof file_75},
+    {"pages/users/index.js", file_76, sizeof file_76},
+    {"pages/users/one.js", file_77, sizeof file_77},
+    {"parts/chart.js", file_78, sizeof file_78},
+    {"parts/dialog.js", file_79, sizeof file_79},
+    {"parts/states.js", file_80, sizeof file_80},
+    {"style/console.css", file_81, sizeof file_81},
+    {"style/icon.svg", file_82, sizeof file_82},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

@@ -42,7 +42,8 @@ package struct ConsoleGate: Sendable {
     ///
     /// - Parameter schema: A class by its name; nil for one that there is not.
     package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
-        switch role {
+        if role < .developer, call.path.first?.asciiLowercased == "scriptlog" { return "The log is for developers." }
+        return switch role {
         case .owner, .developer: nil
         case .editor:
             !call.onlyReads

@@ -20,6 +20,7 @@ struct ConsoleInterface: Sendable {
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
     let figures: FigureHistory
+    let live = LiveSource()
     /// Lets so many finds of consoles be at the database that processors are left for apps.
     ///
     /// One operator leaves room for the others: a slow find holds up nobody else.

@@ -50,6 +50,9 @@ package final class ConsoleSite: ConsoleHandler {
     /// Notes on which port the server listens.
     package func serve(at port: Int) { self.port.store(port, ordering: .relaxed) }
 
+    /// Says what describes the connections of live queries.
+    package func show(live: @escaping @Sendable () async -> JSONObject) { interface.live.set(live) }
+
     /// The address to open, which signs in by itself once; on this machine.
     package func address(ticket: String?) -> String {
         let fragment = ticket.map { "#ticket=\($0)" } ?? ""

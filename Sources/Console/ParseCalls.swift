@@ -41,7 +41,7 @@ struct ParseCalls {
         if role == .viewer, !["GET", "HEAD"].contains(visit.request.method) {
             throw HTTPError(status: 403, message: "A viewer changes nothing.")
         }
-        let console = try consoleRequest()
+        let console = try consoleRequest(target)
         let power: Caller.Power =
             console.viewAs != nil ? .client : role == .viewer ? .readOnlyMaster : .master
         return try await interface.dispatcher.answer(visit.request, target, power, console) { envelope, answer in
@@ -50,11 +50,12 @@ struct ParseCalls {
     }
 
     /// What the header fields of the console ask for.
-    private func consoleRequest() throws -> ConsoleRequest {
+    private func consoleRequest(_ target: RequestTarget) throws -> ConsoleRequest {
         let fields = visit.fields
         var viewAs: ConsoleRequest.ViewAs?
         if let user = fields.viewAs {
-            guard ["GET", "HEAD"].contains(visit.request.method) else {
+            let isCall = visit.request.method == "POST" && ConsoleRequest.isFunction(target.components)
+            guard ["GET", "HEAD"].contains(visit.request.method) || isCall else {
                 throw HTTPError(status: 400, message: "Nothing is written with X-Roost-View-As.")
             }
             viewAs = user == "anonymous" ? .anonymous : .user(id: user)

@@ -50,6 +50,7 @@ actor LiveQueryConnection {
     let mountURL: String
     let server: LiveQueryServer
     let inbox: ChangeInbox
+    private let since = ParseDate.now
     var client: Client?
     var early: [EarlySubscription] = []
     var subscriptions: Subscriptions
@@ -71,6 +72,7 @@ actor LiveQueryConnection {
     ///
     /// - Throws: What ended the connection, if it was not the client.
     func run() async throws {
+        server.connections.add(self)
         defer { end() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.read() }
@@ -95,8 +97,22 @@ actor LiveQueryConnection {
     }
 
     private func end() {
+        server.connections.remove(self)
         subscriptions.removeAll()
         if client != nil { server.clients.subtract(1, ordering: .relaxed) }
+    }
+
+    /// Who the client is and what it is subscribed to, for administrators; nil before it has said who it is.
+    ///
+    /// - Parameter most: How many subscriptions are listed.
+    func overview(most: Int) -> JSONObject? {
+        guard let client else { return nil }
+        let listed = subscriptions.all.values.sorted { $0.serial < $1.serial }.prefix(most)
+        return [
+            "id": .string(client.id), "address": .string(address), "since": .string(since.iso),
+            "isMaster": .bool(client.isMaster), "count": .number(Double(subscriptions.all.count)),
+            "subscriptions": .array(listed.map { .object($0.query.overview) }),
+        ]
     }
 
     // MARK: What the client gets

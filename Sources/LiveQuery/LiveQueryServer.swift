@@ -22,6 +22,8 @@ public final class LiveQueryServer: WebSocketHandler {
     /// and of one network on half of them. The one whose conditions took the least time comes first.
     let comparing = Gate(
         capacity: LongWork.changes.threadCount - 1, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
+    /// The connections, for administrators.
+    let connections = OpenConnections()
     /// How many clients are connected.
     let clients = Atomic(0)
     /// How many subscriptions they have.
@@ -57,6 +59,24 @@ public final class LiveQueryServer: WebSocketHandler {
     /// How many clients are connected now, and how many subscriptions they have.
     public var figures: (clients: Int, subscriptions: Int) {
         (clients.load(ordering: .relaxed), subscriptions.load(ordering: .relaxed))
+    }
+
+    /// How many connections, and subscriptions of each, are listed.
+    private static let (mostConnections, mostSubscriptions) = (200, 20)
+
+    /// Who is connected to this process now, and subscribed to what, for administrators.
+    public func overview() async -> JSONObject {
+        var listed: [JSONValue] = []
+        for connection in connections.oldest(Self.mostConnections) {
+            if let overview = await connection.overview(most: Self.mostSubscriptions) {
+                listed.append(.object(overview))
+            }
+        }
+        let figures = figures
+        return [
+            "clients": .number(Double(figures.clients)), "subscriptions": .number(Double(figures.subscriptions)),
+            "connections": .array(listed),
+        ]
     }
 
     private var options: Configuration.LiveQuery { backend.configuration.liveQuery }

@@ -100,6 +100,16 @@ package final class NodeHost: CloudHost {
         }
     }
 
+    package var condition: JSONObject {
+        let workers = pool.workers
+        let offer = workers.last?.offer
+        return [
+            "state": .string(pool.condition), "processes": .number(Double(workers.count)),
+            "wanted": .number(Double(settings.workers)), "file": .string(settings.main),
+            "node": .string(offer?.node ?? ""), "sdk": .string(offer?.sdk ?? ""),
+        ]
+    }
+
     private func follow(_ body: @escaping @Sendable (NodeHost) async -> Void) {
         let task = Task { [weak self] in
             guard let self else { return }

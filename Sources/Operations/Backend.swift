@@ -114,6 +114,8 @@ public struct Backend: Sendable {
     public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
     /// The lines of the log.
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
+    /// The log as it goes on.
+    public var logTail: LogTail { LogTail(backend: self) }
     /// Operations of the database that took long.
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
     /// Statements that take long, with plans and advice.

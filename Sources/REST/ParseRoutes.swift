@@ -93,7 +93,9 @@ public struct ParseRoutes: RequestHandler {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
         if let viewAs = envelope.console?.viewAs {
-            guard envelope.method == .get else { throw ConsoleRequest.viewsOnly }
+            guard envelope.method == .get || ConsoleRequest.isFunction(envelope.path) else {
+                throw ConsoleRequest.viewsOnly
+            }
             caller = Caller()
             if case .user(let id) = viewAs { caller.user = try await backend.sessions.user(viewedAs: id) }
         } else if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,

@@ -26,6 +26,7 @@ public final class CloudEngine: Sendable {
     private let limitChanges = Atomic(0)
     let logger: Logger
     private let callLog: CallLog
+    private let callCounts = CloudCallCounts()
     /// What is counted.
     public let meters: CloudMeters
 
@@ -114,6 +115,14 @@ public final class CloudEngine: Sendable {
         state.withLock { $0.registry.entries[target]?.isExclusive ?? false }
     }
 
+    /// All that is offered, and who offers.
+    var inventory: (entries: [CloudTarget: CloudRegistry.Entry], hosts: [any CloudHost]) {
+        (state.withLock { $0.registry.entries }, hosts)
+    }
+
+    /// How often something was called.
+    func calls(of target: CloudTarget) -> JSONObject { callCounts.json(of: target) }
+
     /// The limits on requests that validators declare.
     public var rateLimits: [RateLimit] { state.withLock { $0.rateLimits } }
 
@@ -196,6 +205,7 @@ public final class CloudEngine: Sendable {
             case .trigger(let event, let className): (.trigger, "\(event.rawValue) \(className)")
             }
         meters.add(kind, host.measured, result, duration)
+        callCounts.add(call.target, duration, isFailed: result != .ok)
         guard let span else { return }
         call.trace?.end(
             span, name, .client, [.text("roost.cloud.host", "\(host.measured)")], isFailed: result != .ok)

@@ -62,6 +62,9 @@ public protocol CloudHost: Sendable {
     /// - Throws: `ParseError` or `CloudFailure` for what refuses the call.
     func validate(_ call: CloudCall) async throws
 
+    /// How the host is, for administrators: `state` (`ready`, `starting`, `down`), and what else there is to say.
+    var condition: JSONObject { get }
+
     /// Ends the host when the server stops.
     func shutdown() async
 }
@@ -71,6 +74,7 @@ extension CloudHost {
         if case .job = target { nil } else { .seconds(60) }
     }
     public func validate(_ call: CloudCall) async throws {}
+    public var condition: JSONObject { ["state": "ready"] }
     public func shutdown() async {}
 }
 

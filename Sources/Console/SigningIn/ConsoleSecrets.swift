@@ -51,13 +51,15 @@ enum SecretValues {
     }
 
     /// A value without the secrets in it.
-    static func removed(from value: JSONValue) -> JSONValue {
+    ///
+    /// - Parameter word: What stands in their place.
+    static func removed(from value: JSONValue, by word: JSONValue = changed) -> JSONValue {
         switch value {
         case .object(let object):
             var result: JSONObject = [:]
-            for (key, value) in object { result[key] = isSecret(key) ? changed : removed(from: value) }
+            for (key, value) in object { result[key] = isSecret(key) ? word : removed(from: value, by: word) }
             return .object(result)
-        case .array(let list): return .array(list.map(removed))
+        case .array(let list): return .array(list.map { removed(from: $0, by: word) })
         default: return value
         }
     }

@@ -49,6 +49,11 @@ final class WorkerPool: Sendable {
     /// Takes a process out.
     func remove(_ worker: NodeWorker) { change { state in state.workers.removeAll { $0 === worker } } }
 
+    /// Whether all places are taken, some are, or none will be.
+    var condition: String {
+        state.withLock { $0.workers.count >= places ? "ready" : $0.hasGivenUp ? "down" : "starting" }
+    }
+
     /// Says that no process will come.
     func giveUp() { change { $0.hasGivenUp = true } }
 

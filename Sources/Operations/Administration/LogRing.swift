@@ -10,6 +10,8 @@ public import Telemetry
 /// them out.
 public final class LogRing: Sendable {
     struct Line {
+        /// How many lines there were before, in this process.
+        let number: Int
         let moment: ParseDate
         let level: Logger.Level
         let message: String
@@ -45,10 +47,14 @@ public final class LogRing: Sendable {
     private struct Lines {
         var all: Deque<Line> = []
         var errors: Deque<Line> = []
+        /// How many lines there have been.
+        var count = 0
     }
 
     private let lines = Mutex(Lines())
     private let capacity: Int
+    /// The name of what it remembers, in places of the log.
+    let process = Identifiers.alphanumeric(8)
     private let meters: Counters<Meters.LogLevel>
 
     /// What reads the lines of files; nil where there are none.
@@ -82,16 +88,28 @@ public final class LogRing: Sendable {
 
     func add(_ event: LogEvent, _ metadata: Logger.Metadata) {
         let own = event.metadata ?? metadata
-        let line = Line(
-            moment: .now, level: event.level, message: Line.cut(event.message.description),
-            metadata: Line.cut(metadata.isEmpty || event.metadata == nil ? own : metadata.merging(own) { $1 }))
+        let (moment, message) = (ParseDate.now, Line.cut(event.message.description))
+        let fields = Line.cut(metadata.isEmpty || event.metadata == nil ? own : metadata.merging(own) { $1 })
         lines.withLock { lines in
+            let line = Line(
+                number: lines.count, moment: moment, level: event.level, message: message, metadata: fields)
+            lines.count += 1
             if lines.all.count == capacity { lines.all.removeFirst() }
             lines.all.append(line)
             guard event.level >= .error else { return }
             if lines.errors.count == capacity { lines.errors.removeFirst() }
             lines.errors.append(line)
         }
+    }
+
+    /// How many lines there have been.
+    var count: Int { lines.withLock { $0.count } }
+
+    /// The lines that are remembered of those from a number on, oldest first.
+    func lines(from number: Int, onlyErrors: Bool) -> Deque<Line> {
+        var kept = lines.withLock { onlyErrors ? $0.errors : $0.all }
+        kept.removeFirst(kept.firstIndex { $0.number >= number } ?? kept.count)
+        return kept
     }
 
     /// Lines of a time, oldest first.

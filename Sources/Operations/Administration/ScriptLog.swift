@@ -55,7 +55,7 @@ public struct ScriptLog: Sendable {
     }
 
     /// A line of a file as parse-server names its fields.
-    private static func shown(_ line: JSONObject) -> JSONObject {
+    static func shown(_ line: JSONObject) -> JSONObject {
         var line = line
         for (name, value) in line {
             if let text = value.stringValue, text.utf8.count > 1000 { line[name] = .string(LogRing.Line.cut(text)) }

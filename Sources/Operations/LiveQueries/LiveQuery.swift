@@ -75,6 +75,16 @@ public struct LiveQuery: Sendable {
     /// Whether the condition names one object: then it is a get, and a find otherwise.
     var isById: Bool { condition.count == 1 && condition["objectId"]?.stringValue != nil }
 
+    /// What it asks for, and as whom, for administrators; a long condition is cut.
+    public var overview: JSONObject {
+        var overview: JSONObject = ["className": .string(className.text), "where": .object(condition)]
+        let text = JSONValue.object(condition).text
+        if text.utf8.count > 1_000 { overview["where"] = .string(text.prefix(500) + "\u{2026}") }
+        overview["user"] = prepared?.caller.user.map { .string($0.id) }
+        overview["keys"] = keys.map { .array($0.sorted().map { .string($0.text) }) }
+        return overview
+    }
+
     /// An object as it is sent: with the fields that are wanted, and its class.
     func told(_ object: JSONObject) -> JSONObject {
         var told: JSONObject = ["__type": "Object", "className": .string(className.text)]

@@ -91,6 +91,9 @@ package struct ConsoleDispatcher: Sendable {
         FileListing(storage: files.storage, address: address)
     }
 
+    /// The functions, triggers and jobs of cloud code, and its hosts.
+    package var cloudCode: JSONObject { routes.cloud?.overview ?? [:] }
+
     /// The context of a call that is none of the interface's, with the server's own rights.
     package func context(of request: IncomingRequest, _ now: ParseDate) -> RequestContext {
         RequestContext(

@@ -1,3 +1,4 @@
+import Encoding
 import HTTP
 import ParseModel
 
@@ -12,7 +13,7 @@ public final class ConsoleRequest: Sendable {
         case anonymous
     }
 
-    /// With whose eyes a read is answered; nil with those of the operator's role.
+    /// With whose eyes a read is answered, or a function of cloud code is called; nil with those of the operator's role.
     public let viewAs: ViewAs?
     /// When the object that is changed or removed was changed last, as far as the operator saw; nil for at any time.
     public let ifUpdatedAt: ParseDate?
@@ -33,6 +34,11 @@ public final class ConsoleRequest: Sendable {
 
     /// The refusal of a write with the eyes of another.
     static let viewsOnly = HTTPError(status: 400, message: "Nothing can be changed while viewing as a user.")
+
+    /// Whether a path is that of a function, which may be called as another: what it does is the code's to allow.
+    package static func isFunction(_ path: [some StringProtocol]) -> Bool {
+        path.count == 2 && String(path[0]).asciiLowercased == "functions"
+    }
 
     /// What holds for each call of a batch: not the date, which is that of one object.
     var ofElements: ConsoleRequest { ConsoleRequest(viewAs: viewAs, shorten: shorten, operatorName: operatorName) }

@@ -16,13 +16,21 @@ const PAGES = {
   users: { icon: "users", key: "g u", open: () => import("./users/index.js") },
   files: { icon: "file", key: "g f", open: () => import("./files/index.js") },
   config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
+  logs: { icon: "logs", key: "g l", open: () => import("./logs/index.js") },
+  cloud: { icon: "cloud", key: "g o", open: () => import("./cloud/index.js") },
+  push: { icon: "push", key: "g n", open: () => import("./push/index.js") },
+  rest: { icon: "code", key: "g a", open: () => import("./rest/index.js") },
+  live: { icon: "live", key: "g v", open: () => import("./live/index.js") },
   performance: { icon: "chart", key: "g p", open: () => import("./performance/index.js") },
   trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
 };
 
-/** The pages for an operator: what is beyond the classes to which one is limited is not offered. */
-function pagesFor({ classes, hidden }) {
-  const mayNot = [...(classes || hidden ? ["config", "files", "performance"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
+/** Pages whose routes are for developers. */
+const FOR_DEVELOPERS = ["logs", "cloud", "push", "rest", "live"];
+
+/** The pages for an operator: what is beyond the role, or the classes to which one is limited, is not offered. */
+function pagesFor({ classes, hidden, role }) {
+  const mayNot = [...(["owner", "developer"].includes(role) ? [] : FOR_DEVELOPERS), ...(classes || hidden ? ["config", "files", "performance"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
   return Object.fromEntries(Object.entries(PAGES).filter(([name]) => !mayNot.includes(name)));
 }
 

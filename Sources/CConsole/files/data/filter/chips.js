@@ -40,7 +40,7 @@ export function drawChips(page, element) {
   const draw = () => put(element, h("span.quiet", t("filter.where")), groups.map(chip),
     button(".plain.add", (event) => page.addCondition(undefined, event.currentTarget), icon("filter"), t("filter.add")),
     button(".plain", showJSON, icon("code"), t("filter.json")),
-    mayWrite() && button(".plain", () => saveView(page), icon("bookmark"), t("filter.save")));
+    !page.isAudience && mayWrite() && button(".plain", () => saveView(page), icon("bookmark"), t("filter.save")));
   effect(() => {
     namesChanged();
     if (!element.querySelector("textarea") && !element.contains(document.activeElement)) draw();

@@ -1,0 +1,133 @@
+/** Cloud code: functions, triggers, jobs, webhooks, and the hosts that run them. */
+
+import { send } from "../../core/api.js";
+import { h, iconButton, put } from "../../core/dom.js";
+import { address, route } from "../../core/router.js";
+import { session } from "../../core/session.js";
+import { effect, latest } from "../../core/signal.js";
+import { addWords, ago, count, date, plain, said, shown, t } from "../../core/words.js";
+import { empty, failed, loading } from "../../parts/states.js";
+
+addWords({
+  "cloud.tabs": "Cloud code",
+  "cloud.functions": "Functions",
+  "cloud.triggers": "Triggers",
+  "cloud.jobs": "Jobs",
+  "cloud.hooks": "Webhooks",
+  "cloud.hosts": "Hosts",
+  "cloud.name": "Name",
+  "cloud.event": "Event",
+  "cloud.class": "Class",
+  "cloud.host": "Runs in",
+  "cloud.checks": "Checked before",
+  "cloud.calls": "Calls",
+  "cloud.failed": "Failed",
+  "cloud.usual": "Usual time",
+  "cloud.slow": "1 in 100",
+  "cloud.last": "Last call",
+  "cloud.state": "State",
+  "cloud.host.node": "Node.js",
+  "cloud.host.swift": "Swift",
+  "cloud.host.webhook": "a webhook",
+  "cloud.state.ready": "ready",
+  "cloud.state.starting": "starting",
+  "cloud.state.down": "not running",
+  "cloud.processes": "{n} of {wanted} {wanted|process|processes}",
+  "cloud.counted": "Calls are those of this process since it started.",
+  "cloud.ms": "{text} ms",
+  "cloud.noCheck": "nothing",
+  "cloud.refresh": "Refresh",
+  "cloud.empty.functions": "No function yet",
+  "cloud.empty.triggers": "No trigger yet",
+  "cloud.empty.hosts": "Nothing runs cloud code",
+  "cloud.emptyHint": "Cloud code runs on the server: cloud/main.js on Node.js, Swift, or servers of yours as webhooks. docs/cloud-code.md begins with the first function.",
+  "check.user": "a session",
+  "check.master": "the master key",
+  "check.any": "one of the roles {names}",
+  "check.all": "all of the roles {names}",
+  "check.keys": "a user with {names}",
+  "check.fields": "parameters {names}",
+  "check.limit": "how often it is asked for",
+  "check.code": "code of its own",
+  "check.notMaster": "also for the master key",
+  "check.skips": "not called for the master key",
+});
+
+const TABS = ["functions", "triggers", "jobs", "hooks", "hosts"];
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const host = h(".page");
+  const next = latest(scope);
+  effect(() => {
+    const { page, parts } = route();
+    if (page !== "cloud") return;
+    const inner = next();
+    document.title = [t("rail.cloud"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+    const tab = TABS.includes(parts[0]) ? parts[0] : "functions";
+    show(host, tab, tab === "functions" ? parts[1] : undefined, inner);
+  }, scope);
+  return host;
+}
+
+const tabs = (chosen) => h("nav.tabs", { "aria-label": t("cloud.tabs") }, TABS.map((tab) => h("a", {
+  href: address("cloud", tab === "functions" ? [] : [tab]), "aria-current": tab === chosen ? "page" : null,
+}, t("cloud." + tab))));
+
+async function show(host, tab, name, scope) {
+  const body = h(".scroll", loading());
+  const again = () => show(host, tab, name, scope);
+  put(host, h("header.head", h("h1", t("rail.cloud")), h("span.quiet.words", t("cloud.counted")), h(".space"), iconButton("refresh", t("cloud.refresh"), again)), tabs(tab), body);
+  try {
+    if (tab === "hooks") {
+      (await import("./hooks.js")).openHooks(body, scope);
+      return;
+    }
+    const { body: cloud } = await send("GET", "cloud", { signal: scope });
+    if (scope.aborted) return;
+    if (tab === "jobs") (await import("./jobs.js")).openJobs(body, cloud, scope);
+    else if (name !== undefined) (await import("./call.js")).openFunction(body, (cloud.functions ?? []).find((one) => one.name === name) ?? { name, calls: 0, errors: 0 }, scope);
+    else draw(body, tab, cloud[tab] ?? []);
+  } catch (problem) {
+    if (!scope.aborted) put(body, failed(problem, again));
+  }
+}
+
+/** What the server checks before a call, in words. */
+export function checks(validator) {
+  const { requireUser, requireMaster, requireAnyUserRoles: any, requireAllUserRoles: all, requireUserKeys: keys, fields, rateLimit, code, validateMasterKey, skipWithMasterKey } = validator ?? {};
+  const names = (list) => said(list.map((name) => plain(name, 40)).join(", "));
+  const words = [requireUser && t("check.user"), requireMaster && t("check.master"), any && t("check.any", { names: names(any) }), all && t("check.all", { names: names(all) }),
+    keys && t("check.keys", { names: names(keys) }),
+    fields && t("check.fields", { names: names(fields.map(({ name, type, required }) => [name, type && `(${type})`, required && "*"].filter(Boolean).join(" "))) }),
+    rateLimit && t("check.limit"), code && t("check.code"), validateMasterKey && t("check.notMaster"), skipWithMasterKey && t("check.skips")].filter(Boolean);
+  return words.join("; ") || t("cloud.noCheck");
+}
+
+/** The columns that say how calls went. */
+export const figures = ({ calls, errors, p50, p99, last }) => [
+  [".right", count(calls ?? 0)], [".right", h("span", { class: errors ? "bad" : "quiet" }, count(errors ?? 0))], [".right.wide", p50 === undefined ? "" : t("cloud.ms", { text: p50 })],
+  [".right.wide", p99 === undefined ? "" : t("cloud.ms", { text: p99 })], [".wide", last ? h("time", { title: date(last, true) }, ago(last)) : ""],
+];
+
+/** The titles of those columns. */
+export const FIGURES = [[".right", "cloud.calls"], [".right", "cloud.failed"], [".right.wide", "cloud.usual"], [".right.wide", "cloud.slow"], [".wide", "cloud.last"]];
+
+const ROWS = {
+  functions: { titles: [["", "cloud.name"], [".wide", "cloud.host"], [".wide", "cloud.checks"], ...FIGURES], row: (one) => [["", h("a", { href: address("cloud", ["functions", one.name]) }, shown(one.name, 80))], hostCell(one), [".wide.quiet", checks(one.validator)], ...figures(one)] },
+  triggers: { titles: [["", "cloud.class"], ["", "cloud.event"], [".wide", "cloud.host"], [".wide", "cloud.checks"], ...FIGURES], row: (one) => [["", shown(one.className, 80)], ["", shown(one.event, 40)], hostCell(one), [".wide.quiet", checks(one.validator)], ...figures(one)] },
+  hosts: { titles: [["", "cloud.host"], ["", "cloud.state"], ["", "cloud.name"]], row: (one) => [["", t("cloud.host." + one.kind)], ["", h("span", { class: one.state === "ready" ? "" : "bad" }, t("cloud.state." + one.state))],
+    ["", one.wanted === undefined ? "" : h("span.quiet", t("cloud.processes", { n: one.processes, wanted: one.wanted }), " \u00b7 Node.js ", shown(one.node, 20), " \u00b7 Parse ", shown(one.sdk, 20), " \u00b7 ", shown(one.file, 200))]] },
+};
+
+const hostCell = ({ host }) => [".wide.quiet", t("cloud.host." + host)];
+
+/** A table: `titles` and the cells of rows are `[kind, content]`, the first cell of a row names it. */
+export function table(label, titles, rows) {
+  return h("table.list", { "aria-label": label }, h("thead", h("tr", titles.map(([kind, words]) => h("th" + kind, { scope: "col" }, words ? t(words) : h("span.sr", t("grid.more")))))),
+    h("tbody", rows.map((cells) => h("tr", cells.map(([kind, content], index) => h((index ? "td" : "th") + kind, index ? null : { scope: "row" }, content))))));
+}
+
+function draw(body, tab, list) {
+  put(body, list.length === 0 ? empty({ picture: "cloud", title: t("cloud.empty." + tab), text: t("cloud.emptyHint") }) : table(t("cloud." + tab), ROWS[tab].titles, list.map(ROWS[tab].row)));
+}

@@ -1,0 +1,173 @@
+/** Jobs: what there is, runs as they go, and when they run by themselves. */
+
+import { parse } from "../../core/api.js";
+import { button, h, icon, iconButton, labelled, option, put } from "../../core/dom.js";
+import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
+import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
+import { failed, record, toast } from "../../parts/states.js";
+import { read } from "./call.js";
+import { FIGURES, figures, table } from "./index.js";
+import { planForm, planInWords, took } from "./schedule.js";
+
+addWords({
+  "job.start": "Start",
+  "job.startOf": "Start {name}",
+  "job.params": "Parameters (JSON)",
+  "job.started": "{name} runs",
+  "job.none": "No job yet",
+  "job.noneHint": "Cloud code has no job. One is work that is started here or by a schedule, and runs on by itself.",
+  "job.once": "once at a time",
+  "job.runs": "Runs",
+  "job.noRuns": "None ran yet.",
+  "job.state": "State",
+  "job.state.running": "runs",
+  "job.state.succeeded": "succeeded",
+  "job.state.failed": "failed",
+  "job.message": "Message",
+  "job.began": "Began",
+  "job.took": "Took",
+  "job.by": "By",
+  "job.by.api": "a call",
+  "job.by.schedule": "a schedule",
+  "job.plans": "Schedules",
+  "job.noPlans": "No job runs by itself.",
+  "job.plan": "New schedule",
+  "job.when": "When",
+  "job.last": "Last run",
+  "job.never": "never",
+  "job.job": "Job",
+  "job.save": "Save",
+  "job.change": "Change",
+  "job.delete": "Delete",
+  "job.actions": "Actions of the schedule of {name}",
+  "job.planned": "{name} runs {when}",
+  "job.unplanned": "The schedule of {name} is deleted",
+  "job.back": "The schedule of {name} is as before",
+  "job.unplanText": "{name} runs {when} no more.",
+  "job.off": "This server runs no schedules: the option jobSchedules is off.",
+});
+
+/** How often runs that go on are looked at. */
+const PAUSE = 1000;
+
+/** Shows jobs in a part of the page until `scope` ends. */
+export function openJobs(host, { jobs = [], runsSchedules }, scope) {
+  const runs = h("section.panel");
+  const plans = h("section.panel");
+  const watch = { isOn: false };
+  const again = () => readRuns(runs, watch, scope);
+  put(host, h("section.panel", h("h2", t("cloud.jobs")), jobs.length === 0 ? [h("p", t("job.none")), h("p.quiet", t("job.noneHint"))]
+    : table(t("cloud.jobs"), [["", "cloud.name"], ...FIGURES, [".actions.start", ""]], jobs.map((job) => [["", [shown(job.name, 80), job.isExclusive && h("span.quiet", " \u00b7 ", t("job.once"))]], ...figures(job),
+      [".actions.start", h("button.button", { "aria-label": t("job.startOf", { name: job.name }), onclick: () => start(job.name, again) }, t("job.start"))]]))), plans, runs);
+  again();
+  readPlans(plans, jobs, runsSchedules, scope);
+}
+
+async function start(name, again) {
+  const params = h("textarea", { rows: "5", spellcheck: "false", value: "{}" });
+  const isStarted = await openForm({ title: t("job.startOf", { name }), button: t("job.start") }, () => ({
+    body: labelled(t("job.params"), params),
+    async save() {
+      await parse.post("jobs/" + encodeURIComponent(name), read(params.value));
+      return true;
+    },
+  }));
+  if (!isStarted) return;
+  toast(t("job.started", { name }));
+  again();
+}
+
+const time = (iso) => (iso ? h("time", { title: date(iso, true) }, ago(iso)) : "");
+const isoOf = (value) => (typeof value === "string" ? value : value?.iso);
+
+/** Reads the last runs, and goes on as long as one of them does. */
+async function readRuns(host, watch, scope) {
+  const again = () => readRuns(host, watch, scope);
+  let rows;
+  try {
+    rows = (await parse.get("classes/_JobStatus", { order: "-createdAt", limit: 30 }, { signal: scope })).body.results;
+  } catch (problem) {
+    if (!scope.aborted) put(host, failed(problem, again));
+    return;
+  }
+  if (scope.aborted) return;
+  const states = ["running", "succeeded", "failed"];
+  keepFocus(host, () => put(host, h("h2", t("job.runs")), rows.length === 0 ? h("p.quiet", t("job.noRuns"))
+    : table(t("job.runs"), [["", "cloud.name"], ["", "job.state"], ["", "job.message"], ["", "job.began"], [".wide", "job.took"], [".wide", "job.by"]], rows.map((row) => [
+      ["", shown(row.jobName ?? "", 80)], ["", h("span", { class: row.status === "failed" ? "bad" : "" }, states.includes(row.status) ? t("job.state." + row.status) : shown(row.status ?? "", 30))],
+      ["", row.message === undefined || row.message === null ? "" : shown(typeof row.message === "string" ? row.message : JSON.stringify(row.message), 300)], ["", time(row.createdAt)],
+      [".wide", isoOf(row.finishedAt) ? took(row.createdAt, isoOf(row.finishedAt)) : ""], [".wide.quiet", ["api", "schedule"].includes(row.source) ? t("job.by." + row.source) : shown(row.source ?? "", 30)],
+    ]))));
+  if (watch.isOn || !rows.some(({ status }) => status === "running")) return;
+  watch.isOn = true;
+  await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  watch.isOn = false;
+  if (!scope.aborted) await again();
+}
+
+/** What a schedule starts its job with, as an object. */
+function given(params) {
+  try {
+    return typeof params === "string" ? JSON.parse(params || "{}") : params ?? {};
+  } catch {
+    return {};
+  }
+}
+
+async function readPlans(host, jobs, isOn, scope) {
+  const again = () => readPlans(host, jobs, isOn, scope);
+  let rows;
+  try {
+    rows = (await parse.get("classes/_JobSchedule", { order: "jobName", limit: 200 }, { signal: scope })).body.results;
+  } catch (problem) {
+    if (!scope.aborted) put(host, failed(problem, again));
+    return;
+  }
+  if (scope.aborted) return;
+  const add = jobs.length > 0 && button(".button", () => edit({}, jobs, again), icon("plus"), t("job.plan"));
+  keepFocus(host, () => put(host, h("h2", t("job.plans")), !isOn && h("p.notice", t("job.off")), rows.length === 0 ? h("p.quiet", t("job.noPlans"))
+    : table(t("job.plans"), [["", "job.job"], ["", "job.when"], [".wide", "job.params"], [".wide", "job.last"], [".actions", ""]], rows.map((row) => [
+      ["", shown(row.jobName ?? "", 80)], ["", planInWords(row)], [".wide.mono", shown(cut(JSON.stringify(given(row.params)), 200), 200)],
+      [".wide", typeof row.lastRun === "number" ? time(new Date(row.lastRun).toISOString()) : h("span.quiet", t("job.never"))],
+      [".actions", iconButton("more", t("job.actions", { name: cut(String(row.jobName), 60) }), (event) => openMenu(event.currentTarget, [
+        { words: t("job.change"), icon: "config", do: () => edit(row, jobs, again) },
+        { words: t("job.delete"), icon: "trash", isDanger: true, do: () => remove(row, again) },
+      ]))]])), add));
+}
+
+async function edit(row, jobs, again) {
+  const name = h("select", [...new Set([...jobs.map((job) => job.name), row.jobName].filter(Boolean))].map((other) => option(other, plain(other, 80), other === row.jobName)));
+  const params = h("textarea", { rows: "4", spellcheck: "false", value: JSON.stringify(given(row.params), null, 2) });
+  const form = planForm(row);
+  await openForm({ title: row.objectId ? t("job.plans") : t("job.plan"), button: t("job.save") }, () => ({
+    body: [labelled(t("job.job"), name), form.element, labelled(t("job.params"), params)],
+    async save() {
+      const plan = { jobName: name.value, params: JSON.stringify(read(params.value)), ...form.read() };
+      // What another kind of schedule had is taken away.
+      for (const key of ["timeOfDay", "daysOfWeek"]) if (row[key] !== undefined && plan[key] === undefined) plan[key] = { __op: "Delete" };
+      const body = { job_schedule: plan };
+      if (row.objectId) await parse.put("cloud_code/jobs/" + encodeURIComponent(row.objectId), { job_schedule: { startAfter: row.startAfter ?? new Date().toISOString(), ...plan } });
+      else await parse.post("cloud_code/jobs", body);
+      toast(t("job.planned", { name: plan.jobName, when: planInWords(plan) }));
+      again();
+      return true;
+    },
+  }));
+}
+
+async function remove(row, again) {
+  const name = cut(String(row.jobName), 60);
+  if (!(await confirm({ title: t("job.plans"), text: t("job.unplanText", { name, when: planInWords(row) }), button: t("job.delete"), isDanger: true }))) return;
+  try {
+    await parse.delete("cloud_code/jobs/" + encodeURIComponent(row.objectId));
+    const { jobName, params, repeatMinutes, timeOfDay, daysOfWeek, startAfter } = row;
+    record(t("job.unplanned", { name }), async () => {
+      await parse.post("cloud_code/jobs", { job_schedule: JSON.parse(JSON.stringify({ jobName, params, repeatMinutes, timeOfDay, daysOfWeek, startAfter })) });
+      again();
+      return t("job.back", { name });
+    });
+  } catch (problem) {
+    toast(problem.message, { isBad: true });
+  }
+  again();
+}

@@ -1,0 +1,188 @@
+/** The log: its latest lines, those that follow as they come, and older ones where files have them. */
+
+import { send } from "../../core/api.js";
+import { button, debounce, h, icon, option, put, textField } from "../../core/dom.js";
+import { addKeys } from "../../core/keys.js";
+import { address, go, route } from "../../core/router.js";
+import { session } from "../../core/session.js";
+import { effect, latest } from "../../core/signal.js";
+import { addWords, plain, t } from "../../core/words.js";
+import { empty, failed, loading } from "../../parts/states.js";
+import { lineRow, openLine } from "./line.js";
+import { lineList } from "./list.js";
+
+addWords({
+  "logs.hint": "What the server does and what cloud code says, without secrets.",
+  "logs.list": "Lines of the log",
+  "logs.level": "Level",
+  "logs.all": "All levels",
+  "logs.warn": "Warnings and errors",
+  "logs.error": "Errors",
+  "logs.text": "Text in a line",
+  "logs.tail": "Follow",
+  "logs.tailHint": "Shows lines as they come",
+  "logs.newest": "To the newest",
+  "logs.request": "Request {id}",
+  "logs.function": "Function {name}",
+  "logs.remove": "Remove the filter",
+  "logs.older": "Older lines",
+  "logs.noOlder": "The beginning is reached: there is nothing older.",
+  "logs.noFiles": "This is what the server remembers. With the option logsFolder it keeps more.",
+  "logs.dropped": "{n} {n|line|lines} came too fast to be shown.",
+  "logs.cut": "Only the last {n} lines are kept here.",
+  "logs.count": "{n} {n|line|lines}",
+  "logs.empty": "No line fits",
+  "logs.emptyHint": "The server writes a line for each request and for what cloud code logs. Take a filter away, or wait for the next.",
+  "logs.keys": "Log",
+  "logs.find": "Find a text",
+});
+
+/** How many lines are kept. */
+const MOST = 10_000;
+/** How long lines are gathered before the next are asked for. */
+const PAUSE = 400;
+const FILTERS = ["level", "text", "function", "request"];
+
+/** Whether new lines are shown as they come. */
+let follows = true;
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  document.title = [t("rail.logs"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  const filters = () => Object.fromEntries(FILTERS.map((name) => [name, route.peek().query.get(name) ?? ""]));
+  const set = (change) => go(address("logs", [], { ...filters(), ...change }), true);
+  const text = textField({ type: "search", "aria-label": t("logs.text"), placeholder: t("logs.text"), maxlength: "200", oninput: debounce(250, () => set({ text: text.value })) });
+  const level = h("select", { "aria-label": t("logs.level"), onchange: () => set({ level: level.value }) },
+    ["", "warn", "error"].map((value) => option(value, t(value ? "logs." + value : "logs.all"))));
+  const tail = button(".button", () => {
+    follows = !follows;
+    begin();
+  }, icon("down"), h("span.words", t("logs.tail")));
+  tail.title = t("logs.tailHint");
+  tail.setAttribute("aria-label", t("logs.tail"));
+  const chips = h(".filters", { hidden: true });
+  const host = h(".log-host", loading());
+  const foot = h(".log-foot", { role: "status" });
+  const next = latest(scope);
+  let log;
+  const begin = () => {
+    tail.setAttribute("aria-pressed", String(follows));
+    log = follow(host, foot, filters(), next(), log);
+  };
+  effect(() => {
+    const { page, query } = route();
+    if (page !== "logs") return;
+    if (document.activeElement !== text) text.value = query.get("text") ?? "";
+    level.value = query.get("level") ?? "";
+    const chosen = [["request", "id"], ["function", "name"]].filter(([name]) => query.get(name));
+    chips.hidden = chosen.length === 0;
+    put(chips, chosen.map(([name, place]) => h("span.chip", h("button", { disabled: true }, t("logs." + name, { [place]: query.get(name) })),
+      h("button", { "aria-label": t("logs.remove"), onclick: () => set({ [name]: "" }) }, icon("close")))));
+    log = undefined;
+    begin();
+  }, scope);
+  addKeys(t("logs.keys"), { "/": { words: t("logs.find"), do: () => text.focus() } }, scope);
+  return h(".page", h("header.head", h("h1", t("rail.logs")), h("span.quiet.words", t("logs.hint")), h(".space"), h(".narrow", text), h(".narrow", level), tail), chips, host, foot);
+}
+
+/** Reads the lines that fit, and goes on as long as lines are followed. Gives what was read, to go on from there. */
+function follow(host, foot, filters, scope, known) {
+  const log = known ?? { lines: [], places: new Map(), dropped: 0, isCut: false, hasOlder: undefined };
+  const list = log.list ?? lineList({
+    label: t("logs.list"), draw: lineRow, open: openLine,
+    moved: (isAtEnd) => { newest.hidden = isAtEnd; },
+  });
+  const newest = log.newest ?? button(".button.newest", () => list.toEnd(), icon("down"), t("logs.newest"));
+  Object.assign(log, { list, newest });
+  const words = h("span");
+  const draw = (change) => {
+    if (log.lines.length === 0) put(host, empty({ picture: "logs", title: t("logs.empty"), text: t("logs.emptyHint") }));
+    else if (!list.element.isConnected) put(host, list.element, newest);
+    if (log.lines.length) list.show(log.lines, change);
+    newest.hidden = list.isAtEnd();
+    put(words, [t("logs.count", { n: log.lines.length }), log.dropped && t("logs.dropped", { n: log.dropped }), log.isCut && t("logs.cut", { n: MOST }), log.hasOlder === false && t("logs.noFiles")].filter(Boolean).join(" \u00b7 "));
+  };
+  const add = (lines) => {
+    const wasAtEnd = log.lines.length === 0 || list.isAtEnd();
+    log.lines.push(...lines);
+    const gone = Math.max(0, log.lines.length - MOST);
+    if (gone) {
+      log.lines.splice(0, gone);
+      log.isCut = true;
+    }
+    draw({ before: -gone, toEnd: wasAtEnd });
+  };
+  put(foot, words, h(".space"), older(log, filters, scope, draw));
+  if (known && !follows) {
+    draw();
+    return log;
+  }
+  (async () => {
+    try {
+      do {
+        const isFirst = log.places.size === 0;
+        const after = [...log.places].map((place) => place.join(".")).join(",");
+        const { body } = await send("GET", "logs", { query: { ...given(filters), after: after || undefined, wait: isFirst ? undefined : 20 }, signal: scope });
+        if (scope.aborted) return;
+        const [process, number] = body.next.split(".");
+        // Another process that answers has its own places; what it said before is not said again.
+        const isNew = !log.places.has(process);
+        log.places.set(process, number);
+        log.dropped += body.dropped;
+        log.hasOlder = body.older;
+        if (isNew && !isFirst) {
+          log.lines = merged(log.lines, body.lines);
+          add([]);
+        } else if (isFirst || body.lines.length || body.dropped) add(body.lines);
+        if (isFirst) put(foot, words, h(".space"), older(log, filters, scope, draw));
+        if (follows) await pause(scope);
+      } while (follows && !scope.aborted);
+    } catch (problem) {
+      if (!scope.aborted) put(host, failed(problem, () => follow(host, foot, filters, scope, undefined)));
+    }
+  })();
+  return log;
+}
+
+const given = (filters) => Object.fromEntries(Object.entries(filters).filter(([, value]) => value));
+
+/** Waits a moment, and for as long as the page is hidden. */
+async function pause(scope) {
+  await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  if (document.hidden && !scope.aborted) await new Promise((resolve) => {
+    document.addEventListener("visibilitychange", resolve, { once: true });
+    scope.addEventListener("abort", resolve, { once: true });
+  });
+}
+
+const same = (line) => JSON.stringify([line.at, line.message, line.fields]);
+
+/** Two runs of lines as one, in the order of their times. */
+function merged(left, right) {
+  const known = new Set(right.map(same));
+  return [...left.filter((line) => !known.has(same(line))), ...right].sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
+}
+
+/** The button that reads lines before the first from files. */
+function older(log, filters, scope, draw) {
+  if (log.hasOlder !== true) return null;
+  const read = button(".button", async () => {
+    read.disabled = true;
+    try {
+      const { body } = await send("GET", "logs", { query: { ...given(filters), before: log.lines[0]?.at ?? new Date().toISOString() }, signal: scope });
+      const size = log.lines.length;
+      const lines = merged(body.lines, log.lines);
+      const added = lines.length - size;
+      if (added > 0) {
+        log.lines = lines.slice(0, MOST);
+        draw({ before: added });
+      } else put(read, t("logs.noOlder"));
+      read.disabled = added === 0;
+    } catch (problem) {
+      if (scope.aborted) return;
+      read.disabled = false;
+      put(read, plain(problem.message, 200));
+    }
+  }, icon("up"), t("logs.older"));
+  return read;
+}

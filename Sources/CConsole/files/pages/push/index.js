@@ -1,0 +1,133 @@
+/** Pushes: one is written, looked at and sent here; those that were sent stand below, with what became of them. */
+
+import { parse } from "../../core/api.js";
+import { button, h, icon, iconButton, put } from "../../core/dom.js";
+import { session } from "../../core/session.js";
+import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
+import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
+import { empty, failed, loading, toast } from "../../parts/states.js";
+import { composer } from "./compose.js";
+import { openReport } from "./report.js";
+
+addWords({
+  "push.hint": "Notifications to the devices of your users.",
+  "push.off": "Push is not set up",
+  "push.offHint": "With the option push this server sends to Apple's and Google's devices, browsers and Expo. docs/push.md leads from a key to the first notification.",
+  "push.list": "Pushes",
+  "push.none": "No push yet. The first one appears here as soon as it is sent.",
+  "push.text": "Text",
+  "push.state": "State",
+  "push.sent": "Sent",
+  "push.failed": "Failed",
+  "push.when": "When",
+  "push.to": "To",
+  "push.state.scheduled": "scheduled",
+  "push.state.pending": "waits",
+  "push.state.running": "is sent",
+  "push.state.succeeded": "done",
+  "push.state.failed": "failed",
+  "push.trial": "trial",
+  "push.everybody": "everybody",
+  "push.noText": "without a text",
+  "push.actions": "Actions of the push \u201c{text}\u201d",
+  "push.cancel": "Cancel the push",
+  "push.cancelText": "\u201c{text}\u201d is not sent. A push that is gone can be written anew.",
+  "push.keep": "Keep it",
+  "push.cancelled": "The push is cancelled",
+  "push.begun": "It has begun meanwhile, and goes on.",
+  "push.failures": "Devices that were not reached",
+  "push.report": "What the trial says",
+  "push.show": "What is sent",
+  "push.local": "{time}, where each device is",
+  "push.utc": "{time} UTC",
+});
+
+const STATES = ["scheduled", "pending", "running", "succeeded", "failed"];
+/** How often pushes that go on are looked at. */
+const PAUSE = 1500;
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const { features, server } = session.peek();
+  document.title = [t("rail.push"), plain(server.appName || server.appId)].join(" \u00b7 ");
+  const list = h("section.panel", loading(3));
+  const watch = { isOn: false };
+  const again = () => read(list, watch, scope);
+  const body = h(".scroll", features.push ? composer(again, scope) : empty({ picture: "push", title: t("push.off"), text: t("push.offHint") }), list);
+  again();
+  return h(".page", h("header.head", h("h1", t("rail.push")), h("span.quiet.words", t("push.hint")), h(".space"), iconButton("refresh", t("cloud.refresh"), again)), body);
+}
+
+/** The content of a push, which its row has as a text. */
+export function payload(row) {
+  try {
+    const value = JSON.parse(row.payload ?? "{}");
+    return value !== null && typeof value === "object" ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The text of a push. */
+export function textOf(row) {
+  const { alert, title } = payload(row);
+  const body = typeof alert === "string" ? alert : alert !== null && typeof alert === "object" ? alert.body ?? alert.title : title;
+  return typeof body === "string" && body ? body : t("push.noText");
+}
+
+function whenOf({ pushTime, createdAt, status }) {
+  if (status !== "scheduled" || typeof pushTime !== "string") return h("time", { title: date(createdAt, true) }, ago(createdAt));
+  const time = pushTime.slice(0, 16).replace("T", " ");
+  return t(/(Z|[+-]\d\d:?\d\d)$/.test(pushTime) ? "push.utc" : "push.local", { time });
+}
+
+async function read(host, watch, scope) {
+  const again = () => read(host, watch, scope);
+  let rows;
+  try {
+    rows = (await parse.get("classes/_PushStatus", { order: "-createdAt", limit: 50 }, { signal: scope })).body.results;
+  } catch (problem) {
+    if (!scope.aborted) put(host, failed(problem, again));
+    return;
+  }
+  if (scope.aborted) return;
+  keepFocus(host, () => put(host, h("h2", t("push.list")), rows.length === 0 ? h("p.quiet", t("push.none"))
+    : h("table.list", { "aria-label": t("push.list") },
+      h("thead", h("tr", ["text", "state"].map((name) => h("th", { scope: "col" }, t("push." + name))), h("th.right", { scope: "col" }, t("push.sent")), h("th.right", { scope: "col" }, t("push.failed")),
+        h("th.wide", { scope: "col" }, t("push.to")), h("th.wide", { scope: "col" }, t("push.when")), h("th.actions", h("span.sr", t("grid.more"))))),
+      h("tbody", rows.map((row) => h("tr", h("th", { scope: "row" }, shown(textOf(row), 120), row.errorMessage && h("div.bad", shown(typeof row.errorMessage === "string" ? row.errorMessage : row.errorMessage.error ?? JSON.stringify(row.errorMessage), 200))),
+        h("td", h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30)), isTrial(row) && h("span.quiet", " \u00b7 ", t("push.trial"))),
+        h("td.right", count(row.numSent ?? 0)), h("td.right", h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0))),
+        h("td.wide.mono", audience(row)), h("td.wide", whenOf(row)), h("td.actions", menu(row, again))))))));
+  if (watch.isOn || !rows.some(({ status }) => ["pending", "running"].includes(status))) return;
+  watch.isOn = true;
+  await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  watch.isOn = false;
+  if (!scope.aborted) await again();
+}
+
+const isTrial = (row) => row.dry_run === true || row.dryRun === true || row.source === "dryRun";
+
+function audience({ query }) {
+  if (!query || query === "{}") return h("span.quiet", t("push.everybody"));
+  return shown(typeof query === "string" ? query : JSON.stringify(query), 120);
+}
+
+const menu = (row, again) => iconButton("more", t("push.actions", { text: cut(textOf(row), 40) }), (event) => openMenu(event.currentTarget, [
+  { words: t("push.show"), icon: "code", do: () => openDialog({ title: t("push.show"), kind: "sheet" }, () => ({ body: h("pre.mono.wrap", plain(JSON.stringify(payload(row), null, 2), 20_000).replaceAll("\u23ce", "\n")) })) },
+  { words: t("push.report"), icon: "check", do: () => openReport(row, "report") },
+  { words: t("push.failures"), icon: "warn", do: () => openReport(row, "failures") },
+  row.status === "scheduled" && { words: t("push.cancel"), icon: "close", isDanger: true, do: () => cancel(row, again) },
+]));
+
+/** Takes a push back that has not begun. */
+async function cancel(row, again) {
+  if (!(await confirm({ title: t("push.cancel"), text: t("push.cancelText", { text: cut(textOf(row), 80) }), button: t("push.cancel"), isDanger: true }))) return;
+  try {
+    await parse.delete("classes/_PushStatus/" + encodeURIComponent(row.objectId), { headers: { "X-Roost-If-Updated-At": row.updatedAt } });
+    toast(t("push.cancelled"));
+  } catch (problem) {
+    toast(problem.status === 409 ? t("push.begun") : problem.message, { isBad: true });
+  }
+  again();
+}

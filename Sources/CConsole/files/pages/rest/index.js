@@ -1,0 +1,197 @@
+/** A request of the REST API: written, sent with the rights of the session, and given as code without a key. */
+
+import { send } from "../../core/api.js";
+import { button, h, icon, labelled, option, problemLine, put, textField } from "../../core/dom.js";
+import { addKeys } from "../../core/keys.js";
+import { address, go, route } from "../../core/router.js";
+import { session } from "../../core/session.js";
+import { addWords, bytes, plain, shown, t } from "../../core/words.js";
+import { tree } from "../../data/editors/tree.js";
+import { classes, loadClasses, typeOf } from "../../data/schema.js";
+import { confirm } from "../../parts/dialog.js";
+import { toast } from "../../parts/states.js";
+import { viewAs } from "../cloud/call.js";
+import { code, url } from "./code.js";
+
+addWords({
+  "rest.hint": "Any request of the REST API, and the same as code.",
+  "rest.method": "Method",
+  "rest.path": "Path below the mount",
+  "rest.query": "Parameters, one a line: where={\"plays\":{\"$gt\":5}}",
+  "rest.body": "Body (JSON)",
+  "rest.as": "As whom",
+  "rest.as.master": "with your own rights",
+  "rest.as.nobody": "nobody: without a session",
+  "rest.as.user": "a user",
+  "rest.who": "Name or id of the user",
+  "rest.onlyReads": "As another only reads and calls of functions are sent from here; the code does it with a session.",
+  "rest.send": "Send",
+  "rest.plan": "Plan",
+  "rest.planHint": "How the database would find these objects",
+  "rest.answer": "Answer",
+  "rest.took": "{status} in {ms} ms, {size}",
+  "rest.headers": "Header fields",
+  "rest.tree": "As a tree",
+  "rest.json": "As JSON",
+  "rest.code": "The same as code",
+  "rest.copy": "Copy",
+  "rest.copied": "Copied",
+  "rest.keys": "Keys are read from the environment: none stands in the code.",
+  "rest.history": "Sent before",
+  "rest.bad": "The body is no JSON: {problem}",
+  "rest.badQuery": "A parameter is written like name=value: {line}",
+  "rest.badPath": "A path is written like classes/Track: without dots between slashes, and without ?.",
+  "rest.sure": "{method} {path}",
+  "rest.sureText": "This deletes. Objects go to the trash; classes, files, hooks and schedules do not.",
+  "rest.requests": "Requests",
+});
+
+/** What requests are sent to most. */
+const PATHS = ["classes/", "users", "users/me", "roles", "sessions", "installations", "functions/", "jobs/", "schemas", "config", "hooks/functions", "hooks/triggers", "batch", "aggregate/", "push",
+  "push_audiences", "cloud_code/jobs", "files/", "serverInfo", "security", "slow_queries", "index_advice", "scriptlog"];
+const METHODS = ["GET", "POST", "PUT", "DELETE"];
+const MOST = 50;
+/** What of an answer is drawn. */
+const SHOWN = 200_000;
+
+/** What was sent in this visit, the latest first. */
+const history = [];
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const { server } = session.peek();
+  document.title = [t("rail.rest"), plain(server.appName || server.appId)].join(" \u00b7 ");
+  const asked = route.peek().query;
+  const method = h("select", { "aria-label": t("rest.method"), onchange: () => draw() }, METHODS.map((name) => option(name, name)));
+  const path = textField({ "aria-label": t("rest.path"), list: "rest-paths", value: asked.get("path") ?? "classes/", oninput: () => draw() });
+  const query = h("textarea", { name: "query", rows: "3", spellcheck: "false", value: asked.get("query") ?? "", oninput: () => draw() });
+  const body = h("textarea", { name: "body", rows: "6", spellcheck: "false", value: "{}", oninput: () => draw() });
+  const bodyRow = labelled(t("rest.body"), body);
+  const as = h("select", { "aria-label": t("rest.as"), onchange: () => draw() }, ["master", "nobody", "user"].map((name) => option(name, t("rest.as." + name))));
+  const who = textField({ "aria-label": t("rest.who"), placeholder: t("rest.who") });
+  const hint = h("p.quiet", t("rest.onlyReads"));
+  const problem = problemLine();
+  const answer = h("section.panel", { hidden: true, role: "status" });
+  const codes = h("section.panel");
+  const past = h("section.panel", { hidden: true });
+  const submit = button(".button.primary", () => attempt(), icon("check"), t("rest.send"));
+  const plan = button(".button", () => attempt(["explain", "true"]), t("rest.plan"));
+  plan.title = t("rest.planHint");
+  let language = "curl";
+
+  /** The request that stands in the fields. */
+  function read() {
+    const text = path.value.trim().replace(/^\/+/, "");
+    if (!text || /[?#]/.test(text) || text.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part))) throw new Error(t("rest.badPath"));
+    const lines = query.value.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => {
+      const place = line.indexOf("=");
+      if (place < 1) throw new Error(t("rest.badQuery", { line }));
+      return [line.slice(0, place).trim(), line.slice(place + 1).trim()];
+    });
+    let content;
+    if (["POST", "PUT"].includes(method.value)) {
+      content = body.value.trim() || "{}";
+      try {
+        JSON.parse(content);
+      } catch (reason) {
+        throw new Error(t("rest.bad", { problem: reason.message }));
+      }
+    }
+    return { method: method.value, path: text, query: lines, body: content };
+  }
+  const mayBeAnother = () => method.value === "GET" || (method.value === "POST" && /^\/*functions\/[^/]+$/i.test(path.value.trim()));
+  async function attempt(more) {
+    put(problem);
+    submit.disabled = true;
+    try {
+      const request = read();
+      if (more) request.query = [...request.query, more];
+      if (request.method === "DELETE" && !(await confirm({ title: t("rest.sure", request), text: t("rest.sureText"), button: t("rest.send"), isDanger: true }))) return;
+      const headers = await viewAs(mayBeAnother() ? as.value : "master", who.value.trim(), scope);
+      const began = performance.now();
+      const target = url("parse", request.path, request.query);
+      // The text as it was typed: numbers of any length arrive as they are.
+      const options = request.body === undefined ? {} : { file: request.body, headers: { "Content-Type": "application/json" } };
+      const outcome = await send(request.method, target, { ...options, headers: { ...options.headers, ...headers }, signal: scope }).catch((refusal) => refusal);
+      if (scope.aborted) return;
+      if (outcome instanceof Error && !outcome.status) throw outcome;
+      remember(request, outcome instanceof Error ? outcome.status : 200);
+      show(outcome, performance.now() - began);
+    } catch (refusal) {
+      if (!scope.aborted) put(problem, plain(refusal.message, 300));
+    } finally {
+      submit.disabled = false;
+    }
+  }
+  function show(outcome, ms) {
+    const value = outcome.body ?? {};
+    const text = JSON.stringify(value, null, 2);
+    const fields = [...(outcome.headers ?? [])].sort();
+    const view = h("div");
+    const asTree = ["Object", "Array"].includes(typeOf(value));
+    const choose = (isTree) => put(view, isTree ? tree(value).element : h("pre.mono.code", inLines(text)));
+    answer.hidden = false;
+    put(answer, h("h2", t("rest.answer"), " ", h("span", { class: outcome instanceof Error ? "bad" : "quiet" }, t("rest.took", { status: outcome.status ?? 200, ms: Math.round(ms), size: bytes(text.length) }))),
+      h(".line", button(".plain", () => choose(true), t("rest.tree")), button(".plain", () => choose(false), t("rest.json")), button(".plain", () => copy(text), icon("copy"), t("rest.copy"))), view,
+      fields.length > 0 && h("details", h("summary", t("rest.headers")), h("table.list", h("tbody", fields.map(([name, field]) => h("tr", h("th", { scope: "row" }, shown(name, 60)), h("td.mono", shown(field, 300))))))));
+    choose(asTree && text.length < SHOWN);
+  }
+  function remember(request, status) {
+    history.unshift({ ...request, status, query: request.query.map((pair) => pair.join("=")).join("\n") });
+    history.length = Math.min(history.length, MOST);
+    drawPast();
+  }
+  function drawPast() {
+    past.hidden = history.length === 0;
+    put(past, h("h2", t("rest.history")), history.map((one) => h("button.member.line.past", { onclick: () => {
+      method.value = one.method;
+      path.value = one.path;
+      query.value = one.query;
+      if (one.body !== undefined) body.value = one.body;
+      draw();
+      path.focus();
+    } }, h("b.mono", one.method), h("span.grow.mono", shown(one.path + (one.query ? " " + one.query : ""), 160)), h("span", { class: one.status >= 400 ? "bad" : "quiet" }, String(one.status)))));
+  }
+  const copy = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast(t("rest.copied"));
+    } catch (refusal) {
+      toast(refusal.message, { isBad: true });
+    }
+  };
+  function draw() {
+    const isWrite = ["POST", "PUT"].includes(method.value);
+    bodyRow.hidden = !isWrite;
+    plan.hidden = method.value !== "GET" || !/^\/*(classes\/[^/]+|users|roles|sessions|installations)\/*$/i.test(path.value.trim());
+    who.hidden = as.value !== "user";
+    hint.hidden = as.value === "master" || mayBeAnother();
+    let texts;
+    try {
+      const request = read();
+      texts = code({ ...request, address: url(server.publicServerURL ?? location.origin + server.mount, request.path, request.query), who: as.value, appId: server.appId });
+    } catch (reason) {
+      put(codes, h("h2", t("rest.code")), h("p.quiet", plain(reason.message, 200)));
+      return;
+    }
+    put(codes, h("h2", t("rest.code")), h(".line", ["curl", "swift", "javascript"].map((name) => h("button.button", { "aria-pressed": String(name === language), onclick: () => { language = name; draw(); } }, name === "curl" ? "curl" : name === "swift" ? "Swift" : "JavaScript")),
+      button(".button", () => copy(texts[language]), icon("copy"), t("rest.copy"))), h("pre.mono.code", texts[language]), h("p.quiet", t("rest.keys")));
+  }
+  const paths = h("datalist", { id: "rest-paths" });
+  const complete = () => put(paths, [...PATHS, ...[...(classes.peek()?.keys() ?? [])].filter((name) => !name.startsWith("_")).flatMap((name) => [`classes/${name}`, `schemas/${name}`])].map((text) => h("option", { value: text })));
+  complete();
+  if (!classes.peek()) loadClasses().then(() => !scope.aborted && complete());
+  addKeys(t("rest.requests"), { "Mod+Enter": { words: t("rest.send"), isAlways: true, do: () => attempt() } }, scope);
+  draw();
+  drawPast();
+  // An address brings a path and parameters at most: nobody else writes what is sent.
+  if ([...asked].length) go(address("rest"), true);
+  return h(".page", h("header.head", h("h1", t("rail.rest")), h("span.quiet.words", t("rest.hint"))), h(".scroll", h("section.panel",
+    h(".line.request", h(".method", method), path, submit, plan), paths, labelled(t("rest.query"), query), bodyRow, h(".line.wrap", labelled(t("rest.as"), as), who), hint, problem), answer, codes, past));
+}
+
+/** JSON with its lines, and all else that is not seen as escapes. */
+function inLines(text) {
+  const lines = text.slice(0, SHOWN).split("\n");
+  return lines.flatMap((line, index) => [plain(line, 20_000), index < lines.length - 1 ? "\n" : ""]);
+}

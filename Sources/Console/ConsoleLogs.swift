@@ -1,0 +1,211 @@
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+import Rules
+import Synchronization
+import Tasks
+
+/// What goes on: the lines of the log (the latest, those that follow, and older ones), and cloud code.
+extension ConsoleRouteTable {
+    static let goingOn: [ConsoleRoute] = [
+        ConsoleRoute(.get, "logs", .developer) { try await $0.logs() },
+        ConsoleRoute(.get, "cloud", .developer) { call in
+            var answer = call.interface.dispatcher.cloudCode
+            answer["runsSchedules"] = .bool(call.interface.configuration.jobSchedules)
+            return .object(answer)
+        },
+        ConsoleRoute(.get, "live", .developer) { call in
+            // Who watches asks again and again.
+            call.visit.request.record.keepQuiet()
+            guard call.interface.configuration.liveQuery.isServed, let live = await call.interface.live.read() else {
+                return .object(["isOn": false])
+            }
+            let shown = SecretTexts(call.interface.configuration).removed(from: live)
+            return .object(shown.merging(["isOn": true]) { $1 })
+        },
+    ]
+}
+
+/// What describes the connections of live queries, which begin after the console.
+final class LiveSource: Sendable {
+    private let source = Mutex<(@Sendable () async -> JSONObject)?>(nil)
+
+    func set(_ source: @escaping @Sendable () async -> JSONObject) { self.source.withLock { $0 = source } }
+
+    /// The connections now; nil where there are no live queries.
+    func read() async -> JSONObject? {
+        let source = source.withLock { $0 }
+        return await source?()
+    }
+}
+
+/// Which lines of the log are asked for.
+private struct LogFilter: Sendable {
+    private static let levels = ["silly": 0, "debug": 0, "info": 1, "warn": 2, "error": 3]
+
+    let least: Int
+    let text: String?
+    let function: String?
+    let request: String?
+    let secrets: SecretTexts
+
+    /// - Throws: ``HTTPError`` for a level that there is not.
+    init(_ query: JSONObject, _ secrets: SecretTexts) throws(HTTPError) {
+        func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
+        guard let least = Self.levels[text("level") ?? "info"] else {
+            throw HTTPError(status: 400, message: "A level is info, warn or error.")
+        }
+        self.least = least
+        self.text = text("text")?.lowercased()
+        function = text("function")
+        request = text("request")
+        self.secrets = secrets
+    }
+
+    var onlyErrors: Bool { least == 3 }
+
+    /// A line as it is shown; nil for one that is not asked for. Secrets go first: a search would spell them out else.
+    func shown(_ line: JSONObject) -> JSONObject? {
+        let level = line["level"]?.stringValue ?? ""
+        guard Self.levels[level] ?? 1 >= least else { return nil }
+        if let request, line["id"]?.stringValue != request { return nil }
+        if let function, !Self.isAbout(function, line) { return nil }
+        var fields = secrets.removed(from: line)
+        if let text, !fields.values.contains(where: { $0.stringValue?.lowercased().contains(text) == true }) {
+            return nil
+        }
+        let (message, at) = (fields["message"], fields["timestamp"])
+        for name: Name in ["message", "timestamp", "level", "url"] { fields[name] = nil }
+        return [
+            "at": at ?? .null, "level": .string(level), "message": message ?? "", "fields": .object(fields),
+        ]
+    }
+
+    /// How many lines an answer has, and how many bytes they take about.
+    static let (mostLines, mostBytes) = (500, 1_000_000)
+
+    /// Lines of the log, how many were forgotten before, and from which number on to go on.
+    struct Lines: Sendable {
+        var shown: [JSONValue] = []
+        var dropped = 0
+        var next: Int
+        private var bytes = 0
+
+        init(shown: [JSONValue] = [], dropped: Int = 0, next: Int) {
+            (self.shown, self.dropped, self.next) = (shown, dropped, next)
+        }
+
+        /// Takes a line that is shown; false where there is no more room.
+        mutating func take(_ fields: JSONObject, _ number: Int, of process: String) -> Bool {
+            var fields = fields
+            fields["n"] = .string("\(process).\(number)")
+            let value = JSONValue.object(fields)
+            let size = value.serialized().count
+            guard shown.count < LogFilter.mostLines, shown.isEmpty || bytes + size <= LogFilter.mostBytes else {
+                return false
+            }
+            bytes += size
+            shown.append(value)
+            return true
+        }
+    }
+
+    /// The latest lines.
+    func latest(_ tail: LogTail) -> Lines {
+        let count = tail.count
+        let lines = tail.lines(from: 0, onlyErrors: onlyErrors)
+        var found = Lines(next: max(count, (lines.last?.number ?? -1) + 1))
+        for line in lines.reversed() {
+            guard let fields = shown(line.fields) else { continue }
+            guard found.take(fields, line.number, of: tail.process) else { break }
+        }
+        found.shown.reverse()
+        return found
+    }
+
+    /// The lines from a number on.
+    func following(_ tail: LogTail, from number: Int) -> Lines {
+        let count = tail.count
+        let lines = tail.lines(from: number, onlyErrors: onlyErrors)
+        var found = Lines(next: max(count, (lines.last?.number ?? -1) + 1))
+        if !onlyErrors { found.dropped = max(0, (lines.first?.number ?? number) - number) }
+        for line in lines {
+            guard let fields = shown(line.fields) else { continue }
+            guard found.take(fields, line.number, of: tail.process) else {
+                found.next = line.number
+                break
+            }
+        }
+        return found
+    }
+
+    private static func isAbout(_ function: String, _ line: JSONObject) -> Bool {
+        if ["function", "job", "trigger"].contains(where: { line[$0]?.stringValue == function }) { return true }
+        return line["path"]?.stringValue?.hasSuffix("/functions/\(function)") == true
+    }
+}
+
+extension ConsoleCall {
+    /// The latest lines without `after`, those behind a place with it, and older ones than `before`.
+    fileprivate func logs() async throws -> Reply {
+        // A reader that follows the log would follow itself.
+        visit.request.record.keepQuiet()
+        let query = texts
+        let filter = try LogFilter(query, SecretTexts(interface.configuration))
+        if let text = query["before"]?.stringValue {
+            guard let time = ParseDate(iso: text) else { throw HTTPError(status: 400, message: "before is no time.") }
+            return await older(than: time, filter)
+        }
+        let tail = interface.backend.logTail
+        guard let place = try Self.place(query["after"]?.stringValue, of: tail.process) else {
+            return Self.answer(await HeavyWork.run { filter.latest(tail) }, tail)
+        }
+        let wait = min(20, max(0, query["wait"]?.stringValue.flatMap(Double.init) ?? 0))
+        let end = ContinuousClock.now + .seconds(wait)
+        var next = min(place, tail.count)
+        var dropped = 0
+        while true {
+            if tail.count > next {
+                let lines = await HeavyWork.run { [next] in filter.following(tail, from: next) }
+                dropped += lines.dropped
+                next = max(next, lines.next)
+                guard lines.shown.isEmpty else {
+                    return Self.answer(LogFilter.Lines(shown: lines.shown, dropped: dropped, next: next), tail)
+                }
+            }
+            guard ContinuousClock.now < end else {
+                return Self.answer(LogFilter.Lines(dropped: dropped, next: next), tail)
+            }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// The number in a place that an answer named; nil for a place in the log of another process.
+    private static func place(_ text: String?, of process: String) throws(HTTPError) -> Int? {
+        guard let text, !text.isEmpty else { return nil }
+        // One for each process that has answered.
+        for place in text.split(separator: ",").prefix(32) {
+            let parts = place.split(separator: ".")
+            guard parts.count == 2, let number = Int(parts[1]), number >= 0 else {
+                throw HTTPError(status: 400, message: "after is no place in the log.")
+            }
+            if parts[0] == process { return number }
+        }
+        return nil
+    }
+
+    private func older(than time: ParseDate, _ filter: LogFilter) async -> Reply {
+        let tail = interface.backend.logTail
+        let lines = await tail.lines(until: time, onlyErrors: filter.onlyErrors, size: 200) { filter.shown($0) != nil }
+        let shown = lines.prefix(LogFilter.mostLines).compactMap(filter.shown).map { JSONValue.object($0) }
+        return .object(["lines": .array(shown.reversed())])
+    }
+
+    private static func answer(_ lines: LogFilter.Lines, _ tail: LogTail) -> Reply {
+        .object([
+            "lines": .array(lines.shown), "next": .string("\(tail.process).\(lines.next)"),
+            "dropped": .number(Double(lines.dropped)), "older": .bool(tail.hasFiles),
+        ])
+    }
+}

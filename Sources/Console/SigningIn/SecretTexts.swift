@@ -1,0 +1,67 @@
+import Encoding
+import JSON
+internal import ServerConfiguration
+
+/// Takes secrets out of texts that nobody has laid out, such as lines of the log: keys of the server, and what looks like
+/// a token, a hash of a password or a private key. Code of apps logs what it likes.
+struct SecretTexts: Sendable {
+    /// What stands in the place of a secret.
+    static let hidden = "[hidden]"
+    private let keys: [String]
+
+    /// The keys of a server.
+    init(_ configuration: Configuration) {
+        let keys = [
+            configuration.masterKey, configuration.readOnlyMasterKey, configuration.maintenanceKey,
+            configuration.fileKey,
+            configuration.encryptionKey, configuration.webhooks.key, configuration.metrics.key,
+        ]
+        self.keys = keys.compactMap { $0 }.filter { $0.utf8.count >= 4 }.sorted { $0.utf8.count > $1.utf8.count }
+    }
+
+    /// The fields of a line without secrets.
+    func removed(from line: JSONObject) -> JSONObject {
+        guard let known = SecretValues.removed(from: .object(line), by: .string(Self.hidden)).objectValue else {
+            return [:]
+        }
+        var shown: JSONObject = [:]
+        for (name, value) in known { shown[name] = name == "timestamp" ? value : removed(from: value) }
+        return shown
+    }
+
+    private func removed(from value: JSONValue) -> JSONValue {
+        switch value {
+        case .string(let text): .string(removed(from: text))
+        case .array(let list): .array(list.map(removed))
+        case .object(let object): .object(object.mapValues(removed))
+        default: value
+        }
+    }
+
+    /// How much of a text is shown.
+    private static let mostBytes = 4_000
+
+    /// A text without secrets. The patterns read each character a few times at most: clients write much of what is logged.
+    func removed(from whole: String) -> String {
+        var text = whole.utf8.count > Self.mostBytes ? whole.prefix(Self.mostBytes / 4) + "\u{2026}" : whole
+        for key in keys where text.contains(key) { text = text.replacing(key, with: Self.hidden) }
+        if text.contains("PRIVATE KEY-----") {
+            text.replace(/(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/) { _ in
+                Self.hidden
+            }
+        }
+        if text.contains("r:") { text.replace(/r:[0-9a-f]{8,}/) { _ in "r:" + Self.hidden } }
+        if text.contains("@") { text.replace(/:\/\/[^\s\/?#"']*@/) { _ in "://\(Self.hidden)@" } }
+        if text.contains("$2") { text.replace(/\$2[abxy]?\$\d\d\$[.\/A-Za-z0-9]{20,}/) { _ in Self.hidden } }
+        if text.contains("eyJ") { text.replace(/eyJ[\w\-.]{20,}/) { _ in Self.hidden } }
+        if text.contains("earer ") || text.contains("asic ") {
+            text.replace(/(?i)\b(bearer|basic) +[\w.~+\/=\-]{8,}/) { "\($0.1) \(Self.hidden)" }
+        }
+        guard text.contains("=") || text.contains(":") else { return text }
+        // `password=x`, `"apiKey":"x"`, `{ token: 'x' }`.
+        text.replace(
+            /(?i)((?:passw(?:or)?d|secret|token|api[_\-]?key|master[_\-]?key|ticket|credential)\w{0,16}(?:=["']?|["']?\s*:\s*["']))[^\s"'&,;}]+/
+        ) { "\($0.1)\(Self.hidden)" }
+        return text
+    }
+}

@@ -1,0 +1,432 @@
+"""Scenarios of what goes on: the log, cloud code, pushes, requests, live queries."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from hostile import LIES, MARKUP
+from pages import choose, open_page, PHONE, until
+
+
+def rows(console):
+    return console.value("[...document.querySelectorAll('.log-row')].map((row) => row.innerText)")
+
+
+def write(console, selector, text):
+    """Writes into a field in the place of what is there."""
+    console.wait(f"document.querySelector({json.dumps(selector)})")
+    console.value(f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.focus(); field.select(); }})()")
+    if text:
+        console.browser.call("Input.insertText", text=text)
+    else:
+        console.press("Delete")
+
+
+def fail(rest, text):
+    return rest.call("POST", "/functions/fail", {"text": text})
+
+
+def scenario_71_a_forged_line_of_the_log_is_one_row(console, rest):
+    mark = f"mark{time.time_ns()}"
+    fail(rest, f"{mark}\n2026-01-01T00:00:00.000Z error all is lost\r\u202eevil\u0007")
+    open_page(console, "logs", ".log-row", text=mark)
+    found = rows(console)
+    assert len(found) == 1, found
+    assert "\u23ce" in found[0] and "\\u202e" in found[0] and "\\u0007" in found[0], found
+    heights = console.value("[...document.querySelectorAll('.log-row')].map((row) => row.getBoundingClientRect().height)")
+    assert heights == [32], heights
+
+
+def scenario_65_markup_in_the_log_is_text(console, rest):
+    mark = f"mark{time.time_ns()}"
+    for text in MARKUP:
+        fail(rest, f"{mark} {text}")
+    for text in list(LIES)[:8]:
+        fail(rest, f"{mark} {text}")
+    open_page(console, "logs", ".log-row", text=mark)
+    console.wait(f"document.querySelectorAll('.log-row').length === {len(MARKUP) + 8}")
+    assert MARKUP[0] in console.text(".log"), console.text(".log")
+    for number in range(len(MARKUP)):
+        console.value(f"document.querySelectorAll('.log-row')[{number}].click()")
+        console.wait("document.querySelector('dialog.sheet table')")
+        assert MARKUP[number] in console.text("dialog.sheet"), console.text("dialog.sheet")
+        console.press("Escape")
+        console.wait("document.querySelector('dialog') === null")
+    assert console.value("document.querySelector('main img, main script, main iframe') === null")
+
+
+def scenario_66_a_line_of_a_megabyte_is_cut(console, rest):
+    mark = f"mark{time.time_ns()}"
+    fail(rest, mark + "x" * 1_000_000)
+    open_page(console, "logs", ".log-row", text=mark)
+    assert len(rows(console)) == 1
+    assert len(console.text(".log")) < 2000
+    assert console.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+def scenario_lines_of_the_log_come_by_themselves(console, rest):
+    mark = f"mark{time.time_ns()}"
+    fail(rest, f"{mark} first")
+    open_page(console, "logs", ".log-row", text=mark)
+    fail(rest, f"{mark} second")
+    console.wait_text(f"{mark} second", ".log", 30)
+    # Not while nobody follows, and then all of them.
+    console.click("[aria-label='Follow']")
+    console.wait("document.querySelector('[aria-label=Follow]').getAttribute('aria-pressed') === 'false'")
+    fail(rest, f"{mark} third")
+    until(lambda: any(mark + " third" in str(line) for line in rest.call("GET", "/scriptlog?n=50")), "the server has the line")
+    assert f"{mark} third" not in console.text(".log")
+    console.click("[aria-label='Follow']")
+    console.wait_text(f"{mark} third", ".log", 30)
+    assert len(rows(console)) == 3, rows(console)
+
+
+def scenario_a_request_opens_all_of_its_lines_and_the_object(console, rest):
+    mark = f"mark{time.time_ns()}"
+    rest.call("DELETE", "/purge/Logged")
+    song = rest.create("Logged", name=mark)
+    open_page(console, "logs", ".log-row", text="/classes/Logged")
+    rest.get("Logged", song)
+    console.wait_text(f"/classes/Logged/{song}", ".log", 30)
+    console.value(f"[...document.querySelectorAll('.log-row')].find((row) => row.innerText.includes({json.dumps(song)})).click()")
+    console.wait("document.querySelector('dialog.sheet')")
+    console.click_text("All lines of this request", "dialog")
+    console.wait("location.search.includes('request=') && document.querySelector('.chip')")
+    console.wait("document.querySelectorAll('.log-row').length === 1")
+    # By the keyboard: the list, its line, and the object.
+    console.value("document.querySelector('.log').focus()")
+    console.press("ArrowDown", "Enter")
+    console.wait("document.querySelector('dialog.sheet')")
+    console.click_text("Open the object", "dialog")
+    console.wait("location.pathname.includes('/data/Logged/') && document.querySelector('.object')")
+    console.browser.call("Page.navigateToHistoryEntry", entryId=console.browser.call("Page.getNavigationHistory")["entries"][-2]["id"])
+    console.wait("location.pathname.endsWith('/logs')")
+    console.click("[aria-label='Remove the filter']")
+    console.wait("!location.search.includes('request=')")
+
+
+def scenario_ten_thousand_lines_are_few_rows(console, rest):
+    open_page(console, "logs", ".log-row")
+    drawn = console.value("""(async () => {
+        const folder = document.querySelector('script[src]').src.replace(/main\\.js$/, '');
+        const { lineList } = await import(folder + 'pages/logs/list.js');
+        const list = lineList({ label: 'Lines', draw: (item) => [String(item)], open() {} });
+        document.querySelector('.log-host').replaceChildren(list.element);
+        list.show(Array.from({ length: 10000 }, (_, number) => number), { toEnd: true });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const last = [...list.element.querySelectorAll('.log-row')].map((row) => row.innerText);
+        list.element.focus();
+        return { count: last.length, last: last.at(-1) };
+    })()""")
+    assert drawn["count"] < 120 and drawn["last"] == "9999", drawn
+    console.press("Home")
+    console.wait("document.querySelector('[aria-selected=true]')?.innerText === '0'")
+    console.press("End")
+    console.wait("document.querySelector('[aria-selected=true]')?.innerText === '9999'")
+
+
+def scenario_74_a_function_is_called_as_a_user_and_as_nobody(console, rest):
+    name = f"caller{time.time_ns()}"
+    rest.call("POST", "/users", {"username": name, "password": "secret"})
+    open_page(console, "cloud", "main table")
+    console.wait_text("guarded", "main table")
+    assert "a session" in console.text("main table")
+    console.click_text("hello", "main table")
+    console.wait("location.pathname.endsWith('/cloud/functions/hello')")
+    console.wait("document.querySelector('main textarea')")
+    write(console, "main textarea", '{"name": "<b>Kim</b>"}')
+    console.click_text("Call")
+    console.wait_text("Answer", "main")
+    console.wait_text("<b>Kim</b>", ".tree")
+    # The lines that the call left stand below it.
+    console.wait_text("cloud function", ".log-line", 20)
+    console.wait("[...document.querySelectorAll('.log-line')].some((line) => line.innerText.includes('/functions/hello'))", 20)
+    choose(console, "main select", "user")
+    write(console, "[aria-label='Name or id of the user']", name)
+    console.click_text("Call")
+    console.wait_text(name, ".tree")
+    choose(console, "main select", "nobody")
+    console.click_text("Call")
+    console.wait("!document.querySelector('.tree').innerText.includes('caller')")
+    console.open("cloud/functions/guarded")
+    console.wait("document.querySelector('main textarea')")
+    choose(console, "main select", "nobody")
+    console.click_text("Call")
+    console.wait_text("It failed", "main")
+    write(console, "main textarea", "[1]")
+    console.click_text("Call")
+    console.wait_text("Parameters are a JSON object", ".problem")
+    console.open("cloud/functions/fail")
+    console.wait("document.querySelector('main textarea')")
+    write(console, "main textarea", json.dumps({"text": MARKUP[0] + "\u202e"}))
+    console.click_text("Call")
+    console.wait_text(MARKUP[0], "main")
+    assert "\u202e" not in console.text("main")
+
+
+def scenario_75_a_job_starts_runs_and_fails_without_a_reload(console, rest):
+    open_page(console, "cloud/jobs", "main table")
+    console.click("[aria-label='Start tidy']")
+    console.wait("document.querySelector('dialog textarea')")
+    console.press("Control+Enter")
+    console.wait_text("all of it", "[aria-label=Runs]", 20)
+    console.wait_text("succeeded", "[aria-label=Runs]")
+    console.click("[aria-label='Start tidy']")
+    console.wait("document.querySelector('dialog textarea')")
+    write(console, "dialog textarea", json.dumps({"fail": MARKUP[1]}))
+    console.press("Control+Enter")
+    console.wait_text(MARKUP[1], "[aria-label=Runs]", 20)
+    console.wait_text("failed", "[aria-label=Runs]")
+
+
+def scenario_75_schedules_are_sentences(console, rest):
+    for row in rest.find("_JobSchedule"):
+        rest.call("DELETE", f"/cloud_code/jobs/{row['objectId']}")
+    open_page(console, "cloud/jobs", "main table")
+    console.click_text("New schedule")
+    console.wait("document.querySelector('dialog input')")
+    write(console, "dialog input[type=text]", "4pm")
+    console.press("Control+Enter")
+    console.wait_text("A time is written like 03:00", "dialog .problem")
+    write(console, "dialog input[type=text]", "04:30")
+    console.click("dialog [aria-label=Sun]")
+    console.click_text("Save", "dialog")
+    console.wait_text("every day, from 04:30 UTC on, on Mon, Tue, Wed, Thu, Fri, Sat", "[aria-label=Schedules]")
+    row = rest.find("_JobSchedule")[0]
+    assert row["repeatMinutes"] == 1440 and row["timeOfDay"] == "04:30:00.000Z" and row["daysOfWeek"] == ["1"] * 6 + ["0"], row
+    console.click("[aria-label='Actions of the schedule of tidy']")
+    console.click_text("Change", ".menu")
+    console.wait("document.querySelector('dialog select')")
+    choose(console, "dialog .stack:nth-of-type(2) select", "every")
+    console.wait("document.querySelector('dialog input[inputmode=numeric]')")
+    write(console, "dialog input[inputmode=numeric]", "90")
+    console.click_text("Save", "dialog")
+    console.wait_text("every 90 minutes", "[aria-label=Schedules]")
+    row = rest.find("_JobSchedule")[0]
+    assert row["repeatMinutes"] == 90 and "timeOfDay" not in row and "daysOfWeek" not in row, row
+    console.click("[aria-label='Actions of the schedule of tidy']")
+    console.click_text("Delete", ".menu")
+    console.wait("document.querySelector('dialog .danger')")
+    console.click("dialog .danger")
+    console.wait_text("No job runs by itself", "main")
+    console.click_text("Undo", ".toasts")
+    console.wait_text("every 90 minutes", "[aria-label=Schedules]")
+
+
+def scenario_webhooks_come_change_and_go(console, rest):
+    rest.call("DELETE", "/hooks/functions/hooked")
+    open_page(console, "cloud/hooks", "main .scroll .button")
+    console.click_text("New webhook")
+    console.wait("document.querySelector('dialog input')")
+    write(console, "dialog .stack .stack input", "hooked")
+    write(console, "dialog input[type=url]", "javascript:window.ran=1")
+    console.click_text("Save", "dialog")
+    console.wait_text("begins with http", "dialog .problem")
+    write(console, "dialog input[type=url]", "http://kim:hush@127.0.0.1:9/hook")
+    console.click_text("Save", "dialog")
+    console.wait_text("function hooked", "main table")
+    assert "hush" not in console.text("body")
+    assert rest.call("GET", "/hooks/functions/hooked")["url"] == "http://kim:hush@127.0.0.1:9/hook"
+    console.open("cloud")
+    console.wait_text("hooked", "main table")
+    console.wait_text("a webhook", "main table")
+    console.open("cloud/hooks")
+    console.click("[aria-label='Actions of function hooked']")
+    console.click_text("Delete", ".menu")
+    console.click("dialog .danger")
+    console.wait_text("is deleted", ".toasts")
+    assert "error" in rest.call("GET", "/hooks/functions/hooked")
+    console.click_text("Undo", ".toasts")
+    console.wait_text("function hooked", "main table")
+    rest.call("DELETE", "/hooks/functions/hooked")
+
+
+def devices(rest, count, **values):
+    rest.call("DELETE", "/purge/_Installation")
+    for number in range(count):
+        answer = rest.call("POST", "/installations", {"installationId": f"device{number}x{time.time_ns()}", "deviceType": "ios", "deviceToken": f"{number:064x}", "appIdentifier": "com.example.app", **values})
+        assert "objectId" in answer, answer
+
+
+def scenario_a_push_says_whom_it_reaches_before_it_is_sent(console, rest):
+    devices(rest, 3, channels=["news"])
+    for row in rest.find("_PushStatus"):
+        rest.call("DELETE", f"/classes/_PushStatus/{row['objectId']}")
+    open_page(console, "push", ".push-preview")
+    console.wait_text("3 devices", "main")
+    text = f"{MARKUP[0]} \u202e{time.time_ns()}"
+    write(console, "main textarea", text)
+    console.wait_text(MARKUP[0], ".push-preview")
+    assert "\u202e" not in console.text("main")
+    # Nothing is sent by a trial.
+    console.click_text("Trial: who would get it?")
+    console.wait_text("ios", "dialog.sheet", 30)
+    console.wait_text("The largest message has", "dialog.sheet")
+    console.press("Escape")
+    row = rest.find("_PushStatus")[0]
+    assert row["numSent"] == 0, row
+    console.click_text("Send to 3")
+    console.wait_text("goes to 3 devices", "dialog")
+    console.click_text("Cancel", "dialog")
+    console.wait("document.querySelector('dialog') === null")
+    assert len(rest.find("_PushStatus")) == 1
+    console.click_text("Send to 3")
+    console.wait("document.querySelector('dialog .primary')")
+    console.click("dialog .primary")
+    until(lambda: any(json.loads(row["payload"]).get("alert") == text and row["numSent"] == 3 for row in rest.find("_PushStatus", order="-createdAt")), "the push is sent", 40)
+    console.wait_text("done", "[aria-label=Pushes]", 40)
+    assert console.value("window.ran === undefined")
+
+
+def scenario_a_push_is_planned_and_cancelled(console, rest):
+    devices(rest, 1)
+    open_page(console, "push", ".push-preview")
+    console.wait_text("1 device", "main")
+    text = f"later {time.time_ns()}"
+    write(console, "main textarea", text)
+    choose(console, "[aria-label=When]", "at")
+    write(console, "[aria-label='Date and time']", "2001-01-01 10:00")
+    console.click_text("Schedule for 1")
+    console.wait_text("That time is over", ".problem")
+    write(console, "[aria-label='Date and time']", "2096-01-01 10:00")
+    console.click_text("Schedule for 1")
+    console.wait("document.querySelector('dialog .primary')")
+    console.click("dialog .primary")
+    console.wait_text("2096-01-01 10:00 UTC", "[aria-label=Pushes]")
+    row = next(row for row in rest.find("_PushStatus") if row["status"] == "scheduled")
+    assert row["pushTime"].startswith("2096-01-01T10:00"), row
+    console.click(f"[aria-label='Actions of the push \u201c{text}\u201d']")
+    console.click_text("Cancel the push", ".menu")
+    console.wait("document.querySelector('dialog .danger')")
+    console.click("dialog .danger")
+    console.wait_text("is cancelled", ".toasts")
+    assert not [row for row in rest.find("_PushStatus") if row["status"] == "scheduled"]
+
+
+def scenario_a_push_to_many_is_typed_first(console, rest):
+    rest.call("DELETE", "/purge/_Installation")
+    rest.insert("_Installation", [{"objectId": f"many{number}", "createdAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-01-01T00:00:00.000Z", "installationId": f"many{number}", "deviceType": "ios", "deviceToken": f"{number:064x}"} for number in range(1200)])
+    open_page(console, "push", ".push-preview")
+    console.wait_text("1,200 devices", "main")
+    write(console, "main textarea", "hello")
+    console.click_text("Send to 1,200")
+    console.wait_text("Type 1200 to send it", "dialog")
+    assert console.value("document.querySelector('dialog .primary').disabled")
+    console.type("120")
+    assert console.value("document.querySelector('dialog .primary').disabled")
+    console.press("Escape")
+    rest.call("DELETE", "/purge/_Installation")
+
+
+def request(console, method, path, body=None, query=None):
+    choose(console, "[aria-label=Method]", method)
+    write(console, "[aria-label='Path below the mount']", path)
+    if query is not None:
+        write(console, "[name=query]", query)
+    if body is not None:
+        write(console, "[name=body]", body)
+    console.click_text("Send", "main")
+
+
+def scenario_a_request_is_composed_and_answered(console, rest):
+    rest.define("Asked", name={"type": "String"}, plays={"type": "Number"})
+    first = rest.create("Asked", name=MARKUP[1], plays=3)
+    open_page(console, "rest", ".request")
+    request(console, "GET", "classes/Asked", query='where={"plays":{"$gt":2}}\nlimit=5')
+    console.wait_text("200 in", "main", 20)
+    console.click_text("As JSON", "main")
+    console.wait_text(first, "pre.code")
+    assert MARKUP[1].replace('"', '\\"') in console.text("pre.code"), console.text("pre.code")
+    request(console, "PUT", f"classes/Asked/{first}", '{"plays": 17}', "")
+    until(lambda: rest.get("Asked", first)["plays"] == 17, "the object is changed")
+    console.wait_text("updatedAt", "main")
+    request(console, "POST", "classes/Asked", "{oops", "")
+    console.wait_text("The body is no JSON", ".problem")
+    request(console, "GET", "classes/../../session", query="")
+    console.wait_text("A path is written like", ".problem")
+    request(console, "GET", "classes/Asked/gone", query="")
+    console.wait_text("404 in", "main", 20)
+    # As nobody: the class is closed to all but the master key.
+    rest.call("PUT", "/schemas/Asked", {"className": "Asked", "classLevelPermissions": {"find": {}, "get": {}}})
+    choose(console, "[aria-label='As whom']", "nobody")
+    request(console, "GET", "classes/Asked", query="")
+    console.wait_text("Permission denied", "main", 20)
+    choose(console, "[aria-label='As whom']", "master")
+    request(console, "DELETE", f"classes/Asked/{first}", query="")
+    console.wait("document.querySelector('dialog .danger')")
+    assert rest.get("Asked", first)["plays"] == 17
+    console.click("dialog .danger")
+    until(lambda: rest.get("Asked", first).get("code") == 101, "the object is deleted")
+
+
+def scenario_77_copied_code_does_the_same_and_has_no_key(console, rest):
+    rest.define("Coded", text={"type": "String"})
+    key = rest.headers["X-Parse-Master-Key"]
+    environment = {**os.environ, "PARSE_MASTER_KEY": key, "PARSE_REST_API_KEY": rest.client_key}
+    open_page(console, "rest", ".request")
+    choose(console, "[aria-label=Method]", "POST")
+    write(console, "[aria-label='Path below the mount']", "classes/Coded")
+    for number, text in enumerate(("it's $HOME `id` \"q\" \\(1) \u202e \u00e9 \U0001f600", "'; touch /tmp/ran; '", '"); process.exit(9); ("')):
+        body = json.dumps({"text": text, "number": number}, ensure_ascii=False)
+        write(console, "[name=body]", body)
+        codes = {}
+        for name in ("curl", "Swift", "JavaScript"):
+            console.click_text(name, "main")
+            codes[name] = console.value("document.querySelector('pre.code').textContent")
+            assert key not in codes[name] and rest.client_key not in codes[name], codes[name]
+            assert "\u202e" not in codes[name], codes[name]
+        for command in (["sh", "-c", codes["curl"]], ["node", "--input-type=module", "-e", codes["JavaScript"]]):
+            outcome = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+            assert outcome.returncode == 0 and "objectId" in outcome.stdout, outcome
+        assert [row["text"] for row in rest.find("Coded", {"number": number})] == [text, text], rest.find("Coded")
+        if number == 0 and shutil.which("swiftc"):
+            outcome = subprocess.run(["swiftc", "-parse", "-"], input=codes["Swift"], capture_output=True, text=True, timeout=240)
+            assert outcome.returncode == 0, outcome.stderr
+    assert not os.path.exists("/tmp/ran")
+
+
+def scenario_live_connections_and_subscriptions_are_shown_as_they_are(console, rest):
+    rest.define("Live", name={"type": "String"})
+    open_page(console, "live", "main .state, main table")
+    console.value(f"""new Promise((done, fail) => {{
+        const socket = window.socket = new WebSocket(location.origin.replace('http', 'ws') + '/parse');
+        socket.onerror = fail;
+        socket.onopen = () => socket.send(JSON.stringify({{ op: 'connect', applicationId: {json.dumps(rest.headers["X-Parse-Application-Id"])} }}));
+        socket.onmessage = ({{ data }}) => {{
+            const {{ op }} = JSON.parse(data);
+            if (op === 'connected') socket.send(JSON.stringify({{ op: 'subscribe', requestId: 1, query: {{ className: 'Live', where: {{ name: {json.dumps(MARKUP[0] + chr(0x202e))}, sessionToken: 'r:0123456789abcdef0123456789abcdef' }} }} }}));
+            if (op === 'subscribed') done();
+        }};
+    }})""")
+    console.wait_text("Live where", "main", 20)
+    console.wait_text(MARKUP[0].replace('"', '\\"'), "main")
+    assert "\u202e" not in console.text("main") and "0123456789abcdef" not in console.text("main")
+    console.wait_text("1 client, 1 subscription", "main")
+    console.value("window.socket.close()")
+    console.wait_text("Nobody is connected", "main", 30)
+
+
+def scenario_80_pages_of_what_goes_on_fit_a_phone(console, rest):
+    console.size(375, 700)
+    try:
+        for path, ready in PAGES:
+            open_page(console, path, ready)
+            assert console.value(FITS), (path, console.value("""[...document.querySelectorAll('main *')].filter((e) =>
+                !e.closest('.log, .log-line, svg, .sr, .tabs') && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120)).slice(0, 3)"""))
+    finally:
+        console.size(1440, 900)
+
+
+# The text of a line is cut at the edge of its row.
+FITS = PHONE.replace(".diagram,", ".diagram, .log, .log-line,")
+PAGES = (("logs", ".log-row"), ("cloud", "main table"), ("cloud/functions/hello", "main textarea"), ("cloud/jobs", "main table"), ("cloud/hooks", "main .button"), ("cloud/hosts", "main table"), ("push", ".push-preview"), ("rest", ".request"), ("live", "main .state, main table"))
+
+
+def scenario_80_everything_of_what_goes_on_has_a_name(console, rest):
+    for path, ready in PAGES:
+        open_page(console, path, ready)
+        nameless = console.value("""[...document.querySelectorAll('main button, main a, main input, main select, main textarea, main [role=listbox], main table')].filter((e) =>
+            !(e.getAttribute('aria-label') || e.closest('label')?.textContent || e.innerText?.trim())).map((e) => e.outerHTML.slice(0, 120))""")
+        assert not nameless, (path, nameless)

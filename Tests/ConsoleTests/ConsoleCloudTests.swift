@@ -1,0 +1,82 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Cloud code in the console: what there is, how it does, and calls as another.
+@Suite("Cloud code in the console")
+struct ConsoleCloudTests {
+    private static func named(_ name: String, _ list: JSONValue?) -> JSONValue? {
+        list?.arrayValue?.first { $0["name"]?.stringValue == name }
+    }
+
+    @Test("Functions, triggers, jobs and hosts are listed, with what is checked and how calls went")
+    func overview() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            for _ in 0..<3 { _ = try await server.send("POST", "/functions/hello", [:], as: .master) }
+            _ = try await server.send("POST", "/functions/fail", [:], as: .master)
+            let answer = try await browser.send("GET", "/console/api/cloud")
+            try #require(answer.status == 200, "\(answer.text)")
+            let hello = Self.named("hello", answer["functions"])
+            #expect(hello?["calls"] == 3 && hello?["errors"] == 0 && hello?["host"] == "swift", "\(answer.text)")
+            #expect((hello?["p50"]?.numberValue ?? -1) >= 0 && hello?["last"]?.stringValue != nil)
+            #expect(Self.named("fail", answer["functions"])?["errors"] == 1)
+            #expect(Self.named("guarded", answer["functions"])?["validator"]?["requireUser"] == true)
+            #expect(Self.named("tidy", answer["jobs"])?["isExclusive"] == false)
+            let trigger = answer["triggers"]?.arrayValue?.first { $0["className"] == "Triggered" }
+            #expect(trigger?["event"] == "beforeSave" && trigger?["calls"] == 0)
+            #expect(answer["hosts"]?.arrayValue?.contains { $0["kind"] == "swift" && $0["state"] == "ready" } == true)
+        }
+    }
+
+    @Test("A function is called with the master key's rights, as a user, and as nobody; the audit says as whom")
+    func callers() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let user = try await server.send("POST", "/users", ["username": "kim", "password": "hush hush"])
+            let id = try #require(user["objectId"]?.stringValue)
+            func call(_ name: String, as viewAs: String?) async throws -> TestAnswer {
+                try await browser.parse(
+                    "POST", "/functions/\(name)", [:], headers: viewAs.map { ["X-Roost-View-As": $0] } ?? [:])
+            }
+            let asMaster = try await call("hello", as: nil)
+            #expect(asMaster["result"]?["isMaster"] == true, "\(asMaster.text)")
+            let asKim = try await call("hello", as: id)
+            #expect(asKim["result"]?["user"] == "kim" && asKim["result"]?["isMaster"] == false, "\(asKim.text)")
+            let asNobody = try await call("hello", as: "anonymous")
+            #expect(asNobody["result"]?["user"] == .null && asNobody["result"]?["isMaster"] == false)
+            #expect(try await call("guarded", as: "anonymous").status != 200)
+            #expect(try await call("guarded", as: id).status == 200)
+            #expect(try await call("hello", as: "nobodyAtAll").status == 404)
+            let rows = try await browser.audit().filter { $0["path"] == "functions/hello" }
+            #expect(rows.contains { $0["after"]?["viewAs"]?.stringValue == id }, "\(rows)")
+            // Nothing else is done as another.
+            for (method, path) in [
+                ("POST", "/classes/Song"), ("PUT", "/functions/hello"), ("POST", "/jobs/tidy"), ("POST", "/batch"),
+                ("POST", "/functions/hello/more"),
+            ] {
+                let answer = try await browser.parse(method, path, [:], headers: ["X-Roost-View-As": id])
+                #expect(answer.status == 400, "\(method) \(path) \(answer.text)")
+            }
+        }
+    }
+
+    @Test("Below developers nobody calls, starts, schedules or lists cloud code")
+    func roles() async throws {
+        try await ConsoleStage.run { server in
+            for role in ["viewer", "editor"] {
+                let browser = try await ConsoleBrowser.operatorBrowser(server, role)
+                #expect(try await browser.send("GET", "/console/api/cloud").status == 403)
+                for (method, path) in [
+                    ("POST", "/functions/hello"), ("POST", "/jobs/tidy"), ("POST", "/cloud_code/jobs"),
+                    ("POST", "/hooks/functions"), ("POST", "/push"),
+                ] {
+                    #expect(try await browser.parse(method, path, [:]).status == 403, "\(role) \(path)")
+                    let asNobody = try await browser.parse(
+                        method, path, [:], headers: ["X-Roost-View-As": "anonymous"])
+                    #expect([400, 403].contains(asNobody.status), "\(role) \(path)")
+                }
+            }
+        }
+    }
+}

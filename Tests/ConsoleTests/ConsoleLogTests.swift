@@ -1,0 +1,189 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import Console
+@testable import ServerConfiguration
+
+/// The log in the console: a cursor, a tail, filters, and no secrets.
+@Suite("The log in the console")
+struct ConsoleLogTests {
+    private static func logs(_ browser: ConsoleBrowser, _ query: String = "") async throws -> JSONValue {
+        let answer = try await browser.send("GET", "/console/api/logs" + query)
+        try #require(answer.status == 200, "\(answer.text)")
+        return answer.json
+    }
+
+    private static func failures(_ logs: JSONValue) -> [String] {
+        (logs["lines"]?.arrayValue ?? []).compactMap {
+            $0["message"] == "cloud function failed" ? $0["fields"]?["error"]?.stringValue : nil
+        }
+    }
+
+    /// Has a line with a text be written.
+    private static func write(_ text: String, _ server: TestServer) async throws {
+        _ = try await server.send("POST", "/functions/fail", ["text": .string(text)], as: .master)
+    }
+
+    @Test("Lines come once: the latest, then those behind the place that the last answer named")
+    func place() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            for text in ["one", "two"] { try await Self.write(text, server) }
+            let first = try await Self.logs(browser)
+            #expect(Self.failures(first) == ["one", "two"])
+            #expect(first["dropped"] == 0 && first["older"] == false)
+            let next = try #require(first["next"]?.stringValue)
+            let empty = try await Self.logs(browser, "?after=\(next)")
+            // Who reads the log writes no lines.
+            #expect(empty["lines"] == [] && empty["next"]?.stringValue == next, "\(empty.text)")
+            try await Self.write("three", server)
+            #expect(Self.failures(try await Self.logs(browser, "?after=\(next)")) == ["three"])
+            // The place of another process is none of this one.
+            #expect(Self.failures(try await Self.logs(browser, "?after=other.5")) == ["one", "two", "three"])
+            let several = try await Self.logs(browser, "?after=other.5,\(next)")
+            #expect(Self.failures(several) == ["three"])
+            for place in ["x", "a.b", "a.-1", "a.1.2", "%00"] {
+                #expect(try await browser.send("GET", "/console/api/logs?after=\(place)").status == 400, "\(place)")
+            }
+            for query in ["level=loud", "before=yesterday"] {
+                #expect(try await browser.send("GET", "/console/api/logs?\(query)").status == 400)
+            }
+        }
+    }
+
+    @Test("Who waits is answered when a line comes that fits")
+    func tail() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let next = try #require(try await Self.logs(browser)["next"]?.stringValue)
+            async let waiting = Self.logs(browser, "?after=\(next)&wait=20&text=wanted&level=error")
+            for text in ["other", "the WANTED one"] { try await Self.write(text, server) }
+            #expect(Self.failures(try await waiting) == ["the WANTED one"])
+        }
+    }
+
+    @Test("Lines are found by level, text, function and request")
+    func filters() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            _ = try await server.send("POST", "/functions/hello", ["name": "Kim"], as: .master)
+            let failed = try await server.send("POST", "/functions/fail", ["text": "gone wrong"], as: .master)
+            let id = try #require(failed.headers["x-request-id"])
+            let ofRequest = try await Self.logs(browser, "?request=\(id)")
+            #expect(ofRequest["lines"]?.arrayValue?.count == 2, "\(ofRequest.text)")
+            let ofFunction = try await Self.logs(browser, "?function=hello")["lines"]?.arrayValue ?? []
+            #expect(ofFunction.count == 2, "\(ofFunction)")
+            let errors = try await Self.logs(browser, "?level=error")["lines"]?.arrayValue ?? []
+            #expect(!errors.isEmpty && errors.allSatisfy { $0["level"] == "error" })
+            #expect(Self.failures(try await Self.logs(browser, "?text=GONE")) == ["gone wrong"])
+            #expect(try await Self.logs(browser, "?text=nowhere")["lines"] == [])
+        }
+    }
+
+    @Test("A line that is made to look like others is one line")
+    func forged() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let text = "boom\n2026-01-01T00:00:00.000Z error roost: all is lost\u{202E}\u{7}"
+            try await Self.write(text, server)
+            let lines = try await Self.logs(browser, "?text=boom")["lines"]?.arrayValue ?? []
+            #expect(lines.count == 1, "\(lines)")
+            #expect(lines.first?["fields"]?["error"]?.stringValue?.contains("all is lost") == true)
+        }
+    }
+
+    @Test("No secret is in a line, and none can be searched for")
+    func secrets() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let token = "r:0123456789abcdef0123456789abcdef"
+            for text in [TestServer.masterKey, token] {
+                try await Self.write("it has \(text) in it", server)
+                let all = try await browser.send("GET", "/console/api/logs")
+                #expect(!all.text.contains(text), "\(all.text)")
+                let query = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+                let found = try await Self.logs(browser, "?level=error&text=\(query)")
+                #expect(found["lines"] == [], "\(found.text)")
+            }
+        }
+    }
+
+    @Test(
+        "Texts that look like secrets are hidden, and others stay",
+        arguments: [
+            ("r:0123456789abcdef", "r:[hidden]"), ("postgres://kim:hunter2@db/app", "postgres://[hidden]@db/app"),
+            ("Authorization: Bearer abcdef123456", "Authorization: Bearer [hidden]"),
+            ("login?password=hunter2&x=1", "login?password=[hidden]&x=1"),
+            ("{\"apiKey\":\"k1\"}", "{\"apiKey\":\"[hidden]\"}"),
+            ("{ token: 'abc', n: 1 }", "{ token: '[hidden]', n: 1 }"),
+            ("$2b$10$abcdefghijklmnopqrstuuabcdefghijklmnopqrstuvwxyzabcdef", "[hidden]"),
+            ("eyJhbGciOiJI.eyJzdWIiOiIx.c2ln", "[hidden]"),
+            ("-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----!", "[hidden]!"),
+            ("the key of the SERVERKEY", "the key of the [hidden]"),
+            ("no access token: timed out", "no access token: timed out"),
+            ("user 12:30 saved Song/abc", "user 12:30 saved Song/abc"),
+            ("http://a.example/b@c", "http://a.example/b@c"),
+        ])
+    func texts(text: String, expected: String) {
+        var configuration = Configuration()
+        configuration.masterKey = "SERVERKEY"
+        let secrets = SecretTexts(configuration)
+        #expect(secrets.removed(from: text) == expected)
+        #expect(
+            secrets.removed(from: ["sessionToken": "x", "user": "y"]) == ["sessionToken": "[hidden]", "user": "y"])
+    }
+
+    @Test("Texts that are made to be read slowly are not", .timeLimit(.minutes(1)))
+    func slow() {
+        let secrets = SecretTexts(Configuration())
+        for text in ["token", "eyJ", "://", "-----BEGIN PRIVATE KEY-----", "basic ", "r:a", "password= "] {
+            let line = String(repeating: text, count: 3_900 / text.utf8.count) + ":"
+            for _ in 0..<100 { _ = secrets.removed(from: line) }
+            #expect(secrets.removed(from: String(repeating: text, count: 1_000_000)).utf8.count < 5_000)
+        }
+    }
+
+    @Test("With files, lines from before the process began can be read, by the same filters and without secrets")
+    func older() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-logs-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let lines = (0..<250).map {
+            #"{"timestamp":"2024-05-01T10:00:00.\#(String(format: "%03d", $0))Z","level":"\#($0 % 2 == 0 ? "info" : "error")","message":"old \#($0) password=x\#($0)"}"#
+        }
+        try (lines.joined(separator: "\n") + "\n").write(
+            toFile: folder + "/parse-server.info.2024-05-01", atomically: true, encoding: .utf8)
+        try await ConsoleStage.run(["logsFolder": .string(folder)]) { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            #expect(try await Self.logs(browser)["older"] == true)
+            func old(_ query: String) async throws -> [String] {
+                try await Self.logs(browser, query)["lines"]?.arrayValue?.compactMap { $0["message"]?.stringValue }
+                    ?? []
+            }
+            let page = try await old("?before=2024-06-01T00:00:00.000Z")
+            #expect(
+                page.count == 200 && page.first == "old 50 password=[hidden]"
+                    && page.last == "old 249 password=[hidden]")
+            let rest = try await old("?before=2024-05-01T10:00:00.050Z")
+            #expect(rest.count == 51 && rest.first == "old 0 password=[hidden]")
+            #expect(try await old("?before=2024-06-01T00:00:00.000Z&text=x17") == [])
+            #expect(try await old("?before=2024-06-01T00:00:00.000Z&text=old%2017%20").count == 1)
+            #expect(try await old("?before=2024-06-01T00:00:00.000Z&level=warn").count == 125)
+        }
+    }
+
+    @Test("The log is for developers, over the interface of apps, too")
+    func roles() async throws {
+        try await ConsoleStage.run { server in
+            for role in ["viewer", "editor"] {
+                let browser = try await ConsoleBrowser.operatorBrowser(server, role)
+                #expect(try await browser.send("GET", "/console/api/logs").status == 403)
+                #expect(try await browser.parse("GET", "/scriptlog").status == 403)
+            }
+            let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            #expect(try await developer.parse("GET", "/scriptlog").status == 200)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import App
+import JSON
+import Logging
+import TestSupport
+
+@testable import Roost
+
+/// A server with cloud code and a log, for what the console shows of what goes on.
+enum ConsoleStage {
+    private struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static func code(_ cloud: Cloud) {
+        cloud.define("hello") { request in
+            [
+                "hello": request.params["name"] ?? "you", "user": request.user?["username"] ?? .null,
+                "isMaster": .bool(request.isMaster),
+            ]
+                as [String: JSONValue]
+        }
+        cloud.define("fail") { request in throw Failure(description: request.params["text"]?.stringValue ?? "no") }
+        cloud.define("guarded", requires: [.user]) { _ in 1 }
+        cloud.job("tidy") { request in
+            request.message("half of it")
+            if let text = request.params["fail"]?.stringValue { throw Failure(description: text) }
+            return "all of it"
+        }
+        cloud.beforeSave("Triggered") { $0.object["seen"] = true }
+    }
+
+    /// The same with a service that takes pushes, of which none is sent to real devices, and with schedules.
+    static func runWithPush(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
+        try await PushSink.run { sink in
+            try await run(
+                [
+                    "push": ["ios": sink.apple("com.example.app")], "jobSchedules": true,
+                    "liveQuery": ["classNames": ["Live"]], "startLiveQueryServer": true,
+                ], body)
+        }
+    }
+
+    /// Starts the server, runs `body` with it, and stops it.
+    static func run(_ options: JSONObject = [:], _ body: @escaping @Sendable (TestServer) async throws -> Void)
+        async throws
+    {
+        let cloud = Cloud()
+        code(cloud)
+        var extensions = ServerExtensions()
+        extensions.cloudHosts = [SwiftHost(cloud, logger: TestServer.quietLogger)]
+        try await TestServer.run(options, extensions: extensions, logger: UnwrittenLog.logger(), body)
+    }
+}
