@@ -67,9 +67,10 @@ package struct Server {
             configuration: configuration, connectionString: connectionString,
             filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)
         try await server.prepare()
-        var services = [
-            ServiceGroupConfiguration.ServiceConfiguration(
-                service: server, successTerminationBehavior: .gracefullyShutdownGroup)
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
+            // The first to begin is the last to hear of the end: it waits for as long as the server does.
+            .init(service: SecondSignal()),
+            .init(service: server, successTerminationBehavior: .gracefullyShutdownGroup),
         ]
         if let certificate = server.certificate {
             services.append(.init(service: CertificateReload(certificate: certificate, logger: logger)))
@@ -98,6 +99,14 @@ package struct Server {
         // The address signs in: a log, which more people read, has none.
         if isTerminal { banner.consoleAddress = try? await server.consoleAddress() }
         try? FileHandle.standardOutput.write(contentsOf: Data(banner.text.utf8))
+    }
+}
+
+/// Ends the server at once at the second signal to end: requests under way are not waited for any more.
+struct SecondSignal: Service {
+    func run() async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        for await _ in signals.dropFirst().cancelOnGracefulShutdown() { throw Interruption.Signalled() }
     }
 }
 

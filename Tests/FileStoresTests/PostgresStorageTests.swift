@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import NIOCore
 import ServerConfiguration
+import Subprocess
 import TestSupport
 import Testing
 
@@ -202,6 +203,36 @@ struct PostgresStorageTests {
             #expect(try await server.send("GET", url, as: .nobody).status == 404)
             let again = try await server.send("DELETE", "/files/\(name)", as: .master)
             #expect(again.code == 153)
+        }
+    }
+
+    @Test("A dump of the database has the files, and a database that is made of it gives them")
+    func dump() async throws {
+        try await TestServer.withDatabase { old in
+            try await TestServer.withDatabase { new in
+                let configuration = try S3OptionTests.load(["filesAdapter": ["module": "postgres"]])
+                func withFiles(_ uri: String, _ body: (any FileStorage) async throws -> Void) async throws {
+                    let storage = try FileStoreFactory.storage(
+                        configuration.fileStore, configuration, folder: "", database: uri,
+                        logger: TestServer.quietLogger)
+                    try await storage.prepare()
+                    try await body(storage)
+                    await storage.shutdown()
+                }
+                let (contents, details) = (Chunks(size: 1_000_000), FileDetails(metadata: ["artist": "Ann"]))
+                try await withFiles(old) { try await $0.write(name: "a.bin", details: details, contents: contents) }
+                let outcome = try await Subprocess.run(
+                    .path("/bin/sh"),
+                    arguments: ["-c", #"pg_dump "$1" | psql -q -v ON_ERROR_STOP=1 "$2""#, "sh", old, new],
+                    output: .discarded, error: .string(limit: 8192))
+                #expect(outcome.terminationStatus.isSuccess, "\(outcome.standardError)")
+                try await withFiles(new) { storage in
+                    let bytes = try await storage.read("a.bin")
+                    #expect(bytes == contents.bytes)
+                    let found = try await storage.details(name: "a.bin").metadata
+                    #expect(found == details.metadata)
+                }
+            }
         }
     }
 }

@@ -12,8 +12,8 @@ struct S3FaultTests {
     static let part = S3Upload.partSize
 
     /// Answers an upload in parts, but for what `fault` answers.
-    private static func store(
-        _ fault: @escaping @Sendable (StoreStandIn.Call, Int) -> StoreStandIn.Answer?
+    static func store(
+        _ fault: @escaping @Sendable (StoreStandIn.Call, Int) -> StoreStandIn.Answer? = { _, _ in nil }
     ) -> StoreStandIn.Behaviour {
         { call, number in
             if let answer = fault(call, number) { return answer }
@@ -86,6 +86,42 @@ struct S3FaultTests {
         }
         #expect(error == nil)
         #expect(!calls.contains { $0.method == "DELETE" })
+    }
+
+    @Test("Credentials that ended too early are renewed once, and the request is sent again")
+    func expired() async throws {
+        let behaviour: StoreStandIn.Behaviour = { call, number in
+            guard call.method == "PUT" else {
+                let end = ISO8601DateFormatter().string(from: Date() + 3600)
+                return .reply(
+                    200,
+                    body: #"{"AccessKeyId":"k\#(number)","SecretAccessKey":"s","Token":"t","Expiration":"\#(end)"}"#)
+            }
+            let isOld = call.headers["authorization"]?.contains("Credential=k1/") ?? true
+            return isOld ? .error(400, "ExpiredToken") : .reply(200, headers: [("ETag", "\"a\"")])
+        }
+        try await StoreStandIn.run(behaviour) { store in
+            let adapter: JSONValue = [
+                "module": "s3",
+                "options": [
+                    "bucket": "files",
+                    "s3overrides": ["endpoint": .string("http://127.0.0.1:\(store.port)"), "forcePathStyle": true],
+                ],
+            ]
+            let configuration = try S3OptionTests.load(
+                ["filesAdapter": adapter],
+                [
+                    "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1:\(store.port)/x",
+                    "AWS_CONFIG_FILE": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": "/nowhere",
+                ])
+            let storage = try FileStoreFactory.storage(
+                configuration, folder: "", database: "", logger: TestServer.quietLogger)
+            for name in ["a", "b"] {
+                await #expect(throws: Never.self) { try await storage.write(name: name, bytes: [1]) }
+            }
+            await storage.shutdown()
+            #expect(store.calls.map(\.method) == ["GET", "PUT", "GET", "PUT", "PUT"])
+        }
     }
 
     @Test("A store that asks to slow down is given the time that it names")

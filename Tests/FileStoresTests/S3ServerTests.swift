@@ -134,4 +134,141 @@ struct S3ServerTests {
             }
         }
     }
+
+    private static func transferMemory(_ port: Int) async throws -> Double? {
+        try await TestServer.metrics(at: port)["roost_transfer_memory_bytes"]
+    }
+
+    @Test(
+        "One network whose uploads hold all memory that it may have, and wait for more, keeps no other from uploading")
+    func networks() async throws {
+        let behaviour = S3FaultTests.store { call, _ in call.method == "PUT" && call.has("slow") ? .silence : nil }
+        let size = 9 * 1024 * 1024
+        try await StoreStandIn.run(behaviour) { store in
+            var options = try await BucketServer.adapter(endpointPort: store.port)
+            let port = try await FreePort.find()
+            options["transferMemory"] = "64mb"
+            options["trustProxy"] = "loopback"
+            options["masterKeyIps"] = ["0.0.0.0/0"]
+            options["preserveFileName"] = true
+            options["metrics"] = ["port": .number(Double(port))]
+            try await TestServer.run(options) { server in
+                let ended = Lines()
+                let flood = Task {
+                    await withTaskGroup(of: Void.self) { group in
+                        for number in 0..<12 {
+                            group.addTask {
+                                _ = try? await server.send(
+                                    "POST", "/files/slow\(number).bin", bytes: [UInt8](repeating: 1, count: size),
+                                    as: .master, headers: ["X-Forwarded-For": "192.0.2.1"])
+                                ended.append("\(number)")
+                            }
+                        }
+                    }
+                }
+                // Three quarters of what uploads may have: four of nine megabytes.
+                let isFull = try await eventually {
+                    try await Self.transferMemory(port) ?? 0 >= Double(4 * size)
+                        && store.calls.count { $0.has("slow") && $0.method == "PUT" } == 4
+                }
+                #expect(isFull)
+                let answer = try await server.send(
+                    "POST", "/files/other.bin", bytes: [UInt8](repeating: 2, count: size), as: .master,
+                    headers: ["X-Forwarded-For": "198.51.100.1"])
+                #expect(answer.status == 201, "\(answer.text)")
+                #expect(ended.all.isEmpty)
+                flood.cancel()
+                await flood.value
+            }
+        }
+    }
+
+    /// Sends the beginning of an upload.
+    private static func begin(
+        _ connection: TransportClient.Connection, _ name: String, length: Int?, _ bytes: [UInt8] = []
+    ) async throws {
+        let field = length.map { "Content-Length: \($0)" } ?? "Transfer-Encoding: chunked"
+        try await connection.send(
+            "POST /parse/files/\(name) HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: \(TestServer.applicationID)\r\n"
+                + "X-Parse-Master-Key: \(TestServer.masterKey)\r\nX-Parse-Upload-Mode: stream\r\n\(field)\r\n\r\n")
+        try await connection.send(bytes)
+    }
+
+    private static func client(of server: TestServer) -> TransportClient {
+        TransportClient(port: URL(string: server.url)?.port ?? 0)
+    }
+
+    @Test("Clients that send slowly hold no connection to the store until a part is whole")
+    func slowClients() async throws {
+        let size = 1024 * 1024
+        try await StoreStandIn.run(S3FaultTests.store()) { store in
+            var options = try await BucketServer.adapter(endpointPort: store.port)
+            let port = try await FreePort.find()
+            options["metrics"] = ["port": .number(Double(port))]
+            try await TestServer.run(options) { server in
+                let (waits, goOn) = AsyncStream.makeStream(of: Void.self)
+                let begun = Task { for await _ in waits {} }
+                try await withThrowingTaskGroup(of: Int?.self) { group in
+                    for number in 0..<20 {
+                        group.addTask {
+                            try await Self.client(of: server).connect { connection in
+                                let bytes = [UInt8](repeating: 1, count: size)
+                                try await Self.begin(
+                                    connection, "\(number).bin", length: size, Array(bytes[..<100_000]))
+                                await begun.value
+                                try await connection.send(Array(bytes[100_000...]))
+                                return try await connection.receive()?.status
+                            }
+                        }
+                    }
+                    // All have been read as far as they came.
+                    let isHeld = try await eventually { try await Self.transferMemory(port) == Double(20 * size) }
+                    #expect(isHeld)
+                    #expect(!store.calls.contains { $0.method == "PUT" || $0.method == "POST" })
+                    goOn.finish()
+                    for try await status in group { #expect(status == 201) }
+                }
+                #expect(store.calls.count { $0.method == "PUT" } == 20)
+            }
+        }
+    }
+
+    @Test(
+        "A body whose length is not said is sent on in parts; one that turns out too long leaves nothing",
+        arguments: [(50, 201), (70, 400)])
+    func unknownLength(megabytes: Int, status: Int) async throws {
+        try await StoreStandIn.run(S3FaultTests.store()) { store in
+            var options = try await BucketServer.adapter(endpointPort: store.port)
+            let port = try await FreePort.find()
+            options["metrics"] = ["port": .number(Double(port))]
+            options["maxUploadSize"] = "60mb"
+            try await TestServer.run(options) { server in
+                let answer = try await Self.client(of: server).connect { connection in
+                    try await Self.begin(connection, "a.bin", length: nil)
+                    let chunk =
+                        Array("100000\r\n".utf8) + [UInt8](repeating: 7, count: 1024 * 1024) + Array("\r\n".utf8)
+                    for number in 0..<megabytes {
+                        // Once it is refused, the rest is read for a while at most.
+                        guard (try? await connection.send(chunk)) != nil else { break }
+                        guard number % 10 == 9 else { continue }
+                        let held = try await Self.transferMemory(port)
+                        #expect(held ?? .infinity <= Double(2 * S3Upload.partSize))
+                    }
+                    try? await connection.send("0\r\n\r\n")
+                    return try await connection.receive()
+                }
+                #expect(answer?.status == status, "\(answer?.text ?? "none")")
+                if status == 400 {
+                    #expect(answer?.json["code"] == 130)
+                    let isGivenUp = try await eventually { store.calls.contains { $0.method == "DELETE" } }
+                    #expect(isGivenUp)
+                    #expect(!store.calls.contains { $0.method == "POST" && $0.has("uploadId") })
+                } else {
+                    let parts = store.calls.filter { $0.has("partNumber") }.map(\.body.count)
+                    #expect(parts.dropLast().allSatisfy { $0 == S3Upload.partSize })
+                    #expect(parts.reduce(0, +) == megabytes * 1024 * 1024)
+                }
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Outgoing
 import ServerConfiguration
+import TestTools
 import Testing
 
 @testable import FileStores
@@ -61,5 +62,23 @@ struct S3SignatureTests {
         #expect(
             AWSSignature.encode("a b+é%41'()*!~/x", keepingSlashes: true) == "a%20b%2B%C3%A9%2541%27%28%29%2A%21~/x")
         #expect(AWSSignature.encode("a/b=", keepingSlashes: false) == "a%2Fb%3D")
+    }
+
+    @Test(
+        "A store that is not ours finds no fault in the signatures of a thousand keys at random",
+        .enabled(if: BucketServer.isInstalled))
+    func random() async throws {
+        var random = SplitMix64(seed: 37)
+        let scalars = Array(" !\"#$%&'()*+,-.0:;<=>?@A[\\]^_`z{|}~é€\u{301}𝄞/".unicodeScalars)
+        try await BucketServer.withStorage { storage in
+            for _ in 0..<1000 {
+                let length = Int.random(in: 1...40, using: &random)
+                var name = String.UnicodeScalarView()
+                for _ in 0..<length { name.append(scalars.randomElement(using: &random) ?? "a") }
+                // A refusal would be an error, and no absence.
+                let file = try await storage.open(name: String(name))
+                #expect(file == nil)
+            }
+        }
     }
 }

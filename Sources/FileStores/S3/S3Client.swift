@@ -94,9 +94,9 @@ final class S3Client: Sendable {
             try breaker.enter()
             let reason: any Error
             var wait: Double?
-            let moment = ContinuousClock.now
+            var moment = ContinuousClock.now
             do {
-                let answer = try await send(request)
+                let answer = try await send(request, signed: &moment)
                 if (200...299).contains(answer.status) || accepts.contains(answer.status) {
                     breaker.succeeded()
                     budget.gain()
@@ -166,11 +166,13 @@ final class S3Client: Sendable {
         return FileStorageError.refused
     }
 
-    private func send(_ request: S3Request) async throws -> HTTPStream {
+    /// - Parameter moment: When the request was signed: after credentials were fetched for it, if none were known.
+    private func send(_ request: S3Request, signed moment: inout ContinuousClock.Instant) async throws -> HTTPStream {
         let path = address.path(request.key)
         var call = HTTPCall(
             request.method, address.url(path, request.query),
             headers: try await signer.headers(for: request, host: address.host, path: path, at: now))
+        moment = .now
         if request.content == nil, ["PUT", "POST"].contains(request.method) {
             call.headers.append(("Content-Length", "0"))
         }

@@ -1,8 +1,8 @@
-import Collections
 import NIOCore
+import Tasks
 
 /// The transfers that are being watched, the memory that they keep, and those who wait for some.
-struct TransferState: Sendable {
+struct TransferState {
     /// A body, or an answer.
     struct Transfer: Sendable {
         var channel: any Channel
@@ -19,8 +19,10 @@ struct TransferState: Sendable {
         var held = 0
         /// Whether the client has done its part.
         var isResting = false
-        /// Whether the memory was reserved.
-        var isReserved = false
+        /// For whom the memory was reserved; nil where it was not.
+        var reserver: Sender?
+        /// What names the wait for memory.
+        var wait: SenderQueue<Waiter>.Ticket?
         /// Since when the client waits for the server, which is no time of the client's.
         var pausedSince: ContinuousClock.Instant?
 
@@ -40,48 +42,97 @@ struct TransferState: Sendable {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
+    /// The memory that was reserved.
+    private struct Reserved: Sendable {
+        var bytes = 0
+        var bySender: [Sender: Int] = [:]
+
+        mutating func add(_ count: Int, of sender: Sender) {
+            bytes += count
+            bySender[sender, default: 0] += count
+            if bySender[sender] == 0 { bySender[sender] = nil }
+        }
+
+        /// Whether so much more can be reserved. A quarter is left for those who do not wait; one that is alone has
+        /// room, however large it is. A sender has at most three times as much as is left free: however many of its
+        /// bodies are slow or wait, the next sender finds room.
+        func fits(_ count: Int, of sender: Sender, in memory: Int, besides held: Int) -> SenderQueue<Waiter>.Choice {
+            let room = memory / 4 * 3 - bytes - count
+            let own = bySender[sender, default: 0]
+            if own > 0, (own + count) / 3 > room { return .skip }
+            return bytes == 0 || room >= 0 && held + count <= memory ? .take : .stop
+        }
+    }
+
     var transfers: [UInt64: Transfer] = [:]
     /// Those that keep memory.
     var holders: Set<UInt64> = []
     var held = 0
-    /// The part of it that was reserved.
-    var reserved = 0
-    var waiters = Deque<Waiter>()
+    private var reserved = Reserved()
+    private var queue = SenderQueue<Waiter>()
+    /// What waited for a transfer that is over.
+    private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
 
+    /// How many wait.
+    var waiting: Int { queue.count }
+
     mutating func remove(_ number: UInt64) -> Transfer? {
+        withdraw(number)
         guard let transfer = transfers.removeValue(forKey: number) else { return nil }
         if transfer.held > 0 {
             holders.remove(number)
             held -= transfer.held
-            if transfer.isReserved { reserved -= transfer.held }
+            if let sender = transfer.reserver { reserved.add(-transfer.held, of: sender) }
         }
         return transfer
     }
 
-    /// Whether so much can be reserved. A quarter is left for those who do not wait; one that is alone has room,
-    /// however large it is.
-    func hasRoom(for bytes: Int, of memory: Int) -> Bool {
-        reserved == 0 || reserved + bytes <= memory / 4 * 3 && held + bytes <= memory
+    /// Puts a body into the queue.
+    mutating func append(_ waiter: Waiter, of sender: Sender) {
+        guard transfers[waiter.number] != nil else { return withdrawn.append(waiter.continuation) }
+        transfers[waiter.number]?.wait = queue.append(waiter, of: sender)
     }
 
-    /// Takes those out of the queue whose turn it is, and those whose connections are closed.
+    /// Takes a body out of the queue, if it waits there.
+    mutating func withdraw(_ number: UInt64) {
+        guard let ticket = transfers[number]?.wait, let waiter = queue.remove(ticket) else { return }
+        withdrawn.append(waiter.continuation)
+    }
+
+    /// Takes those out of the queue whose turn it is, and those whose transfers are over.
     mutating func takeReady(_ memory: Int) -> [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] {
-        var ready: [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] = []
-        while let next = waiters.first {
-            let isThere = transfers[next.number] != nil
-            guard !isThere || hasRoom(for: next.bytes, of: memory) else { break }
-            if isThere { reserve(next.bytes, for: next.number) }
-            ready.append((waiters.removeFirst().continuation, isThere))
+        var ready = withdrawn.map { (continuation: $0, hasRoom: false) }
+        withdrawn = []
+        while let (next, sender) = nextWithRoom(memory) {
+            transfers[next.number]?.held += next.bytes
+            transfers[next.number]?.reserver = sender
+            held += next.bytes
+            reserved.add(next.bytes, of: sender)
+            holders.insert(next.number)
+            ready.append((next.continuation, true))
         }
         return ready
     }
 
-    mutating func reserve(_ bytes: Int, for number: UInt64) {
-        transfers[number]?.held += bytes
-        transfers[number]?.isReserved = true
-        held += bytes
-        reserved += bytes
-        holders.insert(number)
+    private mutating func nextWithRoom(_ memory: Int) -> (element: Waiter, sender: Sender)? {
+        let (reserved, held) = (reserved, held)
+        return queue.popFirst { reserved.fits($0.bytes, of: $1, in: memory, besides: held) }
+    }
+
+    /// Whose memory would make room for the one whose turn it is: that of all senders, or, where all that wait have as
+    /// much as a sender may have, what they have themselves. Empty when nothing waits for memory.
+    mutating func obstacles(_ memory: Int) -> [UInt64] {
+        let (reserved, held) = (reserved, held)
+        var waitsForOthers = false
+        var limited: Set<Sender> = []
+        _ = queue.popFirst { waiter, sender in
+            waitsForOthers = reserved.fits(waiter.bytes, of: sender, in: memory, besides: held) != .skip
+            if !waitsForOthers { limited.insert(sender) }
+            return waitsForOthers ? .stop : .skip
+        }
+        return holders.filter { number in
+            transfers[number]?.reserver.map { waitsForOthers || limited.contains($0) } ?? false
+        }
     }
 }

@@ -1,5 +1,6 @@
 import NIOCore
 import Synchronization
+import Tasks
 import Telemetry
 
 /// Watches transfers: bodies that arrive, and answers that leave.
@@ -7,7 +8,7 @@ import Telemetry
 /// It closes connections on which a transfer does not move: clients that send a body byte by byte, or that do not read
 /// what they asked for. And it counts the memory that transfers keep. When there is no room for more, those that are
 /// slow make room, and requests that come while there is none to be had are refused. Bodies that are passed on in parts
-/// reserve what they need and wait for it in turn, while nothing more of them is read.
+/// reserve what they need and wait for it, round robin by sender, while nothing more of them is read.
 ///
 /// What begins and ends a transfer is never inlined: in an async function that does both, Swift 6.3 keeps where the id of
 /// the first thread is, and a lock that is taken on another one is then taken in the wrong thread's name.
@@ -47,7 +48,7 @@ final class TransferTimeout: Sendable {
     var heldBytes: Int { state.withLock { $0.held } }
 
     /// How many bodies wait for memory.
-    var waiting: Int { state.withLock { $0.waiters.count } }
+    var waiting: Int { state.withLock { $0.waiting } }
 
     /// How long a client may read nothing.
     var stall: Duration { limits.stall }
@@ -89,23 +90,27 @@ final class TransferTimeout: Sendable {
         return hasRoom
     }
 
-    /// Counts memory that a body will keep, as soon as there is room for it: in the order in which they ask.
+    /// Counts memory that a body will keep, as soon as there is room for it: round robin by sender, and of a sender in
+    /// the order in which they ask.
     ///
-    /// - Returns: Whether it is counted; false when the connection was closed or the task cancelled.
-    func reserve(_ ticket: Ticket, bytes: Int) async -> Bool {
-        await withTaskCancellationHandler {
+    /// - Returns: Whether it is counted; false when the connection was closed, the task cancelled or the caller left.
+    func reserve(_ ticket: Ticket, bytes: Int, of sender: Sender = .current) async -> Bool {
+        let caller = CallerPresence.current
+        let withdraw: @Sendable () -> Void = { [self] in change { $0.withdraw(ticket.number) } }
+        let registration = caller?.onLeaving(withdraw)
+        defer { if let registration { caller?.forget(registration) } }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 change { state in
-                    guard !Task.isCancelled else { return continuation.resume(returning: false) }
-                    state.waiters.append(
-                        TransferState.Waiter(number: ticket.number, bytes: bytes, continuation: continuation))
+                    state.append(
+                        TransferState.Waiter(number: ticket.number, bytes: bytes, continuation: continuation),
+                        of: sender)
+                    // A caller that left before it waited did not find it.
+                    if Task.isCancelled || caller?.hasLeft == true { state.withdraw(ticket.number) }
                 }
             }
         } onCancel: {
-            change { state in
-                guard let index = state.waiters.firstIndex(where: { $0.number == ticket.number }) else { return }
-                state.waiters.remove(at: index).continuation.resume(returning: false)
-            }
+            withdraw()
         }
     }
 
@@ -113,7 +118,7 @@ final class TransferTimeout: Sendable {
     private func change<R: Sendable>(_ body: (inout TransferState) -> R) -> R {
         let (result, ready) = state.withLock { state in
             let result = body(&state)
-            return (result, state.waiters.isEmpty ? [] : state.takeReady(limits.transferMemory))
+            return (result, state.takeReady(limits.transferMemory))
         }
         for next in ready { next.continuation.resume(returning: next.hasRoom) }
         return result
@@ -135,17 +140,11 @@ final class TransferTimeout: Sendable {
         return victims
     }
 
-    /// Ends bodies that hold what another waits for, and whose clients send too slowly to go on for ever.
-    private func makeRoom(
-        for next: TransferState.Waiter, in state: inout TransferState, at now: ContinuousClock.Instant
-    ) -> [any Channel] {
-        let slow = slowest(of: state.holders, in: state, at: now, below: Double(Self.usualPace))
-        var victims: [any Channel] = []
-        for number in slow where state.transfers[number]?.isReserved == true {
-            guard !state.hasRoom(for: next.bytes, of: limits.transferMemory) else { break }
-            if let transfer = state.remove(number) { victims.append(transfer.channel) }
-        }
-        return victims
+    /// Ends the slowest body that holds what another waits for, and whose client sends too slowly to go on for ever.
+    private func makeRoomForWaiting(in state: inout TransferState, at now: ContinuousClock.Instant) -> [any Channel] {
+        let obstacles = state.obstacles(limits.transferMemory)
+        let slow = slowest(of: obstacles, in: state, at: now, below: Double(Self.usualPace))
+        return slow.prefix(1).compactMap { state.remove($0)?.channel }
     }
 
     /// Those of some transfers that had their time and are slow all the same, the slowest first.
@@ -237,8 +236,7 @@ final class TransferTimeout: Sendable {
                 $0.value.deadline < now && !$0.value.isResting && $0.value.pausedSince == nil
             }
             let closed = overdue.keys.compactMap { state.remove($0)?.channel }
-            guard let next = state.waiters.first else { return closed }
-            return closed + makeRoom(for: next, in: &state, at: now)
+            return closed + makeRoomForWaiting(in: &state, at: now)
         }
     }
 }

@@ -55,4 +55,73 @@ struct ReadinessProcessTests {
             #expect(outcome == .exit(status: 0))
         }
     }
+
+    @Test("A second signal ends a process that waits for its end, and the database with it")
+    func secondSignal() async throws {
+        try await CrashServer.run { server in
+            let port = try await FreePort.find()
+            try await server.start(
+                launcher: ["/usr/bin/env", "ROOST_METRICS_PORT=\(port)", "ROOST_DRAIN_TIME=600"])
+            let first = Task { try? await server.end(by: SIGTERM) }
+            let isUnready = try await eventually { try await Self.ask("/ready", at: port).status == 503 }
+            #expect(isUnready)
+            // The actor is free while it waits for the end, which one of both notes.
+            let second = try? await server.end(by: SIGTERM)
+            let end = await first.value ?? second
+            #expect(end == .exit(status: 1))
+            #expect(server.output.contains("stopped by a signal"))
+            #expect(server.postmaster == nil)
+        }
+    }
+
+    @Test("After a restart counters begin at nothing, and the time of the start is another")
+    func restart() async throws {
+        let port = try await FreePort.find()
+        let requests = "http_server_request_duration_seconds_count"
+        try await ServerProcesses.run(1, ["metrics": ["port": .number(Double(port))]]) { processes in
+            for _ in 0..<50 { _ = try await processes[0].send("GET", "/classes/Song") }
+            let isCounted = try await eventually { try await TestServer.metrics(at: port).sum(requests) >= 50 }
+            #expect(isCounted)
+            let before = try await TestServer.metrics(at: port)
+            // The time has hundredths of a second.
+            try await processes.killAndStart(0)
+            let isBack = try await eventually(within: .seconds(60)) {
+                (try? await processes[0].send("GET", "/health", as: .nobody))?.status == 200
+            }
+            #expect(isBack)
+            let after = try await TestServer.metrics(at: port)
+            #expect(after.sum(requests) < 50)
+            let start = "process_start_time_seconds"
+            #expect(after[start] ?? 0 > before[start] ?? .infinity)
+        }
+    }
+
+    @Test("A process whose start waits for a long change of the database is unready and not dead, and then serves")
+    func longStart() async throws {
+        let port = try await FreePort.find()
+        let definitions: JSONValue = [
+            "definitions": [
+                ["className": "Song", "indexes": ["byTitle": ["title": 1]], "fields": ["title": ["type": "String"]]]
+            ]
+        ]
+        try await ServerProcesses.run(1, ["metrics": ["port": .number(Double(port))], "schema": definitions]) {
+            processes in
+            let isReady = try await eventually { try await Self.ask("/ready", at: port).status == 200 }
+            #expect(isReady)
+            try await processes[0].whileLocked("DROP INDEX \"byTitle\"") {
+                try await processes.killAndStart(0)
+                let isUnready = try await eventually {
+                    guard let answer = try? await Self.ask("/ready", at: port) else { return false }
+                    return answer.status == 503 && answer.body["phase"] == "starting"
+                }
+                #expect(isUnready)
+                let live = try await Self.ask("/live", at: port)
+                #expect(live.status == 200)
+            }
+            let isBack = try await eventually(within: .seconds(60)) {
+                (try? await Self.ask("/ready", at: port))?.status == 200
+            }
+            #expect(isBack)
+        }
+    }
 }

@@ -22,6 +22,8 @@ final class StoreStandIn: Sendable {
         case reply(Int, headers: [(String, String)] = [], body: String = "")
         /// Nothing: the connection is closed.
         case close
+        /// Nothing, and the connection stays open.
+        case silence
         /// A body that is shorter than announced.
         case cut(String, length: Int)
         /// A body whose length is not announced.
@@ -99,6 +101,7 @@ private final class StandInHandler: ChannelInboundHandler {
                 headers: Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { $1 }, body: body)
             switch store.answer(call) {
             case .close: context.close(promise: nil)
+            case .silence: break
             case .cut(let text, let length):
                 write(200, [("Content-Length", "\(length)"), ("ETag", "\"a\"")], text, context)
                 context.close(promise: nil)

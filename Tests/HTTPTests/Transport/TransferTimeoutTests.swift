@@ -1,5 +1,6 @@
 import NIOEmbedded
 import Synchronization
+import Tasks
 import TestSupport
 import Testing
 
@@ -61,9 +62,12 @@ struct TransferTimeoutTests {
         var names: [Int] { results.withLock { $0.filter(\.hasRoom).map(\.name) } }
         var refused: [Int] { results.withLock { $0.filter { !$0.hasRoom }.map(\.name) } }
 
-        func reserve(_ name: Int, _ ticket: TransferTimeout.Ticket, _ bytes: Int) -> Task<Void, Never> {
+        func reserve(
+            _ name: Int, _ ticket: TransferTimeout.Ticket, _ bytes: Int, of network: String? = nil
+        ) -> Task<Void, Never> {
             Task {
-                let hasRoom = await transferTimeout.reserve(ticket, bytes: bytes)
+                let sender = Sender(address: network ?? "192.0.2.\(name)")
+                let hasRoom = await transferTimeout.reserve(ticket, bytes: bytes, of: sender)
                 results.withLock { $0.append((name, hasRoom)) }
             }
         }
@@ -96,6 +100,55 @@ struct TransferTimeoutTests {
         #expect(waiting.names == [0, 1, 2, 3, 4])
         transferTimeout.end(other)
         #expect(transferTimeout.heldBytes == 0)
+    }
+
+    @Test("A network has three times as much as is left free, so that others find room, and waits for itself")
+    func networks() async throws {
+        let transferTimeout = Self.makeGuard(memory: 400, grace: .seconds(60))
+        let waiting = Waiting(transferTimeout)
+        let tickets = (0..<10).map { _ in transferTimeout.begin(.body, on: EmbeddedChannel()) }
+        for (name, ticket) in tickets.prefix(7).enumerated() {
+            _ = waiting.reserve(name, ticket, 50, of: "192.0.2.1")
+            #expect(
+                try await eventually {
+                    name < 4 ? waiting.names.count == name + 1 : transferTimeout.waiting == name - 3
+                })
+        }
+        #expect(transferTimeout.heldBytes == 200)
+        await waiting.reserve(7, tickets[7], 50, of: "198.51.100.1").value
+        await waiting.reserve(8, tickets[8], 50, of: "203.0.113.1").value
+        #expect(transferTimeout.heldBytes == 300)
+        // A third network waits for the next that is free, whatever waited before.
+        let third = waiting.reserve(9, tickets[9], 50, of: "198.51.100.2")
+        #expect(try await eventually { transferTimeout.waiting == 4 })
+        transferTimeout.end(tickets[0])
+        await third.value
+        #expect(try await eventually { waiting.names == [0, 1, 2, 3, 7, 8, 9] })
+        for name in [7, 8, 9, 1, 2] { transferTimeout.end(tickets[name]) }
+        #expect(try await eventually { transferTimeout.waiting == 0 })
+        #expect(try await eventually { waiting.names.count == 10 })
+        #expect(waiting.names.prefix(7) == [0, 1, 2, 3, 7, 8, 9])
+        for ticket in tickets { transferTimeout.end(ticket) }
+        #expect(transferTimeout.heldBytes == 0)
+    }
+
+    @Test("A network that has its share waits for its own slow clients, and for those of no other")
+    func ownSlowBodies() async throws {
+        let transferTimeout = Self.makeGuard(memory: 400, grace: .zero)
+        let waiting = Waiting(transferTimeout)
+        let tickets = (0..<4).map { _ in transferTimeout.begin(.body, on: EmbeddedChannel()) }
+        await waiting.reserve(0, tickets[0], 50, of: "198.51.100.1").value
+        await waiting.reserve(1, tickets[1], 150, of: "192.0.2.1").value
+        let last = waiting.reserve(2, tickets[2], 150, of: "192.0.2.1")
+        #expect(try await eventually { transferTimeout.waiting == 1 })
+        let watch = Task { await transferTimeout.run() }
+        await last.value
+        watch.cancel()
+        #expect(transferTimeout.heldBytes == 200)
+        transferTimeout.end(tickets[1])
+        #expect(transferTimeout.heldBytes == 200)
+        transferTimeout.end(tickets[0])
+        #expect(transferTimeout.heldBytes == 150)
     }
 
     @Test("One that no longer wants memory leaves the queue, and one alone has what it needs")

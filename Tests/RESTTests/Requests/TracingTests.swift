@@ -1,4 +1,6 @@
+import Foundation
 import JSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -89,5 +91,134 @@ struct TracingTests {
             }
             #expect(collector.spans.contains { $0["attributes"]?["url.path"] == "/parse/classes/Last/x" })
         }
+    }
+
+    /// Gives marked secrets, no two alike.
+    private final class Secrets: Sendable {
+        static let mark = "zq7mark"
+        private let count = Atomic(0)
+
+        var next: String { "\(Self.mark)\(count.add(1, ordering: .relaxed).newValue)" }
+    }
+
+    @Test("Marked secrets in every part of requests are in no line of any level, no span and no metric")
+    func secrets() async throws {
+        let (lines, secrets) = (LogLines(), Secrets())
+        let port = try await FreePort.find()
+        let options: JSONObject = [
+            "metrics": ["port": .number(Double(port))], "verbose": true, "slowQueryThreshold": 1,
+            "accountLockout": ["threshold": 2, "duration": 1],
+        ]
+        try await SpanCollector.run { collector in
+            try await TestServer.run(Self.options(collector, options), logger: lines.logger) { server in
+                try await Self.tryAll(server, secrets)
+                _ = try await server.send("GET", "/classes/Last/x")
+                let haveCome = try await eventually {
+                    collector.spans.contains { $0["attributes"]?["url.path"] == "/parse/classes/Last/x" }
+                }
+                #expect(haveCome)
+                let leaks = lines.all.filter { $0.contains(Secrets.mark) }
+                #expect(leaks.isEmpty, "\(leaks.joined(separator: "\n"))")
+                #expect(lines.all.count > 100)
+                let spans = collector.spans.map(\.text).filter { $0.contains(Secrets.mark) }
+                #expect(spans.isEmpty, "\(spans.joined(separator: "\n"))")
+                let metrics = try await TestServer.metrics(at: port)
+                #expect(metrics.count > 50 && !metrics.text.contains(Secrets.mark))
+            }
+        }
+    }
+
+    /// Makes requests of all kinds with a secret wherever a client can put one, but for names of classes and ids.
+    private static func tryAll(_ server: TestServer, _ secrets: Secrets) async throws {
+        func text() -> JSONValue { .string(secrets.next) }
+        let names = [
+            "Authorization", "Cookie", "X-Parse-Session-Token", "X-Parse-Master-Key", "X-Parse-REST-API-Key",
+            "X-Parse-Maintenance-Key", "X-Parse-JavaScript-Key", "X-Parse-Client-Key", "X-Parse-Installation-Id",
+            "X-Parse-Request-Id", "X-Parse-Cloud-Context", "X-Parse-Application-Id", "X-Request-Id", "traceparent",
+            "tracestate", "Referer", "User-Agent", "Origin", "X-Forwarded-For", "X-HTTP-Method-Override", "Accept",
+            "Content-Type", "If-None-Match", "Range", "X-Parse-File-Metadata", "X-Parse-Upload-Mode",
+        ]
+        for name in names {
+            for (method, path) in [("GET", "/classes/Song"), ("POST", "/files/a.txt"), ("POST", "/login")] {
+                _ = try await server.send(
+                    method, path, method == "GET" ? nil : ["a": text()], headers: [name: secrets.next])
+            }
+        }
+        let user = try await server.signUp(
+            secrets.next, password: secrets.next, ["email": .string("\(secrets.next)@x.example"), "note": text()])
+        let id = try await server.create(
+            "Song", ["title": text(), "n": 1, "list": [text()], "inner": ["password": text(), "a": ["token": text()]]])
+        let bytes = Array(secrets.next.utf8)
+        let object: JSONObject = [
+            "title": text(), "username": text(), "password": text(), "email": text(), "token": text(),
+            "authData": ["facebook": ["id": text(), "access_token": text()]],
+            "receipt": ["__type": "Bytes", "base64": text()], "where": ["title": text()], "path": text(),
+            "ACL": .object([Name(secrets.next): ["read": true]]),
+        ]
+        let body = JSONValue.object(object)
+        for identity in [TestServer.Identity.anonymous, .master, .session(user.token), .maintenance] {
+            for (method, path) in [
+                ("POST", "/users"), ("POST", "/login"), ("POST", "/loginAs"), ("POST", "/verifyPassword"),
+                ("POST", "/logout"),
+                ("PUT", "/users/\(user.id)"), ("POST", "/requestPasswordReset"), ("POST", "/verificationEmailRequest"),
+                ("POST", "/challenge"), ("POST", "/classes/Song"), ("PUT", "/classes/Song/\(id)"),
+                ("POST", "/sessions"),
+                ("POST", "/roles"), ("POST", "/installations"), ("POST", "/functions/none"), ("POST", "/jobs/none"),
+                ("POST", "/push"), ("PUT", "/config"), ("POST", "/events/none"), ("POST", "/validate_purchase"),
+                ("PUT", "/schemas/Song"), ("POST", "/hooks/functions"), ("POST", "/hooks/triggers"),
+                ("PUT", "/cloud_code/jobs/x"),
+                ("POST", "/batch"), ("POST", "/aggregate/Song"), ("POST", "/files/a.txt"), ("POST", "/unheard"),
+            ] { _ = try await server.send(method, path, body, as: identity) }
+            for query in [
+                #"where={"title":"~"}"#, #"where={"title":"~"#, #"where={"title":{"$regex":"[~"}}"#, #"where={"~":1}"#,
+                #"where={"n":"~"}"#, #"where={"title":{"$text":{"$search":{"$term":"~"}}}}"#, "order=~", "keys=~",
+                "include=~", "limit=~", "skip=~", "hint=~", "readPreference=~", "redirectClassNameForKey=~", "~=~",
+                #"pipeline=[{"$match":{"title":"~"}}]"#, #"pipeline=[{"~":1}]"#, #"distinct=~"#,
+                "username=~&password=~",
+                "token=~", "text=~", "requestId=~", "level=~",
+            ] {
+                let filled =
+                    query.replacing("~", with: secrets.next).addingPercentEncoding(
+                        withAllowedCharacters: .urlQueryAllowed) ?? ""
+                for path in [
+                    "/classes/Song", "/login", "/aggregate/Song", "/scriptlog", "/users", "/files/\(secrets.next)",
+                    "/health",
+                ] {
+                    _ = try await server.send("GET", path + "?" + filled, as: identity)
+                }
+            }
+            _ = try await server.send(
+                "POST", "/classes/Song", bytes: Array(#"{"title":"\#(secrets.next)"#.utf8), as: identity)
+            _ = try await server.send(
+                "POST", "/batch",
+                [
+                    "requests": [
+                        ["method": "POST", "path": "/parse/classes/Song", "body": body],
+                        ["method": "PUT", "path": .string("/parse/classes/Song/\(id)"), "body": ["n": text()]],
+                        ["method": "GET", "path": .string("/parse/classes/Song?where=\(secrets.next)")],
+                    ]
+                ], as: identity)
+            _ = try await server.send(
+                "PUT", "/classes/Song/\(id)", ["n": ["__op": "Increment", "amount": text()]], as: identity)
+            let name = secrets.next
+            for _ in 0..<2 {
+                _ = try await server.send(
+                    "POST", "/users", ["username": .string(name), "password": text()], as: identity)
+            }
+            for _ in 0..<4 {
+                _ = try await server.send(
+                    "POST", "/login", ["username": .string(name), "password": text()], as: identity)
+            }
+            let file = try await server.send("POST", "/files/\(secrets.next).txt", bytes: bytes, as: identity)
+            if let url = file["url"]?.stringValue {
+                _ = try await server.send("GET", url, as: .nobody)
+                _ = try await server.send("DELETE", "/files/\(file["name"]?.stringValue ?? "")", as: identity)
+            }
+        }
+        // A webhook that is out of reach, with a secret in its address.
+        let address = "http://kim:\(secrets.next)@127.0.0.1:1/\(secrets.next)?token=\(secrets.next)"
+        _ = try await server.send(
+            "POST", "/hooks/functions", ["functionName": "far", "url": .string(address)], as: .master)
+        _ = try await server.send("POST", "/functions/far", body)
     }
 }
