@@ -91,7 +91,7 @@ public struct AdvisedIndexBuilder: Sendable {
     /// What is done while the lock is held: no other process builds such an index now.
     private func build(in session: PostgresSession) async throws -> String? {
         let facts = try await DatabaseFacts.read(client)
-        for name in Self.leftovers(facts) { await drop(name, session) }
+        for name in Self.leftovers(facts) { await drop(name, session, isLeftover: true) }
         guard let advice = try await wanted(facts) else { return nil }
         // What ends in time limits of the session would have to begin anew.
         _ = try await session.query("SET lock_timeout = 0")
@@ -164,12 +164,19 @@ public struct AdvisedIndexBuilder: Sendable {
         }
     }
 
+    /// What an operator builds by hand is not there either until it is done.
+    private static let isAbandoned =
+        "NOT indisvalid AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index WHERE index_relid = indexrelid)"
+
     /// In a task of its own, which a cancelled caller cannot cut short.
-    private func drop(_ name: String, _ session: PostgresSession) async {
+    ///
+    /// - Parameter isLeftover: Whether it is only dropped if its build has ended, and it cannot be used.
+    private func drop(_ name: String, _ session: PostgresSession, isLeftover: Bool = false) async {
         await Task {
             do {
+                let mayGo = isLeftover ? Self.isAbandoned : "NOT (indisunique AND indisvalid)"
                 let rows = try await session.query(
-                    "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT (indisunique AND indisvalid)",
+                    "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND \(mayGo)",
                     [.text(SQL.identifier(name))])
                 guard rows.rowCount > 0 else { return }
                 _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
