@@ -260,7 +260,7 @@ struct ConsoleInterface: Sendable {
                 "appName": configuration.accountMail.appName.map { .string($0) } ?? .null,
                 "mount": .string(configuration.mount),
                 "publicServerURL": configuration.publicServerURL.map { .string($0) } ?? .null,
-                "now": .string(backend.clock.now.iso),
+                "now": .string(backend.clock.now.iso), "maxUploadSize": .number(Double(configuration.maxUploadSize)),
                 "signsInWithoutForm": .bool(configuration.console.signIn == .thisMachine),
             ],
             "features": [

@@ -45,6 +45,8 @@ public struct AuditQuery: Sendable {
     public var before: Int?
     public var operatorName: String?
     public var className: String?
+    /// The object that was changed.
+    public var objectId: String?
     /// The classes of which entries are given; nil for all entries.
     public var classNames: [String]?
     public var limit = 100
@@ -109,6 +111,7 @@ public struct AuditRows: Sendable {
                 FROM (SELECT * FROM "_roost_audit"
                     WHERE ($1::bigint IS NULL OR "id" < $1) AND ($2::text IS NULL OR "operator" = $2)
                         AND ($3::text IS NULL OR "className" = $3) AND ($5::text[] IS NULL OR "className" = ANY ($5))
+                        AND ($6::text IS NULL OR "ids" @> ARRAY[$6])
                     ORDER BY "id" DESC LIMIT $4::bigint) AS found
                 """,
                 [
@@ -116,6 +119,7 @@ public struct AuditRows: Sendable {
                     query.operatorName.map { .text($0) } ?? .null(.text),
                     query.className.map { .text($0) } ?? .null(.text), .int(Int64(query.limit)),
                     query.classNames.map { .textArray($0) } ?? .null(.textArray),
+                    query.objectId.map { .text($0) } ?? .null(.text),
                 ]))
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
     }
@@ -127,8 +131,11 @@ public struct AuditRows: Sendable {
         var wanted = AuditQuery()
         wanted.classNames = classNames
         wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
-        wanted.operatorName = query["operator"]?.stringValue
-        wanted.className = query["className"]?.stringValue
+        // Names may look like numbers.
+        func text(_ name: Name) -> String? { query[name].map { $0.stringValue ?? $0.text } }
+        wanted.operatorName = text("operator")
+        wanted.className = text("className")
+        wanted.objectId = text("objectId")
         let rows = try await list(wanted)
         var answer: JSONObject = ["rows": rows]
         if let list = rows.arrayValue, list.count == wanted.limit, let last = list.last?["id"] { answer["next"] = last }

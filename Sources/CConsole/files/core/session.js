@@ -49,9 +49,12 @@ export async function signIn(credentials) {
 
 /** Ends the session. */
 export async function signOut() {
-  await send("DELETE", "session");
-  token.set(null);
-  session.set(null);
+  try {
+    await send("DELETE", "session", { isRepeatable: false });
+  } finally {
+    token.set(null);
+    session.set(null);
+  }
 }
 
 /** Whether the operator may change objects. */

@@ -1,15 +1,13 @@
-/** Work on many objects, deleting and setting a field: by 200, with a bar, a rate, a stop, and a list of what failed. */
+/** Work on many objects, and deleting them: by 200, with a bar, a rate, a stop, and a list of what failed. */
 
 import { objectPath, parse, send } from "../core/api.js";
-import { button, h, labelled, option, put } from "../core/dom.js";
+import { button, h, put } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { addWords, bytes, plain, t } from "../core/words.js";
-import { confirm, openDialog, openForm } from "../parts/dialog.js";
+import { confirm, openDialog } from "../parts/dialog.js";
 import { record, toast } from "../parts/states.js";
-import { valueInput } from "./editors/inline.js";
 import { nameOfRow } from "./save.js";
-import { forget, isReadOnly, ranked } from "./schema.js";
-import { setOwn } from "./values.js";
+import { forget } from "./schema.js";
 
 addWords({
   "batch.of": "{done} of {total}",
@@ -92,7 +90,8 @@ export async function run(title, list, requestOf) {
     try {
       answers = (await parse.post("batch", { requests: some.map(requestOf) })).body;
     } catch (problem) {
-      if (problem.status === 0) {
+      // Whoever does not say again who he is does not want the rest either.
+      if (problem.status === 0 || problem.status === 401 || problem.body?.needs) {
         progress.end(true);
         return done;
       }
@@ -194,107 +193,4 @@ async function restore(className, { ids, trash }) {
   }
   if (dropped.size > 0) toast(t("delete.without", { fields: [...dropped].join(", "), class: className }), { isBad: true });
   return wanted.length;
-}
-
-addWords({
-  "bulk.title": "Set a field of {n} {n|object|objects}",
-  "bulk.field": "Field",
-  "bulk.value": "Value",
-  "bulk.empty": "Leave the value empty to remove it.",
-  "bulk.go": "Set {n} {n|object|objects}",
-  "bulk.sure": "{field} of {n} {n|object|objects} of {class} is set to {value}.",
-  "bulk.done": "{field} of {n} {n|object|objects} set",
-  "bulk.undone": "{field} of {n} {n|object|objects} as before",
-  "bulk.nothing": "nothing",
-  "bulk.reading": "Reading the objects…",
-});
-
-/** Asks for a field and a value, and sets it; `which` is "selected" or "all". */
-export async function openBulk(page, which) {
-  const { className, description, grid } = page;
-  const n = which === "all" ? page.rows.total : grid.selected.size;
-  const fields = ranked(description).filter((field) => !isReadOnly(className, field) && !["Relation", "File", "Password"].includes(field.type));
-  const chosen = await openForm({ title: t("bulk.title", { n }), button: t("bulk.go", { n }) }, () => {
-    let input;
-    const choice = h("select", { autofocus: true, onchange: () => draw() }, fields.map((field) => option(field.name, plain(field.name, 60))));
-    const place = h("div");
-    const draw = () => {
-      input = valueInput(fields[choice.selectedIndex]);
-      put(place, input.element);
-    };
-    draw();
-    return {
-      body: [labelled(t("bulk.field"), choice), labelled(t("bulk.value"), place), h("p.quiet", t("bulk.empty"))],
-      save: () => ({ field: fields[choice.selectedIndex], value: input.read(), text: place.querySelector("input, select, textarea").value }),
-      focus: () => input.focus(),
-    };
-  });
-  if (!chosen) return;
-  const { field, value } = chosen;
-  const shownValue = value === undefined ? t("bulk.nothing") : chosen.text ?? String(value);
-  if (which === "all" && !(await confirm({
-    title: t("bulk.title", { n }), text: t("bulk.sure", { field: field.name, n, class: className, value: shownValue }), button: t("bulk.go", { n }),
-    typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
-  }))) return;
-  const before = await readAll(page, which, field.name);
-  if (!before) return;
-  const store = (title, objects, valueOf) => run(title, objects, (object) => {
-    const next = valueOf(object);
-    return { method: "PUT", path: batchPath(className, object.id), body: setOwn({}, field.name, next === undefined ? { __op: "Delete" } : next) };
-  });
-  const done = await store(t("bulk.title", { n: before.length }), before, () => value);
-  for (const { id } of done) {
-    const index = page.rows.indexOf(id);
-    if (index >= 0) page.rows.at(index).set(field.name, value);
-  }
-  page.reload();
-  if (done.length === 0) return;
-  record(t("bulk.done", { field: field.name, n: done.length }), async () => {
-    const undone = await store(t("bulk.undone", { field: field.name, n: done.length }), done, ({ old }) => old);
-    page.reload();
-    return t("bulk.undone", { field: field.name, n: undone.length });
-  });
-}
-
-/** Deletes all that fit the filter. */
-export async function deleteAll(page) {
-  const n = page.rows.total;
-  const { className } = page;
-  if (!(await askToDelete(className, n, []))) return;
-  const all = await readAll(page, "all");
-  if (!all) return;
-  const done = await run(t("delete.title", { n: all.length, class: className }), all, ({ id }) => ({ method: "DELETE", path: batchPath(className, id) }));
-  page.reload();
-  toast(t("delete.done", { n: done.length, class: className }));
-}
-
-/** Ids, and the old values of a field, of all objects that are meant: read before anything changes. */
-async function readAll(page, which, field) {
-  const { className, where } = page;
-  const found = [];
-  const read = async (condition, limit) => (await parse.get(objectPath(className), {
-    where: condition, keys: field ?? "objectId", order: "objectId", limit,
-  }, { signal: page.scope })).body.results;
-  const add = (objects) => {
-    for (const object of objects) found.push({ id: object.objectId, old: new Map(Object.entries(object)).get(field) });
-  };
-  try {
-    if (which === "selected") {
-      const ids = [...page.grid.selected.keys()];
-      for (let from = 0; from < ids.length; from += 100) add(await read({ objectId: { $in: ids.slice(from, from + 100) } }, 100));
-      return found;
-    }
-    const waiting = toast(t("bulk.reading"), { seconds: 600 });
-    for (;;) {
-      const after = found.length > 0 ? { objectId: { $gt: found.at(-1).id } } : {};
-      const some = await read(Object.keys(where).length > 0 ? { $and: [where, after] } : after, 5 * BATCH);
-      add(some);
-      if (some.length < 5 * BATCH) break;
-    }
-    waiting();
-    return found;
-  } catch (problem) {
-    toast(problem.message, { isBad: true });
-    return undefined;
-  }
 }

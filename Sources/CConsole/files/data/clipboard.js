@@ -15,6 +15,7 @@ addWords({
   "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.",
   "paste.copied": "{n} {n|cell|cells} copied",
   "paste.readOnly": "{field} is set by the server",
+  "paste.long": "{field} has a long value where it was not pasted: open it to change it",
   "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
 });
 
@@ -95,7 +96,9 @@ export async function pasteText(page, text) {
       try {
         const value = fromText(cell, field);
         const old = row.values.get(field.name);
-        if (!isShortened(old) && !(isEqual(value, old) && (value === undefined) === (old === undefined))) fields.set(field.name, { value, old });
+        if (isShortened(old)) {
+          if (value !== undefined) faults.push(t("paste.long", { field: field.name }));
+        } else if (!(isEqual(value, old) && (value === undefined) === (old === undefined))) fields.set(field.name, { value, old });
       } catch (problem) {
         faults.push(problem.message);
       }

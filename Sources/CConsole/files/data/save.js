@@ -83,7 +83,9 @@ async function store({ className, rows, row, field, change, old, refused }) {
       return change.amount !== undefined || isEqual(theirs, seen) || isEqual(theirs, change.value) || isShortened(seen);
     }, (object) => askWhoseValue({ field, theirs: theirsOf(object), mine: change.value, at: object.updatedAt }));
   } catch (problem) {
-    if (old === undefined || field.type !== "Password") row.set(field.name, field.type === "Password" ? undefined : old);
+    // A later change of the same value stays, and speaks for itself.
+    const isShown = change.path || change.amount !== undefined || isEqual(row.values.get(field.name), change.value);
+    if (isShown && (old === undefined || field.type !== "Password")) row.set(field.name, field.type === "Password" ? undefined : old);
     rows?.notify();
     refused?.(problem);
     return false;

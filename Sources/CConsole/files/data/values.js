@@ -67,7 +67,9 @@ export function fromText(text, field) {
   if (field.type === "String") return text;
   if (trimmed === "") return undefined;
   switch (field.type) {
-    case "Number": return parseNumber(trimmed) ?? refuse();
+    case "Number":
+      if (losesDigits(trimmed)) throw new Error(t("edit.digits", { text: plain(trimmed, 40) }));
+      return parseNumber(trimmed) ?? refuse();
     case "Boolean": return /^(true|yes|1)$/i.test(trimmed) || (/^(false|no|0)$/i.test(trimmed) ? false : refuse());
     case "Date": {
       const at = parseDate(trimmed);

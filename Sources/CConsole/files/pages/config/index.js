@@ -182,6 +182,9 @@ function history(name, again) {
   });
 }
 
+/** Whether a value of the audit is not whole: it keeps no secrets, and says only that one was changed. */
+const holdsSecret = (value) => value === "changed" || (value !== null && typeof value === "object" && Object.values(value).some(holdsSecret));
+
 /** Pages of the audit that are looked through. */
 const PAGES = 5;
 
@@ -202,8 +205,7 @@ async function fill(host, name, setAgain) {
   put(host, found.length === 0 ? h("p.quiet", t("config.noHistory", { name })) : found.map((row, index) => {
     const value = row.after.params[name];
     const isGone = value?.__op === "Delete";
-    // The audit keeps no secrets; it says only that one was changed.
-    const isKept = !isGone && value !== "changed";
+    const isKept = !isGone && !holdsSecret(value);
     return h(".line.member", h(".grow", h("div.mono.wrap", isGone ? t("config.deletedThen") : inWords(value)),
       h(".quiet", { title: date(row.at, true) }, t("config.by", { who: row.operator ?? "", when: ago(row.at) }))),
     mayChangeClasses() && isKept && index > 0 && button(".button", () => setAgain({ value, isForMaster: parameters.get(name)?.isForMaster ?? false }), t("config.back")));

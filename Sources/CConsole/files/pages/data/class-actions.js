@@ -96,7 +96,7 @@ function selection(page) {
   const n = page.grid.selected.size;
   return [
     h("strong", t("grid.selected", { n })),
-    mayWrite() && !page.as && button(".plain", async () => (await import("../../data/batches.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
+    mayWrite() && !page.as && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
     mayWrite() && !page.as && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("foot.delete")),
     h(".space"),
     button(".plain", () => page.grid.clearSelection(), t("grid.clearSelection")),

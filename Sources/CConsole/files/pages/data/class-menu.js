@@ -40,8 +40,8 @@ export function open(page, anchor) {
     !page.as && { words: t("menu.export"), icon: "down", do: async () => (await import("./export.js")).openExport(page) },
     mayChange && { words: t("menu.import"), icon: "up", do: async () => { if (await (await import("./import.js")).openImport(page.className)) page.reload(); } },
     mayChange && n > 0 && null,
-    mayChange && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/batches.js")).openBulk(page, "all") },
-    mayChange && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/batches.js")).deleteAll(page) },
+    mayChange && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/bulk.js")).openBulk(page, "all") },
+    mayChange && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/bulk.js")).deleteAll(page) },
   ].filter((row) => row === null || row), { label: t("grid.more") });
 }
 

@@ -159,12 +159,13 @@ export async function historyOf(host, className, objectId) {
   const own = rows.filter((row) => (row.ids ?? []).includes(objectId) && (row.status ?? 200) < 400);
   put(host, own.length === 0 ? h("p.quiet", t("history.none")) : h("ol.history", own.map((row) => h("li",
     h("span", t("history.did." + row.method, { who: row.operator ?? "" })), " ", h("time.quiet", { title: date(row.at, true) }, ago(row.at)),
-    changes(row).map((text) => h("div.mono.wrap", text))))));
+    changes(row, objectId).map((text) => h("div.mono.wrap", text))))));
 }
 
-function changes({ before, after, fields }) {
-  const old = new Map(Object.entries(before ?? {}));
-  const now = new Map(Object.entries(after ?? {}));
+function changes({ ids, before, after, fields }, objectId) {
+  // Of several objects there are the fields of each.
+  const own = (values) => new Map(Object.entries((ids.length > 1 ? new Map(Object.entries(values ?? {})).get(objectId) : values) ?? {}));
+  const [old, now] = [own(before), own(after)];
   return (fields ?? [...now.keys()]).filter((field) => field !== "updatedAt").slice(0, 12)
     .map((field) => t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }));
 }
