@@ -303,6 +303,10 @@ def scenario_a_push_is_planned_and_cancelled(console, rest):
     console.click("dialog .danger")
     console.wait_text("is cancelled", ".toasts")
     assert not [row for row in rest.find("_PushStatus") if row["status"] == "scheduled"]
+    console.click_text("Undo", ".toasts")
+    console.wait_text("scheduled again", ".toasts")
+    assert [row["objectId"] for row in rest.find("_PushStatus") if row["status"] == "scheduled"] == [row["objectId"]]
+    rest.call("DELETE", f"/classes/_PushStatus/{row['objectId']}")
 
 
 def scenario_a_push_to_many_is_typed_first(console, rest):
