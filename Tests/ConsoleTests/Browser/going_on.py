@@ -282,6 +282,8 @@ def scenario_a_push_says_whom_it_reaches_before_it_is_sent(console, rest):
 
 def scenario_a_push_is_planned_and_cancelled(console, rest):
     devices(rest, 1)
+    for row in rest.find("_PushStatus"):
+        rest.call("DELETE", f"/classes/_PushStatus/{row['objectId']}")
     open_page(console, "push", ".push-preview")
     console.wait_text("1 device", "main")
     text = f"later {time.time_ns()}"
