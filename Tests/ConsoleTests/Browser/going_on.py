@@ -282,6 +282,8 @@ def scenario_a_push_says_whom_it_reaches_before_it_is_sent(console, rest):
 
 def scenario_a_push_is_planned_and_cancelled(console, rest):
     devices(rest, 1)
+    for row in rest.find("_PushStatus"):
+        rest.call("DELETE", f"/classes/_PushStatus/{row['objectId']}")
     open_page(console, "push", ".push-preview")
     console.wait_text("1 device", "main")
     text = f"later {time.time_ns()}"
@@ -303,6 +305,10 @@ def scenario_a_push_is_planned_and_cancelled(console, rest):
     console.click("dialog .danger")
     console.wait_text("is cancelled", ".toasts")
     assert not [row for row in rest.find("_PushStatus") if row["status"] == "scheduled"]
+    console.click_text("Undo", ".toasts")
+    console.wait_text("scheduled again", ".toasts")
+    assert [row["objectId"] for row in rest.find("_PushStatus") if row["status"] == "scheduled"] == [row["objectId"]]
+    rest.call("DELETE", f"/classes/_PushStatus/{row['objectId']}")
 
 
 def scenario_a_push_to_many_is_typed_first(console, rest):

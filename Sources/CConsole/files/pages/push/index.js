@@ -1,11 +1,11 @@
 /** Pushes: one is written, looked at and sent here; those that were sent stand below, with what became of them. */
 
-import { parse } from "../../core/api.js";
+import { parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { session } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
-import { empty, failed, loading, toast } from "../../parts/states.js";
+import { empty, failed, loading, record, toast } from "../../parts/states.js";
 import { composer } from "./compose.js";
 import { openReport } from "./report.js";
 
@@ -31,9 +31,10 @@ addWords({
   "push.noText": "without a text",
   "push.actions": "Actions of the push \u201c{text}\u201d",
   "push.cancel": "Cancel the push",
-  "push.cancelText": "\u201c{text}\u201d is not sent. A push that is gone can be written anew.",
+  "push.cancelText": "\u201c{text}\u201d is not sent.",
   "push.keep": "Keep it",
   "push.cancelled": "The push is cancelled",
+  "push.back": "The push is scheduled again",
   "push.begun": "It has begun meanwhile, and goes on.",
   "push.failures": "Devices that were not reached",
   "push.report": "What the trial says",
@@ -124,8 +125,12 @@ const menu = (row, again) => iconButton("more", t("push.actions", { text: cut(te
 async function cancel(row, again) {
   if (!(await confirm({ title: t("push.cancel"), text: t("push.cancelText", { text: cut(textOf(row), 80) }), button: t("push.cancel"), isDanger: true }))) return;
   try {
-    await parse.delete("classes/_PushStatus/" + encodeURIComponent(row.objectId), { headers: { "X-Roost-If-Updated-At": row.updatedAt } });
-    toast(t("push.cancelled"));
+    const { headers } = await parse.delete("classes/_PushStatus/" + encodeURIComponent(row.objectId), { headers: { "X-Roost-If-Updated-At": row.updatedAt } });
+    record(t("push.cancelled"), async () => {
+      await send("POST", `trash/${encodeURIComponent(headers.get("X-Roost-Trash"))}/restore`, { body: {} });
+      again();
+      return t("push.back");
+    });
   } catch (problem) {
     toast(problem.status === 409 ? t("push.begun") : problem.message, { isBad: true });
   }
