@@ -147,54 +147,60 @@ static const unsigned char file_44[] = {
 #embed "files/pages/data/object-view.js"
 };
 static const unsigned char file_45[] = {
-#embed "files/pages/operators.js"
+#embed "files/pages/health/index.js"
 };
 static const unsigned char file_46[] = {
-#embed "files/pages/palette.js"
+#embed "files/pages/operators.js"
 };
 static const unsigned char file_47[] = {
-#embed "files/pages/performance/index.js"
+#embed "files/pages/palette.js"
 };
 static const unsigned char file_48[] = {
-#embed "files/pages/performance/plan.js"
+#embed "files/pages/performance/index.js"
 };
 static const unsigned char file_49[] = {
-#embed "files/pages/performance/statements.js"
+#embed "files/pages/performance/plan.js"
 };
 static const unsigned char file_50[] = {
-#embed "files/pages/schema/diagram.js"
+#embed "files/pages/performance/statements.js"
 };
 static const unsigned char file_51[] = {
-#embed "files/pages/schema/forms.js"
+#embed "files/pages/schema/diagram.js"
 };
 static const unsigned char file_52[] = {
-#embed "files/pages/schema/index.js"
+#embed "files/pages/schema/forms.js"
 };
 static const unsigned char file_53[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/schema/index.js"
 };
 static const unsigned char file_54[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/settings/index.js"
 };
 static const unsigned char file_55[] = {
-#embed "files/pages/users/index.js"
+#embed "files/pages/shell.js"
 };
 static const unsigned char file_56[] = {
-#embed "files/pages/users/one.js"
+#embed "files/pages/trash/index.js"
 };
 static const unsigned char file_57[] = {
-#embed "files/parts/chart.js"
+#embed "files/pages/users/index.js"
 };
 static const unsigned char file_58[] = {
-#embed "files/parts/dialog.js"
+#embed "files/pages/users/one.js"
 };
 static const unsigned char file_59[] = {
-#embed "files/parts/states.js"
+#embed "files/parts/chart.js"
 };
 static const unsigned char file_60[] = {
-#embed "files/style/console.css"
+#embed "files/parts/dialog.js"
 };
 static const unsigned char file_61[] = {
+#embed "files/parts/states.js"
+};
+static const unsigned char file_62[] = {
+#embed "files/style/console.css"
+};
+static const unsigned char file_63[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -244,23 +250,25 @@ static const struct file all[] = {
     {"pages/data/index.js", file_42, sizeof file_42},
     {"pages/data/new.js", file_43, sizeof file_43},
     {"pages/data/object-view.js", file_44, sizeof file_44},
-    {"pages/operators.js", file_45, sizeof file_45},
-    {"pages/palette.js", file_46, sizeof file_46},
-    {"pages/performance/index.js", file_47, sizeof file_47},
-    {"pages/performance/plan.js", file_48, sizeof file_48},
-    {"pages/performance/statements.js", file_49, sizeof file_49},
-    {"pages/schema/diagram.js", file_50, sizeof file_50},
-    {"pages/schema/forms.js", file_51, sizeof file_51},
-    {"pages/schema/index.js", file_52, sizeof file_52},
-    {"pages/shell.js", file_53, sizeof file_53},
-    {"pages/trash/index.js", file_54, sizeof file_54},
-    {"pages/users/index.js", file_55, sizeof file_55},
-    {"pages/users/one.js", file_56, sizeof file_56},
-    {"parts/chart.js", file_57, sizeof file_57},
-    {"parts/dialog.js", file_58, sizeof file_58},
-    {"parts/states.js", file_59, sizeof file_59},
-    {"style/console.css", file_60, sizeof file_60},
-    {"style/icon.svg", file_61, sizeof file_61},
+    {"pages/health/index.js", file_45, sizeof file_45},
+    {"pages/operators.js", file_46, sizeof file_46},
+    {"pages/palette.js", file_47, sizeof file_47},
+    {"pages/performance/index.js", file_48, sizeof file_48},
+    {"pages/performance/plan.js", file_49, sizeof file_49},
+    {"pages/performance/statements.js", file_50, sizeof file_50},
+    {"pages/schema/diagram.js", file_51, sizeof file_51},
+    {"pages/schema/forms.js", file_52, sizeof file_52},
+    {"pages/schema/index.js", file_53, sizeof file_53},
+    {"pages/settings/index.js", file_54, sizeof file_54},
+    {"pages/shell.js", file_55, sizeof file_55},
+    {"pages/trash/index.js", file_56, sizeof file_56},
+    {"pages/users/index.js", file_57, sizeof file_57},
+    {"pages/users/one.js", file_58, sizeof file_58},
+    {"parts/chart.js", file_59, sizeof file_59},
+    {"parts/dialog.js", file_60, sizeof file_60},
+    {"parts/states.js", file_61, sizeof file_61},
+    {"style/console.css", file_62, sizeof file_62},
+    {"style/icon.svg", file_63, sizeof file_63},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

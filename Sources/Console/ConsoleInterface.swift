@@ -20,14 +20,15 @@ struct ConsoleInterface: Sendable {
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
     let figures: FigureHistory
+    let lastReport = LastReport()
+    /// Lets statements be planned for one console at a time.
+    let planning = Gate(capacity: 1)
     /// Lets so many finds of consoles be at the database that processors are left for apps.
     let finds = Gate(capacity: max(1, ProcessInfo.processInfo.activeProcessorCount / 2))
-    /// Lets one console at a time look the database over.
-    let looking = Gate(capacity: 1)
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
     let counting = Gate(capacity: 1)
     private let tables: ConsoleTables
-    private let version: String
+    let version: String
     private let logger: Logger
     var configuration: Configuration { backend.configuration }
 

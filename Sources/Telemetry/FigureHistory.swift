@@ -140,8 +140,7 @@ public final class FigureHistory: Sendable {
         }
         func rows(
             _ path: KeyPath<Tallies, [Int: Tally]>, _ bounds: Histogram.Bounds, _ name: (Int) -> (String, String?)
-        ) -> [Row]
-        {
+        ) -> [Row] {
             now[keyPath: path].compactMap { index, tally -> (total: UInt64, row: Row)? in
                 let tally = tally - (before[keyPath: path][index] ?? Tally())
                 guard tally.counts.count > 0 else { return nil }

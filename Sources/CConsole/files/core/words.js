@@ -26,6 +26,8 @@ const words = new Map(Object.entries({
   "rail.users": "Users",
   "rail.config": "Config",
   "rail.performance": "Performance",
+  "rail.health": "Health",
+  "rail.settings": "Settings",
   "rail.trash": "Trash",
   "rail.find": "Find",
   "rail.keys": "Keys",

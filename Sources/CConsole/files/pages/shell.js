@@ -16,12 +16,14 @@ const PAGES = {
   users: { icon: "users", key: "g u", open: () => import("./users/index.js") },
   config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
   performance: { icon: "chart", key: "g p", open: () => import("./performance/index.js") },
+  health: { icon: "check", key: "g h", open: () => import("./health/index.js") },
+  settings: { icon: "columns", key: "g o", open: () => import("./settings/index.js") },
   trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
 };
 
 /** The pages for an operator: what is beyond the classes to which one is limited is not offered. */
-function pagesFor({ classes, hidden }) {
-  const mayNot = [...(classes || hidden ? ["config", "performance"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
+function pagesFor({ classes, hidden, role }) {
+  const mayNot = [...(classes || hidden ? ["config", "performance"] : []), ...(["viewer", "editor"].includes(role) ? ["health", "settings"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
   return Object.fromEntries(Object.entries(PAGES).filter(([name]) => !mayNot.includes(name)));
 }
 
