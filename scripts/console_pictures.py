@@ -101,6 +101,22 @@ def pictures(console, rest):
     console.wait("document.querySelector('.two') && !document.querySelector('.two .skeleton')")
     console.settle()
     yield "console-user-light"
+    # Charts need some points, ten seconds apart.
+    end = time.monotonic() + 65
+    while time.monotonic() < end:
+        rest.find("Track", {"plays": {"$gt": random.randrange(900_000)}}, limit="100")
+        time.sleep(random.random() * 0.1)
+    for name, selector, dark in (("performance", ".chart .legend", False), ("performance", ".chart .legend", True), ("settings", "main table", False)):
+        console.size(1200, 720, dark)
+        console.open(name)
+        console.wait(f"document.querySelector('{selector}')")
+        console.settle()
+        yield f"console-{name}-{'dark' if dark else 'light'}"
+    console.size(1200, 720)
+    console.open("health")
+    console.wait("document.querySelector('.looking svg') && !document.querySelector('[aria-label=\"Look again\"]').disabled", 60)
+    console.settle()
+    yield "console-health-light"
     for name, path, selector in (("schema", "schema", ".classes-drawing"), ("access", "access/Track", ".operation"), ("config", "config", "main table")):
         console.size(1200, 720, True)
         console.open(path)

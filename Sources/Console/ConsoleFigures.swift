@@ -72,6 +72,6 @@ extension ConsoleCall {
     fileprivate func statements() async throws -> Reply {
         let backend = interface.backend
         // Each statement is planned: one console at a time.
-        return .object(try await interface.looking.run { try await backend.slowStatements.answer() })
+        return .object(try await interface.planning.run { try await backend.slowStatements.answer() })
     }
 }

@@ -129,7 +129,7 @@ extension ConsoleCall {
         let end = ContinuousClock.now + .seconds(wait)
         let first = try known(arguments[0])
         while true {
-            if try known(arguments[0]).state == .running,
+            if first.kind == "index", try known(arguments[0]).state == .running,
                 let progress = try await IndexProgress.now(of: first.className, in: interface.backend.store)
             {
                 interface.tasks.note(first.id, progress.percent, progress.words)

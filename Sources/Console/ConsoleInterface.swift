@@ -25,8 +25,9 @@ struct ConsoleInterface: Sendable {
     ///
     /// One operator leaves room for the others: a slow find holds up nobody else.
     let finds: Gate
-    /// Lets one console at a time look the database over.
-    let looking = Gate(capacity: 1)
+    let lastReport = LastReport()
+    /// Lets statements be planned for one console at a time.
+    let planning = Gate(capacity: 1)
     let exports = ConsoleExports()
     /// Lets so many bodies with rows of imports be in memory.
     let importing = Gate(capacity: 2)
@@ -35,7 +36,7 @@ struct ConsoleInterface: Sendable {
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
     let counting = Gate(capacity: 1)
     private let tables: ConsoleTables
-    private let version: String
+    let version: String
     private let logger: Logger
     var configuration: Configuration { backend.configuration }
 

@@ -23,6 +23,9 @@ public struct Configuration: Sendable {
     /// How long a request waits for a connection to the database that others have, in milliseconds.
     public var connectionTimeout = 3000
 
+    /// What is set, and by what.
+    var given: [String: Setting.Given] = [:]
+
     public var appId = ""
     public var masterKey = ""
     public var maintenanceKey: String?

@@ -205,4 +205,32 @@ struct ConsoleAccountTests {
             #expect(small.headers["content-encoding"] == nil)
         }
     }
+
+    @Test("An operator changes the own password, by which all sessions end; who came by the master key has none")
+    func password() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let refused = try await owner.send("PUT", "/console/api/password", ["password": "another long one"])
+            #expect(refused.status == 400, "\(refused.text)")
+            let made = try await owner.send(
+                "POST", "/console/api/operators", ["name": "Kim P", "password": "long enough", "role": "viewer"])
+            #expect(made.status == 201, "\(made.text)")
+            let browser = try await ConsoleBrowser(server, ["name": "Kim P", "password": "long enough"])
+            let wrong: [JSONValue] = [[:], ["password": 1], ["password": "short"], ["password": ["a": 1]]]
+            for body in wrong {
+                let answer = try await browser.send("PUT", "/console/api/password", body)
+                #expect((400..<500).contains(answer.status), "\(answer.text)")
+            }
+            let changed = try await browser.send("PUT", "/console/api/password", ["password": "another long one"])
+            #expect(changed.status == 200, "\(changed.text)")
+            #expect(try await browser.send("GET", "/console/api/session").status == 401)
+            let old = ConsoleBrowser(server)
+            let before = try await old.send(
+                "POST", "/console/api/session", ["name": "Kim P", "password": "long enough"])
+            #expect(before.status == 401)
+            _ = try await ConsoleBrowser(server, ["name": "Kim P", "password": "another long one"])
+            let rows = try await owner.audit().filter { $0["path"] == "password" }
+            #expect(rows.contains { $0["status"] == 200 } && !rows.contains { $0.text.contains("another long one") })
+        }
+    }
 }

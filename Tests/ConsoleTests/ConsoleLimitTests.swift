@@ -276,7 +276,7 @@ struct ConsoleLimitTests {
         #expect(
             Set(open) == [
                 "GET audit", "POST confirm", "GET sessions", "DELETE sessions/:id", "POST totp", "PUT totp",
-                "DELETE totp", "GET counts",
+                "DELETE totp", "PUT password", "GET counts",
                 "GET references", "POST may", "GET trash", "POST trash/:id/restore", "GET views", "PUT views/:id",
                 "DELETE views/:id", "POST exports", "GET exports/:id", "DELETE exports/:id", "POST imports",
             ])

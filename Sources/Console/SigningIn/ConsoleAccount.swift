@@ -10,6 +10,9 @@ extension ConsoleRouteTable {
         ConsoleRoute(.post, "confirm", .viewer, .account, keepsLimits: true) { try await $0.confirm() },
         ConsoleRoute(.get, "sessions", .viewer, keepsLimits: true) { try await $0.sessions() },
         ConsoleRoute(.delete, "sessions/:id", .viewer, .account, keepsLimits: true) { try await $0.endSession() },
+        ConsoleRoute(.put, "password", .viewer, .account, isConfirmed: true, keepsLimits: true) {
+            try await $0.changePassword()
+        },
         ConsoleRoute(.post, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
             try await $0.makeFactor()
         },
@@ -45,14 +48,26 @@ extension ConsoleCall {
         }
     }
 
-    // MARK: The second factor
+    // MARK: The password and the second factor
 
     private var ownId: String {
         get throws {
             guard let id = session.operatorId else {
-                throw HTTPError(status: 400, message: "Operators alone have a second factor.")
+                throw HTTPError(status: 400, message: "Operators alone have a password and a second factor.")
             }
             return id
+        }
+    }
+
+    /// Sets the operator's own password. All sessions of the operator end, this one included.
+    fileprivate func changePassword() async throws -> Reply {
+        let (id, body) = (try ownId, try await body())
+        guard let password = body["password"]?.stringValue else {
+            throw HTTPError(status: 400, message: "password says the new one.")
+        }
+        return try await audited("password", fields: ["password"]) {
+            try await interface.backend.operators.change(id: id, password: password, role: nil, from: visit.address)
+            return .object([:])
         }
     }
 

@@ -24,17 +24,36 @@ extension Configuration {
         file: [UInt8]?, environment: [String: String], flags: [String], fallbacks: [String: JSONValue] = [:]
     ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [String]) {
         var values = fallbacks
+        var given: [String: Setting.Given] = [:]
         var unknown: [String] = []
         for (name, value) in try fileOptions(file) {
-            if OptionTable.find(name.text) == nil { unknown.append(name.text) } else { values[name.text] = value }
+            guard OptionTable.find(name.text) != nil else {
+                unknown.append(name.text)
+                continue
+            }
+            values[name.text] = value
+            given[name.text] = Setting.Given(value, .file)
         }
-        for (name, value) in try environmentOptions(environment) { values[name] = value }
+        for (name, value) in try environmentOptions(environment) {
+            values[name] = value
+            given[name] = Setting.Given(value, .environment, [OptionTable.find(name)?.environment ?? ""])
+        }
         var warnings: [String] = []
         for variables in MemberVariables.all {
-            if let warning = try variables.merge(environment, into: &values) { warnings.append(warning) }
+            if let warning = try variables.merge(environment, into: &values) {
+                warnings.append(warning)
+            } else if let option = variables.path.first {
+                let names = variables.names.filter { environment[$0]?.isEmpty == false }.sorted()
+                guard !names.isEmpty else { continue }
+                given[option] = Setting.Given(.null, .environment, (given[option]?.from ?? []) + names)
+            }
         }
-        for (name, value) in try flagOptions(flags) { values[name] = value }
+        for (name, value) in try flagOptions(flags) {
+            values[name] = value
+            given[name] = Setting.Given(value, .flag, ["--" + name])
+        }
         values = values.filter { !$0.value.isNull }
+        for name in given.keys { given[name] = values[name].flatMap { given[name]?.with($0) } }
         if let adapter = values["filesAdapter"] {
             values["filesAdapter"] = FileStoreReader.complete(adapter, from: environment)
         }
@@ -57,6 +76,7 @@ extension Configuration {
         warnings += unknown.map { "option \($0) has no effect: it is not known" }
         var configuration = try Configuration(preset: preset, values: values)
         let names = ["GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"]
+        configuration.given = given
         configuration.cloudVariables = environment.filter { $0.key.hasPrefix("AWS_") || names.contains($0.key) }
         return (configuration, warnings + configuration.warnings(values))
     }

@@ -442,7 +442,7 @@ def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
 
 def scenario_80_pages_are_reached_by_keys(console, rest):
     open_page(console, "data", ".classes")
-    for key, page in (("s", "schema"), ("w", "access"), ("u", "users"), ("f", "files"), ("c", "config"), ("t", "trash"), ("d", "data")):
+    for key, page in (("s", "schema"), ("w", "access"), ("u", "users"), ("f", "files"), ("c", "config"), ("l", "logs"), ("k", "cloud"), ("n", "push"), ("a", "rest"), ("v", "live"), ("p", "performance"), ("h", "health"), ("o", "settings"), ("t", "trash"), ("d", "data")):
         console.press("g", key)
         console.wait(f"location.pathname.endsWith('/{page}') && document.querySelector('main h1, main .classes')")
         console.wait(f"document.querySelector('.rail [aria-current]').getAttribute('href').endsWith('/{page}')")
@@ -462,7 +462,8 @@ def scenario_80_pages_on_a_phone_dark_and_named(console, rest):
         for dark in (False, True):
             console.size(375, 667, dark)
             for path, selector in (("schema", ".classes-drawing"), ("schema/Guarded", "main table"), ("access/Guarded", ".operation"), ("access/Guarded?as=anonymous", ".as, .quiet"),
-                                   ("users", "main table"), ("users/sessions", "main table"), (f"users/user/{user}", ".two"), ("files", "main table, main .state"), ("config", "main .head")):
+                                   ("users", "main table"), ("users/sessions", "main table"), (f"users/user/{user}", ".two"), ("files", "main table, main .state"), ("config", "main .head"),
+                                   ("performance", ".chart"), ("health", "main .panel"), ("settings", "main table")):
                 open_page(console, path, selector)
                 assert console.value(PHONE), path
                 # Whatever can be pressed has a name.

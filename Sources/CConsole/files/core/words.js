@@ -32,6 +32,8 @@ const words = new Map(Object.entries({
   "rail.push": "Push",
   "rail.rest": "API",
   "rail.live": "Live",
+  "rail.health": "Health",
+  "rail.settings": "Settings",
   "rail.trash": "Trash",
   "rail.find": "Find",
   "rail.keys": "Keys",

@@ -120,6 +120,12 @@ addWords({
   "account.used": "{who}, {address}, used {when}",
   "account.end": "End",
   "account.ended": "The session is ended",
+  "account.password": "Password",
+  "account.passwordHint": "You sign in with the new one from then on. All of your sessions end, this one too.",
+  "account.newPassword": "New password",
+  "account.newAgain": "The same once more",
+  "account.notSame": "These are two passwords.",
+  "account.change": "Change",
   "account.totp": "Codes at sign-in",
   "account.totpOn": "A code is asked for at each sign-in.",
   "account.totpOff": "With an app for codes nobody signs in by your password alone.",
@@ -160,7 +166,8 @@ async function draw(host) {
     const { body } = await send("GET", "sessions");
     const { id, totp } = session.peek().operator;
     put(host, h("h3", t("account.sessions")), body.sessions.map((entry) => line(entry, () => draw(host))),
-      id && [h("h3", t("account.totp")), h(".line", h("p.grow", t(totp ? "account.totpOn" : "account.totpOff")),
+      id && [h("h3", t("account.password")), h(".line", h("p.grow", t("account.passwordHint")), button(".button", changePassword, t("account.change"))),
+        h("h3", t("account.totp")), h(".line", h("p.grow", t(totp ? "account.totpOn" : "account.totpOff")),
         button(".button", () => changeTOTP(totp, host), t(totp ? "account.turnOff" : "account.setUp")))]);
   } catch (problem) {
     put(host, failed(problem, () => draw(host)));
@@ -180,6 +187,20 @@ function line(entry, again) {
   return h(".line.member", h(".grow", h("div", shown(entry.agent || "\u2013", 90)),
     h(".quiet", { title: date(entry.createdAt, true) }, t("account.used", { who: entry.operator, address: entry.address, when: ago(entry.usedAt) }))),
   entry.isThis ? h("span.tag", t("account.this")) : button(".button", end, t("account.end")));
+}
+
+async function changePassword() {
+  const [first, second] = [0, 1].map((number) => textField({ type: "password", autocomplete: "new-password", autofocus: number === 0 }));
+  const isChanged = await openForm({ title: t("account.password"), button: t("account.change") }, () => ({
+    body: [h("p", t("account.passwordHint")), labelled(t("account.newPassword"), first), labelled(t("account.newAgain"), second)],
+    async save() {
+      if (first.value !== second.value) throw new Error(t("account.notSame"));
+      await send("PUT", "password", { body: { password: first.value } });
+      return true;
+    },
+  }));
+  // The next call finds that the session has ended, and asks for the new password.
+  if (isChanged) await send("GET", "sessions");
 }
 
 async function changeTOTP(isOn, host) {

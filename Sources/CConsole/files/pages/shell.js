@@ -17,16 +17,18 @@ const PAGES = {
   files: { icon: "file", key: "g f", open: () => import("./files/index.js") },
   config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
   logs: { icon: "logs", key: "g l", open: () => import("./logs/index.js") },
-  cloud: { icon: "cloud", key: "g o", open: () => import("./cloud/index.js") },
+  cloud: { icon: "cloud", key: "g k", open: () => import("./cloud/index.js") },
   push: { icon: "push", key: "g n", open: () => import("./push/index.js") },
   rest: { icon: "code", key: "g a", open: () => import("./rest/index.js") },
   live: { icon: "live", key: "g v", open: () => import("./live/index.js") },
   performance: { icon: "chart", key: "g p", open: () => import("./performance/index.js") },
+  health: { icon: "check", key: "g h", open: () => import("./health/index.js") },
+  settings: { icon: "columns", key: "g o", open: () => import("./settings/index.js") },
   trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
 };
 
 /** Pages whose routes are for developers. */
-const FOR_DEVELOPERS = ["logs", "cloud", "push", "rest", "live"];
+const FOR_DEVELOPERS = ["logs", "cloud", "push", "rest", "live", "health", "settings"];
 
 /** The pages for an operator: what is beyond the role, or the classes to which one is limited, is not offered. */
 function pagesFor({ classes, hidden, role }) {

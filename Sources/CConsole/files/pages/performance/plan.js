@@ -18,7 +18,7 @@ addWords({
   "plan.share": "{n} % of the work",
   "plan.worst": "Most of the work: {step} ({share} %).",
   "plan.noIndex": "No index serves this.",
-  "plan.hint": "What the database expects for common values; the statement was not run.",
+  "plan.hint": "What the database expects without knowing the values; the statement was not run.",
 });
 
 /** What a step is about, and its conditions. */
@@ -59,7 +59,7 @@ export function planTree(plan) {
   const all = found.reduce((sum, { own }) => sum + own, 0) || 1;
   const worst = found.reduce((most, step) => (step.own > most.own ? step : most));
   const share = ({ own }) => Math.round(100 * own / all);
-  return h(".plan", h("p.notice", t("plan.worst", { step: words(worst.node), share: share(worst) }), worst.node["Node Type"] === "Seq Scan" && [" ", t("plan.noIndex")]),
+  return h(".plan", h("p.notice", t("plan.worst", { step: words(worst.node), share: share(worst) }), worst.node["Node Type"] === "Seq Scan" && worst.node.Filter !== undefined && [" ", t("plan.noIndex")]),
     h("ol", found.map((step) => h("li", { class: step === worst ? "worst" : "", style: { "margin-inline-start": `${Math.min(step.depth, 12) * 14}px` } },
       h(".line.wrap", h("b", words(step.node)), h("span.quiet", t("plan.rows", { n: Number(step.node["Plan Rows"] ?? 0) })), h(".space"), h("span.quiet", t("plan.share", { n: share(step) }))),
       h("progress", { max: "100", value: share(step), "aria-label": t("plan.share", { n: share(step) }) }),

@@ -1,0 +1,145 @@
+/** Whether all is well: what the doctor finds, and puts right; the security check; mails; how backups are made. */
+
+import { parse, send } from "../../core/api.js";
+import { button, h, icon, put } from "../../core/dom.js";
+import { addKeys } from "../../core/keys.js";
+import { session } from "../../core/session.js";
+import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
+import { confirm, keepFocus } from "../../parts/dialog.js";
+import { failed, loading, toast } from "../../parts/states.js";
+
+addWords({
+  "health.hint": "Roost {version}, defaults of parse-server {preset}",
+  "health.look": "Look again",
+  "health.well": "All is well",
+  "health.notes": "Nothing is amiss. {n} {n|note|notes} below.",
+  "health.amiss": "{n} {n|thing needs|things need} you",
+  "health.looking": "The database is looked over\u2026",
+  "health.never": "Nobody has looked yet since this process began.",
+  "health.when": "As of {when}. PostgreSQL {postgres}, {bytes}.",
+  "health.error": "Error",
+  "health.warning": "Warning",
+  "health.note": "Note",
+  "health.fix": "Fix",
+  "health.fixOf": "Fix {subject}",
+  "health.fixText": "This can be done without harm: {words}.",
+  "health.fixed": "{subject} is put right",
+  "health.owner": "An owner can put this right.",
+  "health.consider": "To consider:",
+  "health.examples": "For example {examples}",
+  "health.security": "Security check",
+  "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.",
+  "health.passed": "{n} of {all} checks passed",
+  "health.mails": "Mails",
+  "health.waiting": "{n} {n|mail waits|mails wait} to be sent, the oldest for {seconds} s; {failed} {failed|was|were} given up since the start.",
+  "health.log": "{n} {n|error|errors} in the log since the start.",
+  "health.backups": "Backups",
+  "health.backup": "Makes one while the server runs:",
+  "health.restore": "Makes a data folder of it, on this machine or another:",
+  "health.dump": "The database is not Roost's own: its own tools back it up, as docs/operations.md says.",
+});
+
+const LABELS = { error: "health.error", warning: "health.warning", note: "health.note" };
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const hint = h("span.quiet.words");
+  const body = h(".scroll", loading());
+  const look = button(".button.primary", () => examine(body, hint, look, scope), icon("refresh"), h("span.words", t("health.look")));
+  look.setAttribute("aria-label", t("health.look"));
+  document.title = [t("rail.health"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  addKeys(t("rail.health"), { "Alt+r": { words: t("health.look"), do: () => look.click() } }, scope);
+  read(body, hint, look, scope);
+  return h(".page", h("header.head", h("h1", t("rail.health")), hint, h(".space"), look), body);
+}
+
+async function read(body, hint, look, scope) {
+  try {
+    const { body: health } = await send("GET", "health", { signal: scope });
+    const security = health.securityCheck ? (await parse.get("security", {}, { signal: scope })).body.report : null;
+    if (scope.aborted) return;
+    put(hint, t("health.hint", { version: health.version, preset: String(health.preset) }));
+    keepFocus(body, () => put(body, findings(health.doctor, () => read(body, hint, look, scope), scope), securityPanel(security), mailPanel(health), backupPanel(health)));
+    if (!health.doctor) await examine(body, hint, look, scope);
+  } catch (problem) {
+    if (!scope.aborted) put(body, failed(problem, () => read(body, hint, look, scope)));
+  }
+}
+
+/** Waits for a task; throws what it failed with. */
+async function finish(task, scope) {
+  while (task.state === "running") {
+    task = (await send("GET", "tasks/" + encodeURIComponent(task.id), { query: { wait: 10 }, signal: scope })).body;
+  }
+  if (task.state !== "done") throw new Error(plain(task.message, 500));
+}
+
+async function examine(body, hint, look, scope) {
+  look.disabled = true;
+  const state = body.querySelector(".looking");
+  if (state) put(state, t("health.looking"));
+  try {
+    await finish((await send("POST", "doctor", { body: {}, signal: scope })).body, scope);
+    await read(body, hint, look, scope);
+  } catch (problem) {
+    if (!scope.aborted) toast(problem.message, { isBad: true });
+  }
+  look.disabled = false;
+}
+
+function findings(doctor, again, scope) {
+  if (!doctor) return h(".panel", h("h2.looking", { role: "status" }, t("health.looking")), h("p.quiet", t("health.never")));
+  const amiss = doctor.findings.filter(({ severity }) => severity !== "note");
+  const title = amiss.length > 0 ? t("health.amiss", { n: amiss.length }) : t("health.well");
+  const version = `${Math.floor(doctor.postgres / 10000)}.${doctor.postgres % 10000}`;
+  return h(".panel", h("h2.looking", { role: "status" }, icon(amiss.length > 0 ? "warn" : "check"), " ", title),
+    h("p.quiet", { title: date(doctor.at, true) }, t("health.when", { when: ago(doctor.at), postgres: version, bytes: bytes(doctor.bytes) })),
+    amiss.length === 0 && doctor.findings.length > 0 && h("p.quiet", t("health.notes", { n: doctor.findings.length })),
+    doctor.findings.map((finding) => row(finding, again, scope)));
+}
+
+function row(finding, again, scope) {
+  const { severity, subject, words, examples, fix, advice } = finding;
+  const isOwner = session.peek().operator.role === "owner";
+  const go = fix && isOwner && button(".button", () => putRight(finding, go, again, scope), t("health.fix"));
+  go?.setAttribute("aria-label", t("health.fixOf", { subject }));
+  return h(".line.member.wrap", h(".grow",
+    h("div", h(severity === "error" ? "span.tag.bad" : severity === "warning" ? "span.tag.warn" : "span.tag", t(LABELS[severity] ?? "health.note")), " ", h("b", shown(subject, 100))),
+    h("div", shown(words, 600)),
+    examples && h(".quiet", t("health.examples", { examples: examples.slice(0, 5).map((text) => plain(text, 60)).join(", ") })),
+    fix && !isOwner && h(".quiet", t("health.owner")),
+    advice && h(".quiet", t("health.consider"), " ", h("code", shown(advice, 500)))), go);
+}
+
+async function putRight(finding, go, again, scope) {
+  const { subject, fix } = finding;
+  const text = [h("p", t("health.fixText", { words: plain(fix.words, 300) })), fix.statements.map((statement) => h("pre.mono.statement", shown(statement, 2000)))];
+  if (!(await confirm({ title: t("health.fixOf", { subject }), text, button: t("health.fix") }))) return;
+  go.disabled = true;
+  try {
+    await finish((await send("POST", "doctor/fix", { body: { id: finding.id } })).body, scope);
+    toast(t("health.fixed", { subject }));
+    again();
+  } catch (problem) {
+    go.disabled = false;
+    if (!scope.aborted) toast(problem.message, { isBad: true });
+  }
+}
+
+function securityPanel(report) {
+  const checks = report?.groups.flatMap((group) => group.checks) ?? [];
+  const passed = checks.filter(({ state }) => state === "success").length;
+  return h(".panel", h("h2", t("health.security")), report === null ? h("p.quiet", t("health.securityOff")) : [
+    h("p.quiet", t("health.passed", { n: passed, all: checks.length })),
+    checks.filter(({ state }) => state !== "success").map((check) => h(".member", h("div", h("b", plain(check.title, 100))), h("div", plain(check.warning, 300)), h(".quiet", plain(check.solution, 300))))]);
+}
+
+function mailPanel({ mails, errors }) {
+  return h(".panel", h("h2", t("health.mails")), h("p", t("health.waiting", { n: mails.waiting, seconds: mails.oldest, failed: mails.failed })), h("p", t("health.log", { n: errors })));
+}
+
+function backupPanel({ ownDatabase }) {
+  return h(".panel", h("h2", t("health.backups")), ownDatabase
+    ? [h("p.quiet", t("health.backup")), h("code", "roost backup FILE"), h("p.quiet", t("health.restore")), h("code", "roost restore FILE")]
+    : h("p.quiet", t("health.dump")));
+}

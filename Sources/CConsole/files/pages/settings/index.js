@@ -1,0 +1,75 @@
+/** What the server is set to, and what says so: options by what they are about. Nothing is changed here. */
+
+import { send } from "../../core/api.js";
+import { button, debounce, h, icon, put, textField } from "../../core/dom.js";
+import { session } from "../../core/session.js";
+import { addWords, drawnApart, plain, shown, t } from "../../core/words.js";
+import { failed, loading, toast } from "../../parts/states.js";
+
+addWords({
+  "settings.hint": "Flags outweigh the environment, that the file, and that the defaults.",
+  "settings.find": "Find an option",
+  "settings.changed": "Only what is set",
+  "settings.copy": "Copy without secrets",
+  "settings.copied": "Copied, without secrets",
+  "settings.option": "Option",
+  "settings.value": "Value",
+  "settings.source": "Set by",
+  "settings.secret": "set, and not shown",
+  "settings.none": "No option is called like that.",
+  "settings.flag": "flag {from}",
+  "settings.environment": "variable {from}",
+  "settings.file": "configuration file",
+  "settings.preset": "defaults of this preset",
+  "settings.default": "default",
+  "settings.else": "without that {value}",
+  "settings.noEffect": "has no effect",
+});
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const body = h(".scroll", loading());
+  const find = textField({ placeholder: t("settings.find"), "aria-label": t("settings.find") });
+  const isChanged = h("input", { type: "checkbox" });
+  let settings = [];
+  const draw = () => put(body, list(settings, find.value.trim().toLowerCase(), isChanged.checked));
+  find.addEventListener("input", debounce(100, draw));
+  isChanged.addEventListener("change", draw);
+  const copy = button(".button", async () => {
+    const given = settings.filter(({ source, value }) => !["default", "preset"].includes(source) && value !== undefined);
+    await navigator.clipboard.writeText(JSON.stringify(Object.fromEntries(given.map(({ name, value }) => [name, value])), null, 2));
+    toast(t("settings.copied"));
+  }, icon("copy"), h("span.words", t("settings.copy")));
+  copy.setAttribute("aria-label", t("settings.copy"));
+  document.title = [t("rail.settings"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  const read = async () => {
+    try {
+      ({ settings } = (await send("GET", "settings", { signal: scope })).body);
+      draw();
+    } catch (problem) {
+      if (!scope.aborted) put(body, failed(problem, read));
+    }
+  };
+  read();
+  return h(".page", h("header.head", h("h1", t("rail.settings")), h("span.quiet.words", t("settings.hint")), h(".space"), copy),
+    h(".filters", h(".narrow", find), h("label.line", isChanged, t("settings.changed"))), body);
+}
+
+function list(settings, wanted, isChanged) {
+  const chosen = settings.filter(({ name, meaning, source }) => (!isChanged || !["default", "preset"].includes(source))
+    && `${name} ${meaning}`.toLowerCase().includes(wanted));
+  if (chosen.length === 0) return h("p.quiet", t("settings.none"));
+  const groups = Map.groupBy(chosen, ({ group }) => group);
+  return [...groups].map(([group, options]) => h(".panel", h("h2", plain(group, 60)), h("table.list",
+    h("thead", h("tr", [t("settings.option"), t("settings.value"), t("settings.source")].map((words) => h("th", { scope: "col" }, words)))),
+    h("tbody", options.map(row)))));
+}
+
+function row({ name, value, isSecret, source, from, meaning, default: usual, isBuilt }) {
+  const isSet = source === "flag" || source === "environment" || source === "file";
+  return h("tr", h("th.option", { scope: "row" }, h("code", shown(name, 60)), h(".quiet", plain(meaning, 300))),
+    h("td", isSecret ? h("span.apart", t("settings.secret")) : value === undefined ? usual === undefined ? drawnApart("\u2013") : h("span.quiet", shown(usual, 200)) : h("code", shown(typeof value === "string" ? value : JSON.stringify(value), 600)),
+      !isBuilt && isSet && h(".quiet", t("settings.noEffect"))),
+    h("td", isSet ? h("b", t("settings." + source, { from: (from ?? []).map((text) => plain(text, 80)).join(", ") })) : h("span.quiet", t("settings." + source)),
+      isSet && usual !== undefined && h(".quiet", t("settings.else", { value: usual }))));
+}

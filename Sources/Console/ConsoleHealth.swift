@@ -1,0 +1,169 @@
+import Encoding
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+internal import ParseStorage
+internal import ServerConfiguration
+import Synchronization
+
+/// Whether all is well: what the doctor found, and puts right; what waits; and the settings with what says so.
+extension ConsoleRouteTable {
+    static let health: [ConsoleRoute] = [
+        ConsoleRoute(.get, "health", .developer) { $0.health() },
+        ConsoleRoute(.post, "doctor", .developer, .nothing) { try $0.examine() },
+        ConsoleRoute(.post, "doctor/fix", .owner, isConfirmed: true) { try await $0.putRight() },
+        ConsoleRoute(.get, "settings", .developer) { $0.settings() },
+    ]
+}
+
+/// What the doctor found last in this process.
+final class LastReport: Sendable {
+    /// What was found, and when.
+    struct Found: Sendable {
+        let at: ParseDate
+        let report: Doctor.Report
+    }
+
+    private let found = Mutex<Found?>(nil)
+
+    /// What was found last; nil where nobody has looked yet.
+    var value: Found? { found.withLock { $0 } }
+
+    /// Keeps what was found.
+    func set(_ report: Doctor.Report, at time: ParseDate) {
+        found.withLock { $0 = Found(at: time, report: report) }
+    }
+
+    /// The name of a finding that has a remedy: the same for what is found again.
+    static func id(of finding: ParseStorage.Finding) -> String {
+        let text = [finding.kind.rawValue, finding.subject] + (finding.remedy?.statements ?? [])
+        return String(StableHash.of(text.joined(separator: "\n")), radix: 36)
+    }
+}
+
+extension ConsoleCall {
+    private var backend: Backend { interface.backend }
+
+    fileprivate func health() -> Reply {
+        let mails = backend.meters.mails
+        var answer: JSONObject = [
+            "version": .string(interface.version), "preset": .number(Double(backend.configuration.preset)),
+            "ownDatabase": .bool(backend.configuration.databaseURI == nil),
+            "securityCheck": .bool(backend.configuration.security.enableCheck),
+            "mails": [
+                "waiting": .number(Double(mails.waiting.value)), "oldest": .number(Double(mails.oldest.value)),
+                "failed": .number(Double(mails.results[.failed])),
+            ],
+            "errors": .number(Double(backend.meters.logLines[.error])),
+        ]
+        answer["doctor"] = interface.lastReport.value.map(Self.json)
+        return .object(answer)
+    }
+
+    private static func json(_ found: LastReport.Found) -> JSONValue {
+        [
+            "at": .string(found.at.iso), "postgres": .number(Double(found.report.version)),
+            "bytes": .number(Double(found.report.size)),
+            "findings": .array(
+                found.report.findings.map { finding in
+                    var object: JSONObject = [
+                        "id": .string(LastReport.id(of: finding)), "kind": .string(finding.kind.rawValue),
+                        "severity": .string(finding.severity.rawValue), "subject": .string(finding.subject),
+                        "words": .string(finding.words),
+                    ]
+                    if !finding.examples.isEmpty { object["examples"] = .array(finding.examples.map { .string($0) }) }
+                    object["advice"] = finding.advice.map { .string($0) }
+                    object["fix"] = finding.remedy.map { remedy in
+                        [
+                            "words": .string(remedy.words),
+                            "statements": .array(remedy.statements.map { .string($0) }),
+                        ]
+                    }
+                    return .object(object)
+                }),
+        ]
+    }
+
+    /// Has the doctor look the database over, as a task.
+    fileprivate func examine() throws -> Reply {
+        try begin("doctor", "The database is looked over.", "The database was looked over.") { [interface] in
+            try await interface.look()
+        }
+    }
+
+    /// Puts one finding right that can be without harm, and looks again.
+    fileprivate func putRight() async throws -> Reply {
+        let id = try await body()["id"]?.stringValue
+        guard let found = interface.lastReport.value,
+            let finding = found.report.findings.first(where: { $0.remedy != nil && LastReport.id(of: $0) == id }),
+            let remedy = finding.remedy
+        else { throw ParseError(ParseError.objectNotFound, "There is no such finding, or not any more.") }
+        guard backend.clock.now.milliseconds - found.at.milliseconds < 3_600_000 else {
+            throw HTTPError(status: 409, message: "That was found long ago. Look again first.")
+        }
+        var entry = interface.entry(visit, session, "doctor/fix")
+        entry.fields = [finding.kind.rawValue, finding.subject]
+        let rows = backend.store.audit
+        let row = try await rows.begin(entry)
+        do {
+            return try begin("fix", remedy.words, "Done.") { [interface] in
+                try await Doctor(client: interface.backend.store.client).apply(remedy)
+                try await interface.look()
+            } ended: { status in
+                try? await rows.complete(row, status: status, ids: nil, after: nil)
+            }
+        } catch {
+            try await rows.complete(row, status: 409, ids: nil, after: nil)
+            throw error
+        }
+    }
+
+    /// Begins a task of which there is one at a time.
+    private func begin(
+        _ kind: String, _ words: String, _ done: String, _ work: @Sendable @escaping () async throws -> Void,
+        ended: @Sendable @escaping (_ status: Int) async -> Void = { _ in }
+    ) throws -> Reply {
+        let item = ConsoleTasks.Item(
+            id: Identifiers.alphanumeric(10), kind: kind, className: "", startedAt: backend.clock.now, message: words)
+        let (dispatcher, request) = (interface.dispatcher, visit.request.id)
+        let isBegun = interface.tasks.begin(item) {
+            try await work()
+            return [:]
+        } ended: { error in
+            let reply = error.map { dispatcher.reply(to: $0, request) }
+            await Task { await ended(reply?.status ?? 200) }.value
+            guard let reply else { return done }
+            guard case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) else { return "" }
+            return value["error"]?.stringValue ?? ""
+        }
+        guard isBegun else { throw HTTPError(status: 409, message: "That is under way.") }
+        return .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202)
+    }
+
+    fileprivate func settings() -> Reply {
+        .object([
+            "settings": .array(
+                backend.configuration.settings.map { setting in
+                    var object: JSONObject = [
+                        "name": .string(setting.name), "group": .string(setting.group),
+                        "source": .string(setting.source.rawValue), "meaning": .string(setting.meaning),
+                        "isBuilt": .bool(setting.isBuilt),
+                    ]
+                    object["value"] = setting.value
+                    object["default"] = setting.defaultWords.map { .string($0) }
+                    if setting.isSecret { object["isSecret"] = true }
+                    if !setting.from.isEmpty { object["from"] = .array(setting.from.map { .string($0) }) }
+                    return .object(object)
+                })
+        ])
+    }
+}
+
+extension ConsoleInterface {
+    /// Looks the database over, and keeps what was found.
+    fileprivate func look() async throws {
+        let report = try await Doctor(client: backend.store.client).examine()
+        lastReport.set(report, at: backend.clock.now)
+    }
+}

@@ -1,0 +1,109 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Console
+
+/// Scenario 79, on the server's side, and the settings.
+@Suite("Health and settings in the console")
+struct ConsoleHealthTests {
+    /// The task of a call as soon as it has ended.
+    private static func end(_ begun: TestAnswer, _ browser: ConsoleBrowser) async throws -> JSONValue {
+        try #require(begun.status == 202, "\(begun.text)")
+        let id = try #require(begun["id"]?.stringValue)
+        let end = ContinuousClock.now + .seconds(120)
+        var task = try await browser.send("GET", "/console/api/tasks/\(id)?wait=20")
+        while task["state"] == "running", ContinuousClock.now < end {
+            task = try await browser.send("GET", "/console/api/tasks/\(id)?wait=20")
+        }
+        return task.json
+    }
+
+    @Test(
+        "What the doctor finds is put right by an owner, after which it is not found again, with one entry of the audit"
+    )
+    func fix() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "a"])
+            try await server.execute(
+                """
+                CREATE TABLE "_Join:fans:Song" ("relatedId" text, "owningId" text, PRIMARY KEY ("relatedId", "owningId"));
+                UPDATE "_SCHEMA" SET "schema" = jsonb_set("schema"::jsonb, '{fields,fans}',
+                    '{"type": "Relation", "targetClass": "_User"}') WHERE "className" = 'Song';
+                """)
+            let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let before = try await developer.send("GET", "/console/api/health")
+            #expect(before.status == 200 && before["doctor"] == nil && before["mails"]?["waiting"] == 0)
+            let looked = try await Self.end(try await developer.send("POST", "/console/api/doctor", [:]), developer)
+            #expect(looked["state"] == "done", "\(looked.text)")
+            func finding() async throws -> JSONValue? {
+                try await developer.send("GET", "/console/api/health")["doctor"]?["findings"]?.arrayValue?.first {
+                    $0["subject"] == "Song.fans" && $0["kind"] == "missing-index"
+                }
+            }
+            let found = try #require(try await finding())
+            #expect(found["severity"] == "warning" && found["fix"]?["statements"]?.arrayValue?.count == 1)
+            let id = try #require(found["id"])
+            #expect(try await developer.send("POST", "/console/api/doctor/fix", ["id": id]).status == 403)
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let wrong: [JSONValue] = [[:], ["id": "nothing"], ["id": 1], ["id": ["a": 1]]]
+            for body in wrong {
+                #expect(try await owner.send("POST", "/console/api/doctor/fix", body).status == 404)
+            }
+            let fixed = try await Self.end(
+                try await owner.send("POST", "/console/api/doctor/fix", ["id": id]), owner)
+            #expect(fixed["state"] == "done", "\(fixed.text)")
+            let later = try await finding()
+            #expect(later == nil, "\(later?.text ?? "")")
+            #expect(try await owner.send("POST", "/console/api/doctor/fix", ["id": id]).status == 404)
+            let rows = try await owner.audit().filter { $0["path"] == "doctor/fix" }
+            #expect(rows.count == 1 && rows[0]["status"] == 200 && rows[0]["fields"] == ["missing-index", "Song.fans"])
+        }
+    }
+
+    @Test("Long after the last confirmation, a fix asks for another one")
+    func confirmation() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            try await server.execute(
+                """
+                UPDATE "_roost_operator_session" SET "confirmedAt" = now() - interval '16 minutes'
+                """)
+            let answer = try await owner.send("POST", "/console/api/doctor/fix", ["id": "a"])
+            #expect(answer.status == 403 && answer["needs"] == "confirm", "\(answer.text)")
+        }
+    }
+
+    @Test("Settings say by what they are set, and no secret of them")
+    func settings() async throws {
+        let values: JSONObject = [
+            "webhookKey": "SECRET-hook", "encryptionKey": "SECRET-files-of-thirty-two-bytes",
+            "metrics": ["port": 0, "key": "SECRET-metrics"], "slowQueryThreshold": 500,
+            "adminKeys": ["ops": .string(String(repeating: "ab", count: 32))],
+        ]
+        try await TestServer.run(values) { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let answer = try await browser.send("GET", "/console/api/settings")
+            #expect(answer.status == 200)
+            for secret in ["SECRET", "abababab", TestServer.masterKey, TestServer.restKey, server.databaseURI] {
+                #expect(!answer.text.contains(secret), "\(secret)")
+            }
+            func setting(_ name: JSONValue) -> JSONValue? {
+                answer["settings"]?.arrayValue?.first { $0["name"] == name }
+            }
+            #expect(setting("masterKey")?["isSecret"] == true && setting("masterKey")?["value"] == nil)
+            #expect(setting("metrics")?["value"] == ["port": 0, "key": "•••"])
+            #expect(
+                setting("slowQueryThreshold")?["value"] == 500 && setting("slowQueryThreshold")?["source"] == "file")
+            #expect(setting("slowQueryThreshold")?["default"] == "1000")
+            #expect(setting("statementTimeout")?["source"] == "default" && setting("statementTimeout")?["value"] == nil)
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let limited = try await ConsoleBrowser.operatorBrowser(server, "editor", limits: ["classes": ["Song"]])
+            for path in ["settings", "health"] {
+                #expect(try await viewer.send("GET", "/console/api/\(path)").status == 403, "\(path)")
+                #expect(try await limited.send("GET", "/console/api/\(path)").status == 403, "\(path)")
+            }
+            #expect(try await viewer.send("POST", "/console/api/doctor", [:]).status == 403)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import JSON
+import Testing
+
+@testable import ServerConfiguration
+
+@Suite("What options are set to, and by what")
+struct SettingTests {
+    private static func settings(
+        _ file: JSONObject = [:], environment: [String: String] = [:], flags: [String] = []
+    ) throws -> [String: Setting] {
+        let keys: JSONObject = ["appId": "app", "masterKey": "the master's"]
+        let (configuration, _) = try Configuration.load(
+            file: JSONValue.object(keys.merging(file) { $1 }).serialized(), environment: environment, flags: flags)
+        return Dictionary(uniqueKeysWithValues: configuration.settings.map { ($0.name, $0) })
+    }
+
+    @Test("is the flag before the environment, that before the file, and that before the preset and the default")
+    func sources() throws {
+        let settings = try Self.settings(
+            ["port": 1, "host": "file", "mountPath": "/file", "preset": 4],
+            environment: ["PORT": "2", "PARSE_SERVER_HOST": "environment"], flags: ["--port", "3"])
+        #expect(
+            settings["port"]?.source == .flag && settings["port"]?.value == 3 && settings["port"]?.from == ["--port"])
+        #expect(settings["host"]?.source == .environment && settings["host"]?.value == "environment")
+        #expect(settings["host"]?.from == ["PARSE_SERVER_HOST"])
+        #expect(settings["mountPath"]?.source == .file && settings["mountPath"]?.value == "/file")
+        #expect(settings["statementTimeout"]?.source == .default && settings["statementTimeout"]?.value == nil)
+        #expect(settings["statementTimeout"]?.defaultWords == "30000")
+        let preset = settings.values.filter { $0.source == .preset }.map(\.name)
+        #expect(preset.contains("allowClientClassCreation"), "\(preset)")
+        #expect(settings.count == OptionTable.all.count)
+    }
+
+    @Test("names the variables of members, with what the option comes to")
+    func members() throws {
+        let settings = try Self.settings(
+            ["accountLockout": ["duration": 5, "threshold": 3]],
+            environment: ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "7"])
+        let lockout = try #require(settings["accountLockout"])
+        #expect(lockout.source == .environment && lockout.from == ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION"])
+        #expect(lockout.value == ["duration": 7, "threshold": 3])
+        let unset = try Self.settings(["port": .null])
+        #expect(unset["port"]?.source == .default)
+    }
+
+    @Test("has no secrets, wherever they stand")
+    func secrets() throws {
+        let secret = "s3cr3t"
+        let settings = try Self.settings(
+            [
+                "readOnlyMasterKey": .string(secret), "encryptionKey": .string(secret), "fileKey": .string(secret),
+                "databaseURI": .string("postgres://me:\(secret)@host/db"),
+                "readReplicaURIs": [.string("postgres://me:\(secret)@host/db")],
+                "publicServerURL": .string("https://me:\(secret)@example.org/parse"),
+                "metrics": ["port": 9, "key": .string(secret)],
+                "protectedFields": ["_User": ["*": ["secretToken"]]],
+                "tracingHeaders": .string("authorization=\(secret)"),
+                "auth": ["github": ["clientId": "a", "clientSecret": .string(secret)]],
+            ], environment: ["PARSE_SERVER_MAINTENANCE_KEY": secret], flags: ["--webhookKey", secret])
+        for setting in settings.values {
+            #expect(setting.value?.text.contains(secret) != true, "\(setting.name)")
+            #expect(setting.value?.text.contains("the master's") != true, "\(setting.name)")
+        }
+        #expect(settings["webhookKey"]?.isSecret == true && settings["webhookKey"]?.source == .flag)
+        #expect(settings["publicServerURL"]?.value == "https://•••@example.org/parse")
+        #expect(settings["metrics"]?.value == ["port": 9, "key": "•••"])
+        #expect(settings["protectedFields"]?.value == ["_User": ["*": ["secretToken"]]])
+        #expect(settings["auth"]?.value == nil && settings["auth"]?.isSecret == true)
+    }
+}
