@@ -119,7 +119,7 @@ let package = Package(
             name: "Console",
             dependencies: [
                 "CConsole", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
-                "Rules", "ServerConfiguration", "SignIn", "Tasks", logging,
+                "Rules", "ServerConfiguration", "SignIn", "Tasks", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: stayOnExecutor),
@@ -144,7 +144,8 @@ let package = Package(
         .target(
             name: "Push",
             dependencies: [
-                "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", collections,
+                "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
+                collections,
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -309,7 +310,7 @@ let package = Package(
             name: "FileStoresTests",
             dependencies: [
                 "FileStorage", "FileStores", "JSON", "Outgoing", "ParseStorage", "Postgres", "RoostCommand",
-                "ServerConfiguration", "TestSupport", "TestTools", logging,
+                "ServerConfiguration", "Tasks", "TestSupport", "TestTools", logging,
                 subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -338,7 +339,8 @@ let package = Package(
         .testTarget(
             name: "ParseStorageTests",
             dependencies: [
-                "JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", collections, logging,
+                "JSON", "ParseModel", "ParseStorage", "Postgres", "Tasks", "TestSupport", "TestTools", collections,
+                logging,
             ]),
         .testTarget(
             name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", collections]),

@@ -55,6 +55,8 @@ public struct RoostServer: Service {
     private let monitoringRoutes: MonitoringRoutes
     /// The administration page; nil where it is open to no client.
     private let console: ConsoleSite?
+    /// What is counted over time, for the charts of the console; nil where there is none.
+    private let figures: FigureHistory?
     private let configuration: Configuration
     private let logger: Logger
 
@@ -75,7 +77,7 @@ public struct RoostServer: Service {
         var additions = extensions.backend
         let asksOthers =
             configuration.auth.keys.contains { $0 != "anonymous" }
-            || configuration.accountMail.delivery?.transport.isHTTP == true || configuration.push != nil
+            || configuration.accountMail.delivery?.transport.isHTTP == true
         caller = asksOthers ? try HTTPCaller(configuration.outgoing) : nil
         if let caller { additions.addProviders(SignInProviders.all(configuration, caller)) }
         let warnings = try additions.checkProviders(configuration)
@@ -157,9 +159,9 @@ public struct RoostServer: Service {
             try MailQueue($0, configuration, caller: caller, meters: meters.mails, logger: logger)
         }
         if additions.mailer == nil { additions.mailer = mailQueue }
-        if let push = configuration.push, let caller {
-            pushQueue = PushQueue(
-                push, services: try PushServices(push, caller: caller, logger: logger), logger: logger)
+        if let push = configuration.push {
+            let services = try PushServices(push, outgoing: configuration.outgoing, logger: logger)
+            pushQueue = PushQueue(push, services: services, logger: logger)
         } else {
             pushQueue = nil
         }
@@ -194,11 +196,18 @@ public struct RoostServer: Service {
         let audit = try KeyAudit(routes)
         let fileRoutes = FileRoutes(
             storage: files, resolver: routes, configuration: configuration, audit: audit, logger: logger)
-        console =
+        // Who develops on this machine sees requests without setting up metrics.
+        let countsRequests = configuration.metrics.isOn || configuration.console.signIn == .thisMachine
+        figures =
             configuration.console.reach == .closed || configuration.readOnly
-            ? nil
-            : try ConsoleSite(
-                backend, ConsoleDispatcher(routes, files: fileRoutes), version: Version.text, logger: logger)
+            ? nil : FigureHistory(meters, countsRequests: countsRequests)
+        if let figures {
+            console = try ConsoleSite(
+                backend, ConsoleDispatcher(routes, files: fileRoutes), figures: figures, version: Version.text,
+                logger: logger)
+        } else {
+            console = nil
+        }
         let dispatcher = try Dispatcher(
             configuration, handler: routes, files: fileRoutes, pages: PageRoutes(beside: routes),
             monitoring: monitoringRoutes, console: console, audit: audit, logger: logger)
@@ -211,7 +220,7 @@ public struct RoostServer: Service {
         }
         var transport = extensions.http
         if transport.webSockets == nil { transport.webSockets = liveQueries }
-        if configuration.metrics.isOn { transport.meters = meters.requests }
+        if countsRequests { transport.meters = meters.requests }
         traces = try TraceExport(configuration, logger: logger)
         transport.tracing = traces?.tracing
         transport.slowRequest = .milliseconds(configuration.slowRequest)
@@ -223,11 +232,12 @@ public struct RoostServer: Service {
             crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
             maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
             additions: transport, logger: logger)
-        monitoring.show(
-            MetricsPage(
-                meters: meters, http: http, client: client, replicas: clients, backend: backend,
-                liveQueries: liveQueries, readiness: monitoring.readiness, eventLoops: monitoring.eventLoops,
-                preset: configuration.preset, certificate: certificate, spans: traces?.exporter.outcomes))
+        let page = MetricsPage(
+            meters: meters, http: http, client: client, replicas: clients, backend: backend,
+            liveQueries: liveQueries, readiness: monitoring.readiness, eventLoops: monitoring.eventLoops,
+            preset: configuration.preset, certificate: certificate, spans: traces?.exporter.outcomes)
+        monitoring.show(page)
+        figures?.show { page.gauges }
     }
 
     /// What `pg_stat_activity` shows of this process: PostgreSQL keeps 63 bytes.
@@ -316,6 +326,7 @@ public struct RoostServer: Service {
     /// Serves until the service is shut down; requests under way are finished.
     public func run() async throws {
         defer {
+            figures?.show(nil)
             Task { [client, replicas, monitoring] in
                 await monitoring.stop()
                 await client.shutdown()
@@ -333,6 +344,7 @@ public struct RoostServer: Service {
         async let _ = files.tend()
         async let _ = announceAddress()
         async let _ = liveQueries?.run()
+        async let _ = figures?.run()
         traces?.start()
         try await withGracefulShutdownHandler {
             try await serve(beside: tasks)

@@ -174,36 +174,48 @@ static const unsigned char file_53[] = {
 #embed "files/pages/palette.js"
 };
 static const unsigned char file_54[] = {
-#embed "files/pages/schema/diagram.js"
+#embed "files/pages/performance/index.js"
 };
 static const unsigned char file_55[] = {
-#embed "files/pages/schema/forms.js"
+#embed "files/pages/performance/plan.js"
 };
 static const unsigned char file_56[] = {
-#embed "files/pages/schema/index.js"
+#embed "files/pages/performance/statements.js"
 };
 static const unsigned char file_57[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/schema/diagram.js"
 };
 static const unsigned char file_58[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/schema/forms.js"
 };
 static const unsigned char file_59[] = {
-#embed "files/pages/users/index.js"
+#embed "files/pages/schema/index.js"
 };
 static const unsigned char file_60[] = {
-#embed "files/pages/users/one.js"
+#embed "files/pages/shell.js"
 };
 static const unsigned char file_61[] = {
-#embed "files/parts/dialog.js"
+#embed "files/pages/trash/index.js"
 };
 static const unsigned char file_62[] = {
-#embed "files/parts/states.js"
+#embed "files/pages/users/index.js"
 };
 static const unsigned char file_63[] = {
-#embed "files/style/console.css"
+#embed "files/pages/users/one.js"
 };
 static const unsigned char file_64[] = {
+#embed "files/parts/chart.js"
+};
+static const unsigned char file_65[] = {
+#embed "files/parts/dialog.js"
+};
+static const unsigned char file_66[] = {
+#embed "files/parts/states.js"
+};
+static const unsigned char file_67[] = {
+#embed "files/style/console.css"
+};
+static const unsigned char file_68[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -262,17 +274,21 @@ static const struct file all[] = {
     {"pages/files/index.js", file_51, sizeof file_51},
     {"pages/operators.js", file_52, sizeof file_52},
     {"pages/palette.js", file_53, sizeof file_53},
-    {"pages/schema/diagram.js", file_54, sizeof file_54},
-    {"pages/schema/forms.js", file_55, sizeof file_55},
-    {"pages/schema/index.js", file_56, sizeof file_56},
-    {"pages/shell.js", file_57, sizeof file_57},
-    {"pages/trash/index.js", file_58, sizeof file_58},
-    {"pages/users/index.js", file_59, sizeof file_59},
-    {"pages/users/one.js", file_60, sizeof file_60},
-    {"parts/dialog.js", file_61, sizeof file_61},
-    {"parts/states.js", file_62, sizeof file_62},
-    {"style/console.css", file_63, sizeof file_63},
-    {"style/icon.svg", file_64, sizeof file_64},
+    {"pages/performance/index.js", file_54, sizeof file_54},
+    {"pages/performance/plan.js", file_55, sizeof file_55},
+    {"pages/performance/statements.js", file_56, sizeof file_56},
+    {"pages/schema/diagram.js", file_57, sizeof file_57},
+    {"pages/schema/forms.js", file_58, sizeof file_58},
+    {"pages/schema/index.js", file_59, sizeof file_59},
+    {"pages/shell.js", file_60, sizeof file_60},
+    {"pages/trash/index.js", file_61, sizeof file_61},
+    {"pages/users/index.js", file_62, sizeof file_62},
+    {"pages/users/one.js", file_63, sizeof file_63},
+    {"parts/chart.js", file_64, sizeof file_64},
+    {"parts/dialog.js", file_65, sizeof file_65},
+    {"parts/states.js", file_66, sizeof file_66},
+    {"style/console.css", file_67, sizeof file_67},
+    {"style/icon.svg", file_68, sizeof file_68},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

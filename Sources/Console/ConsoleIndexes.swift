@@ -23,7 +23,9 @@ extension ConsoleCall {
     static func fields(_ value: JSONValue?, isUnique: Bool) throws(HTTPError) -> JSONObject {
         var fields = value?.objectValue ?? [:]
         for element in value?.arrayValue ?? [] {
-            guard let name = element.nameValue else { break }
+            guard let name = element.nameValue else {
+                throw HTTPError(status: 400, message: "fields has names of fields alone.")
+            }
             fields[Name(name.dropping(prefix: "-") ?? name.text)] = name.hasPrefix("-") ? -1 : 1
         }
         guard !fields.isEmpty else {
@@ -59,7 +61,12 @@ extension ConsoleCall {
     }
 
     fileprivate func buildIndex() async throws -> Reply {
-        let body = try await body()
+        var body = try await body()
+        let advice = try await advised(body["advice"])
+        if let advice {
+            body["className"] = .string(advice.className)
+            body["fields"] = .array(advice.columns.map { .string($0) })
+        }
         guard let className = body["className"]?.stringValue else {
             throw HTTPError(status: 400, message: "className says which class.")
         }
@@ -78,8 +85,12 @@ extension ConsoleCall {
             message: "It begins.")
         let request = visit.request.id
         let isBegun = interface.tasks.begin(item) {
+            var result: JSONObject = ["className": .string(className), "name": .string(name)]
+            let statements = backend.slowStatements
+            if let advice { result["before"] = await statements.time(of: advice).map { .number($0) } }
             _ = try await backend.schemas.update(className, ["indexes": .object(indexes)], context)
-            return ["className": .string(className), "name": .string(name)]
+            if let advice { result["after"] = await statements.time(of: advice).map { .number($0) } }
+            return .object(result)
         } ended: { error in
             let reply = error.map { interface.dispatcher.reply(to: $0, request) }
             // The entry of the audit is complete before the page learns of the end, where the database is there.
@@ -95,6 +106,14 @@ extension ConsoleCall {
             throw HTTPError(status: 409, message: "An index of \(className) is being built.")
         }
         return .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202)
+    }
+
+    /// The advice that a body names, nil where it names none.
+    private func advised(_ name: JSONValue?) async throws -> IndexAdvice? {
+        guard let name, !name.isNull else { return nil }
+        guard let text = name.stringValue, let advice = try await interface.backend.slowStatements.advice(named: text)
+        else { throw ParseError(ParseError.objectNotFound, "There is no such advice, or not any more.") }
+        return advice
     }
 
     private func known(_ id: String) throws(ParseError) -> ConsoleTasks.Item {

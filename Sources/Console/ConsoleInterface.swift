@@ -10,6 +10,7 @@ internal import REST
 import Rules
 internal import ServerConfiguration
 import Tasks
+internal import Telemetry
 
 /// What the page asks for, below `/console/api`. Every call passes the gate here.
 struct ConsoleInterface: Sendable {
@@ -19,8 +20,13 @@ struct ConsoleInterface: Sendable {
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
     let exports = ConsoleExports()
+    let figures: FigureHistory
     /// Lets so many finds of consoles be at the database that processors are left for apps.
-    let finds = Gate(capacity: max(1, ProcessInfo.processInfo.activeProcessorCount / 2))
+    ///
+    /// One operator leaves room for the others: a slow find holds up nobody else.
+    let finds: Gate
+    /// Lets one console at a time look the database over.
+    let looking = Gate(capacity: 1)
     /// Lets so many bodies with rows of imports be in memory.
     let importing = Gate(capacity: 2)
     /// Lets one list of the store, or one look through all objects, be under way: they read everything.
@@ -35,11 +41,16 @@ struct ConsoleInterface: Sendable {
     /// The largest body of what is no call of the interface of apps.
     static let largestBody = 256 * 1024
 
-    init(_ backend: Backend, _ dispatcher: ConsoleDispatcher, version: String, logger: Logger) {
+    init(
+        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory, version: String, logger: Logger
+    ) {
         self.backend = backend
         self.dispatcher = dispatcher
+        self.figures = figures
         self.version = version
         self.logger = logger
+        let capacity = max(2, ProcessInfo.processInfo.activeProcessorCount / 2)
+        finds = Gate(capacity: capacity, share: capacity - 1)
         tables = ConsoleTables(client: backend.store.client)
         signIn = ConsoleSignIn(backend: backend, dispatcher: dispatcher, attempts: SignInAttempts(backend))
         audit = ConsoleAudit(backend: backend, logger: logger)
@@ -167,10 +178,11 @@ struct ConsoleInterface: Sendable {
             return try await signInNeeded(visit, "A code of the second factor is needed.", needsCode: true)
         case .session(let session):
             let (token, cookie) = (ConsoleSecrets.make(), ConsoleSecrets.make())
-            try await backend.store.operatorSessions.open(
+            let isOpen = try await backend.store.operatorSessions.open(
                 session, token: ConsoleSecrets.hash(token),
                 cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 seconds: ConsoleSignIn.longest, address: visit.address, agent: visit.fields.userAgent)
+            guard isOpen else { return try await signInNeeded(visit, "That is not right.") }
             try await audit.note(entry(visit, session, "session"), status: 200)
             var answer = description(of: session)
             answer["token"] = .string(token)

@@ -8,7 +8,7 @@ internal import ParseStorage
 /// The routes of the console beside the session and the interface of apps.
 enum ConsoleRouteTable {
     /// The routes.
-    static let all = own + rows + exports + imports + uploads + tasks + account
+    static let all = own + rows + exports + imports + uploads + tasks + account + performance
 
     private static let own: [ConsoleRoute] = [
         ConsoleRoute(.get, "audit", .viewer, keepsLimits: true) { try await $0.audited() },

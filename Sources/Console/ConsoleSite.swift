@@ -9,6 +9,7 @@ package import REST
 import Rules
 package import ServerConfiguration
 import Synchronization
+package import Telemetry
 
 /// The console: its page, its files, and its interface for the page.
 package final class ConsoleSite: ConsoleHandler {
@@ -28,12 +29,13 @@ package final class ConsoleSite: ConsoleHandler {
     /// - Parameters:
     ///   - backend: What it shows and changes.
     ///   - dispatcher: The way to the routes of the interface.
+    ///   - figures: What is counted over time.
     ///   - version: The version of the server.
     ///   - logger: Gets what browsers do not get of an error.
     /// - Throws: The first address of the configuration that is none.
-    package init(_ backend: Backend, _ dispatcher: ConsoleDispatcher, version: String, logger: Logger)
-        throws(AddressList.InvalidEntry)
-    {
+    package init(
+        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory, version: String, logger: Logger
+    ) throws(AddressList.InvalidEntry) {
         configuration = backend.configuration
         path = configuration.console.path
         prefix = Array(path.utf8)
@@ -41,7 +43,7 @@ package final class ConsoleSite: ConsoleHandler {
         hosts = ConsoleHosts(configuration)
         files = ConsoleFiles(path: path, folder: configuration.consoleFolder)
         self.dispatcher = dispatcher
-        interface = ConsoleInterface(backend, dispatcher, version: version, logger: logger)
+        interface = ConsoleInterface(backend, dispatcher, figures: figures, version: version, logger: logger)
         port = Atomic(configuration.port)
     }
 

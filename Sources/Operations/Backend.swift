@@ -116,6 +116,8 @@ public struct Backend: Sendable {
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
     /// Operations of the database that took long.
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
+    /// Statements that take long, with plans and advice.
+    public var slowStatements: SlowStatements { SlowStatements(backend: self) }
     var slowLog: SlowOperationLog { services.slowLog }
     /// How many objects the classes have.
     public var classCounts: ClassCounts { ClassCounts(backend: self) }

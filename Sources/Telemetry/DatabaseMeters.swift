@@ -17,6 +17,9 @@ public final class DatabaseMeters: Sendable {
         durations[operation.rawValue][Self.number(of: errorClass)].record(duration)
     }
 
+    /// How long calls of a kind took, by their errors; 0 stands for none.
+    func counts(of operation: Operation) -> [Int: Histogram.Counts] { durations[operation.rawValue].counts }
+
     func write(to text: inout Exposition) {
         text.begin("db_client_operation_duration_seconds", .histogram, "How long calls of the database took.")
         for operation in Operation.allCases {

@@ -33,6 +33,12 @@ public enum ProcessFigures {
         }
     }
 
+    /// The memory of this process in bytes; nil where the system does not say.
+    public static var residentBytes: Int? {
+        read("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+            .map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
+    }
+
     /// When the system began, in seconds since 1970.
     private static let bootTime: Double = {
         let line = read("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }

@@ -33,7 +33,7 @@ import Testing
         ],
         "Console": [
             "CConsole", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
-            "Rules", "ServerConfiguration", "SignIn", "Tasks",
+            "Rules", "ServerConfiguration", "SignIn", "Tasks", "Telemetry",
         ],
         "LiveQuery": [
             "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
@@ -54,7 +54,9 @@ import Testing
             "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration", "Telemetry",
             "Templates",
         ],
-        "Push": ["JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration"],
+        "Push": [
+            "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
+        ],
         "Migration": [
             "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage", "Postgres",
         ],

@@ -44,6 +44,19 @@ struct MetricsPage: Sendable {
         return text
     }
 
+    /// How the server stands now, for charts.
+    var gauges: FigureHistory.Gauges {
+        var gauges = FigureHistory.Gauges()
+        let (transport, database) = (http.figures, client.statistics)
+        gauges.connections = transport.idle + transport.active + transport.webSockets
+        gauges.live = liveQueries?.figures.clients ?? 0
+        gauges.databaseActive = database.pools.reduce(0) { $0 + $1.connections - $1.idle }
+        gauges.databaseWaiting = database.pools.reduce(0) { $0 + $1.waiting }
+        gauges.hashing = backend.waitingHashes
+        gauges.memory = ProcessFigures.residentBytes
+        return gauges
+    }
+
     private func writeTransport(to text: inout Exposition) {
         let figures = http.figures
         text.begin("roost_http_connections", .gauge, "Open connections of clients.")

@@ -15,12 +15,10 @@ public struct IndexAdvising: Sendable {
     ///
     /// - Throws: 119 where nothing is noted.
     public func answer() async throws -> JSONObject {
-        guard backend.configuration.indexAdvice != .off else {
-            throw ParseError(ParseError.operationForbidden, "Advice on indexes is off (option indexAdvice).")
-        }
-        if !backend.configuration.readOnly { await keeper?.write() }
         do {
-            let report = try await IndexAdviser(client: backend.store.client).report()
+            guard let report = try await report() else {
+                throw ParseError(ParseError.operationForbidden, "Advice on indexes is off (option indexAdvice).")
+            }
             return [
                 "results": .array(report.advice.map { .object($0.json) }),
                 "unused": .array(
@@ -37,6 +35,15 @@ public struct IndexAdvising: Sendable {
         } catch let error as PostgresError {
             throw backend.store.failure(error)
         }
+    }
+
+    /// What was found out, with what this process noted last; nil where nothing is noted.
+    ///
+    /// - Throws: `PostgresError`.
+    func report() async throws -> IndexAdviser.Report? {
+        guard backend.configuration.indexAdvice != .off else { return nil }
+        if !backend.configuration.readOnly { await keeper?.write() }
+        return try await IndexAdviser(client: backend.store.client).report()
     }
 
     /// What writes the notes of this process; nil where none are taken.

@@ -38,6 +38,8 @@ public struct IndexAdvice: Sendable {
     public var className: String { candidate.table.text }
     /// The columns, in their order.
     public var columns: [String] { candidate.keys.map(\.column.text) }
+    /// Whether it holds who may read a row besides, which no index of a class does.
+    public var holdsReaders: Bool { candidate.holdsReaders }
     /// The name that the index gets.
     public var name: String { candidate.name }
     /// The statement that builds it beside other work.

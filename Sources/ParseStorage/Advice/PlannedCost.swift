@@ -51,7 +51,7 @@ struct PlannedCost {
     }
 
     /// A statement of the shape, with values that are common in its columns.
-    private func statement(for shape: StatementShape) async throws -> String? {
+    func statement(for shape: StatementShape) async throws -> String? {
         guard let stored = facts.tables[shape.table], shape.distinct == nil else { return nil }
         let values = try await commonValues(of: shape, stored)
         var conditions: [String] = []

@@ -42,25 +42,20 @@ struct SlowQueries: Sendable {
 
     private func statementFindings(_ adviser: IndexAdviser, besides noted: [IndexAdvice]) async throws -> [Finding] {
         do {
-            let present = try await client.query(
-                "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements')", [], readOnly: true)
-            guard present.bool(0, 0) == true else { return [] }
-            let rows = try await client.slowQuery(
-                Statement(Self.statements, [.double(Self.slow)]), timeLimit: .seconds(10))
+            guard let rows = try await StatementStatistics(client: client).rows(from: Self.slow, limit: 10) else {
+                return []
+            }
             var findings: [Finding] = []
             var named = Set(noted.map(\.name))
-            for row in 0..<rows.rowCount {
-                guard let text = rows.string(row, 0), let mean = rows.double(row, 1), let calls = rows.int(row, 2)
-                else { continue }
-                let advice = try await adviser.advice(
-                    for: Self.notes(of: text, mean: mean, calls: Int(calls)), facts
-                ).first
-                let shown = text.utf8.count > 300 ? String(text.prefix(300)) + "…" : text
+            for row in rows {
+                let notes = Self.notes(of: row.text, mean: row.mean, calls: row.calls)
+                let advice = try await adviser.advice(for: notes, facts).first
+                let shown = row.text.utf8.count > 300 ? String(row.text.prefix(300)) + "…" : row.text
                 let isNew = advice.map { named.insert($0.name).inserted } ?? false
                 findings.append(
                     Finding(
                         .slowQuery, .warning, advice?.className ?? "statement",
-                        "\(calls) times, \(Int(mean.rounded())) ms each: \(shown)",
+                        "\(row.calls) times, \(Int(row.mean.rounded())) ms each: \(shown)",
                         remedy: isNew ? advice.map(Self.remedy) : nil))
             }
             return findings
@@ -77,14 +72,6 @@ struct SlowQueries: Sendable {
         let figures = FindNotes.Figures(calls: calls, total: mean * Double(calls), longest: mean)
         return StatementReader.shapes(of: text).map { NoteTable.Note(shape: $0, today: .init(), month: figures) }
     }
-
-    private static let statements = """
-        SELECT s.query, s.mean_exec_time, s.calls FROM pg_stat_statements s \
-        WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-        AND s.mean_exec_time >= $1 AND s.query ~ '^[[:space:]]*(SELECT|WITH|UPDATE|DELETE)' \
-        AND s.query !~ 'pg_(stat|catalog|class)|array_agg.x ORDER BY x' \
-        ORDER BY s.total_exec_time DESC LIMIT 10
-        """
 
     /// Relations that are read by their owner without an index, as parse-server makes them.
     private func relationFindings() -> [Finding] {

@@ -135,6 +135,7 @@ def scenario_27_a_slow_order_offers_an_index_and_builds_it(console, rest):
     # As if they were many.
     console.value("(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))")
     console.click_text("Build an index", ".content > .foot")
+    console.click_text("Create index", "dialog")
     console.wait_text("Index plays_1 built", ".toasts")
     assert any("plays" in fields for fields in rest.call("GET", "/schemas/Sorted")["indexes"].values())
     console.wait("document.querySelector('.content > .foot').hidden")
@@ -153,6 +154,7 @@ def scenario_27_a_slow_filter_offers_the_index_that_it_lacks(console, rest):
     console.value(slow)
     console.wait_text("Filtering by genre, plays read all 30 rows", ".content > .foot")
     console.click_text("Build an index", ".content > .foot")
+    console.click_text("Create index", "dialog")
     console.wait_text("Index genre_1_plays_1 built", ".toasts")
     console.value(slow)
     console.settle()

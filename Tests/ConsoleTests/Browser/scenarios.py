@@ -14,6 +14,7 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import browsing  # noqa: E402
+import doing  # noqa: E402
 import editing  # noqa: E402
 import hostile  # noqa: E402
 import moving  # noqa: E402
@@ -42,7 +43,7 @@ def main():
     console = Console(options.console, credentials)
     failures = 0
     try:
-        for module in (signing_in, browsing, editing, pages, hostile, moving):
+        for module in (signing_in, browsing, editing, pages, doing, hostile, moving):
             if options.group not in (None, module.__name__):
                 continue
             for name, scenario in vars(module).items():

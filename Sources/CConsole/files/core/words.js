@@ -26,6 +26,7 @@ const words = new Map(Object.entries({
   "rail.users": "Users",
   "rail.files": "Files",
   "rail.config": "Config",
+  "rail.performance": "Performance",
   "rail.trash": "Trash",
   "rail.find": "Find",
   "rail.keys": "Keys",

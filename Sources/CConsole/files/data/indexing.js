@@ -2,10 +2,15 @@
 
 import { parse, send } from "../core/api.js";
 import { button, h, put } from "../core/dom.js";
-import { addWords, plain, t } from "../core/words.js";
-import { classes, replaceClass } from "./schema.js";
+import { addWords, bytes, plain, t } from "../core/words.js";
+import { confirm } from "../parts/dialog.js";
+import { classes, counts, replaceClass } from "./schema.js";
 
 addWords({
+  "index.build": "Create index",
+  "index.text": "An index of {class} on {fields}.",
+  "index.size": "The class has {n} {n|object|objects}, {bytes}.",
+  "index.meanwhile": "It is built beside other work: apps go on reading and writing. Each write of the class then takes a little longer, and the index takes room on the disk.",
   "index.building": "Building the index; apps go on writing.",
   "index.percent": "{percent} %",
   "index.stop": "Stop",
@@ -40,8 +45,16 @@ export function missingIndex(className, where, order) {
   return isThere ? null : wanted.map(([, name]) => name);
 }
 
-/** A line with a bar and a stop, and a promise of the name of the index; null when it was stopped. */
-export function build(className, fields, isUnique = false) {
+/** Asks whether an index is to be built, which changes what each write costs; `gain` says what it is good for. */
+export function mayBuild(className, fields, gain) {
+  const size = counts.peek().get(className);
+  const names = fields.map((name) => plain(name.replace(/^-/, ""), 60)).join(", ");
+  return confirm({ title: t("index.build"), button: t("index.build"), text: [h("p", t("index.text", { class: className, fields: names })),
+    size && h("p", t("index.size", { n: size.objects, bytes: bytes(size.bytes) })), gain && h("p", gain), h("p.quiet", t("index.meanwhile"))] });
+}
+
+/** A line with a bar and a stop, and a promise of the name of the index; null when it was stopped. `advice` names what the server advised. */
+export function build(className, fields, advice, isUnique = false) {
   const bar = h("progress", { max: "100", "aria-label": t("index.building") });
   const words = h("span.quiet", { role: "status" }, t("index.building"));
   let id;
@@ -50,7 +63,7 @@ export function build(className, fields, isUnique = false) {
   const element = h(".line.wrap.building", words, h(".grow", bar), stop);
   const run = async () => {
     const began = performance.now();
-    let task = (await send("POST", "indexes", { body: { className, fields, unique: isUnique } })).body;
+    let task = (await send("POST", "indexes", { body: advice ? { advice } : { className, fields, unique: isUnique } })).body;
     ({ id } = task);
     stop.disabled = false;
     while (task.state === "running" || task.state === "waiting") {
@@ -62,7 +75,7 @@ export function build(className, fields, isUnique = false) {
     if (task.state === "failed") throw new Error(plain(task.message, 500));
     if (task.state === "cancelled") return null;
     replaceClass((await parse.get("schemas/" + encodeURIComponent(className))).body);
-    return { name: task.result.name, seconds: Math.round((performance.now() - began) / 1000) };
+    return { ...task.result, seconds: Math.round((performance.now() - began) / 1000) };
   };
   return { element, finished: run() };
 }

@@ -16,12 +16,13 @@ const PAGES = {
   users: { icon: "users", key: "g u", open: () => import("./users/index.js") },
   files: { icon: "file", key: "g f", open: () => import("./files/index.js") },
   config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
+  performance: { icon: "chart", key: "g p", open: () => import("./performance/index.js") },
   trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
 };
 
 /** The pages for an operator: what is beyond the classes to which one is limited is not offered. */
 function pagesFor({ classes, hidden }) {
-  const mayNot = [...(classes || hidden ? ["config", "files"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
+  const mayNot = [...(classes || hidden ? ["config", "files", "performance"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
   return Object.fromEntries(Object.entries(PAGES).filter(([name]) => !mayNot.includes(name)));
 }
 

@@ -6,7 +6,7 @@ import { address, go } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { number, t } from "../../core/words.js";
-import { build, missingIndex } from "../../data/indexing.js";
+import { build, mayBuild, missingIndex } from "../../data/indexing.js";
 import { counts, typeOf } from "../../data/schema.js";
 import "../../data/values.js";
 import { toast } from "../../parts/states.js";
@@ -126,6 +126,7 @@ function slowFind(page, lacks) {
   const fields = lacks.map((name) => name.replace(/^-/, "")).join(", ");
   const all = counts().get(page.className)?.objects ?? page.rows.total;
   const offer = mayChangeClasses() && button(".button", async () => {
+    if (!(await mayBuild(page.className, lacks))) return;
     const work = build(page.className, lacks);
     page.building = work.element;
     page.moved();

@@ -211,7 +211,7 @@ export function makeIndex(className, first = "") {
     async save() {
       const chosen = rows.filter(({ field }) => field.value);
       if (chosen.length === 0) throw new Error(t("index.missing"));
-      const work = build(className, chosen.map(({ field, order }) => order.value + field.value), unique.checked);
+      const work = build(className, chosen.map(({ field, order }) => order.value + field.value), undefined, unique.checked);
       put(state, work.element);
       const done = await work.finished.finally(() => put(state));
       if (done === null) throw new Error(t("index.stopped"));

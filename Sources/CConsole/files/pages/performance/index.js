@@ -1,0 +1,157 @@
+/** How the server is doing: six charts, what requests cost by route, statements that take long. */
+
+import { send } from "../../core/api.js";
+import { h, option, put } from "../../core/dom.js";
+import { addKeys } from "../../core/keys.js";
+import { address, go, route } from "../../core/router.js";
+import { mayChangeClasses, session } from "../../core/session.js";
+import { effect, latest } from "../../core/signal.js";
+import { addWords, bytes, count, date, plain, shown, t } from "../../core/words.js";
+import { chart, time } from "../../parts/chart.js";
+import { keepFocus } from "../../parts/dialog.js";
+import { failed, loading } from "../../parts/states.js";
+import { statements } from "./statements.js";
+
+addWords({
+  "performance.hint": "This process, number {process}",
+  "performance.span": "How far back",
+  "performance.hour": "Last hour",
+  "performance.day": "Last day",
+  "performance.refresh": "Refresh",
+  "performance.requests": "Requests",
+  "performance.perSecond": "a second",
+  "performance.time": "Time of requests",
+  "performance.half": "for half",
+  "performance.most": "for 99 of 100",
+  "performance.errors": "Errors",
+  "performance.client": "4xx a second",
+  "performance.server": "5xx a second",
+  "performance.connections": "Connections",
+  "performance.clients": "clients",
+  "performance.live": "live queries",
+  "performance.database": "Connections of the database",
+  "performance.active": "at work",
+  "performance.waiting": "requests wait",
+  "performance.memory": "Memory",
+  "performance.process": "this process",
+  "performance.calls": "Calls of the database",
+  "performance.callTime": "Time of calls",
+  "performance.callErrors": "Errors of the database",
+  "performance.failed": "a second",
+  "performance.notCounted": "Requests are not counted here: the option metrics turns that on. The charts show the calls of the database instead.",
+  "performance.routes": "Routes",
+  "performance.since": "Since {when}",
+  "performance.route": "Route",
+  "performance.call": "Call",
+  "performance.count": "Number",
+  "performance.mean": "Mean",
+  "performance.failures": "Failed",
+  "performance.fault": "{client} by clients, {server} by the server",
+  "performance.other": "paths of no route",
+  "performance.none": "Nothing was asked yet.",
+  "performance.under": "under {ms}",
+  "performance.over": "over {ms}",
+});
+
+/** How often the figures are read again. */
+const PAUSE = 10_000;
+
+/** Up to here, and beyond there, the server's buckets do not tell times apart. */
+const REQUESTS = { least: 5, most: 10_000 };
+const CALLS = { least: 1, most: 10_000 };
+
+const bounded = ({ least, most }) => (value) => (value <= least ? t("performance.under", { ms: time(least) }) : value >= most ? t("performance.over", { ms: time(most) }) : time(value));
+const rate = (value) => String(Number(value.toPrecision(3)));
+
+/** What is drawn: the series, and how. */
+function charts(countsRequests) {
+  const of = countsRequests ? REQUESTS : CALLS;
+  const first = countsRequests ? [
+    { title: t("performance.requests"), series: ["requests"], words: [t("performance.perSecond")], format: rate },
+    { title: t("performance.time"), series: ["p50", "p99"], words: [t("performance.half"), t("performance.most")], format: bounded(of) },
+    { title: t("performance.errors"), series: ["5xx", "4xx"], words: [t("performance.server"), t("performance.client")], format: rate },
+  ] : [
+    { title: t("performance.calls"), series: ["calls"], words: [t("performance.perSecond")], format: rate },
+    { title: t("performance.callTime"), series: ["callP50", "callP99"], words: [t("performance.half"), t("performance.most")], format: bounded(of) },
+    { title: t("performance.callErrors"), series: ["callErrors"], words: [t("performance.failed")], format: rate },
+  ];
+  return [...first,
+    { title: t("performance.connections"), series: ["connections", "live"], words: [t("performance.clients"), t("performance.live")], format: count },
+    { title: t("performance.database"), series: ["databaseActive", "databaseWaiting"], words: [t("performance.active"), t("performance.waiting")], format: count },
+    { title: t("performance.memory"), series: ["memory"], words: [t("performance.process")], format: bytes },
+  ].map((one) => ({ ...one, ...chart(one) }));
+}
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const hint = h("span.quiet.words");
+  const body = h(".scroll.performance", loading());
+  const span = h("select", { "aria-label": t("performance.span"), onchange: () => go(address("performance", [], { for: span.value === "day" ? "day" : undefined })) });
+  document.title = [t("rail.performance"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  const next = latest(scope);
+  let again = () => {};
+  addKeys(t("rail.performance"), { "Alt+r": { words: t("performance.refresh"), do: () => again() } }, scope);
+  effect(() => {
+    const { page, query } = route();
+    if (page !== "performance") return;
+    const isDay = query.get("for") === "day";
+    put(span, option("hour", t("performance.hour"), !isDay), option("day", t("performance.day"), isDay));
+    again = follow(body, hint, isDay, next());
+  }, scope);
+  return h(".page", h("header.head", h("h1", t("rail.performance")), hint, h(".space"), h(".narrow", span)), body);
+}
+
+/** Reads the figures now and again; gives a function that reads them at once. */
+function follow(body, hint, isDay, scope) {
+  let drawn;
+  let timer;
+  const read = async () => {
+    clearTimeout(timer);
+    try {
+      // What nobody looks at is not asked for.
+      if (!document.hidden || !drawn) {
+        const { body: figures } = await send("GET", "metrics", { query: isDay ? { step: 60, for: 86400 } : { step: 10, for: 3600 }, signal: scope });
+        if (scope.aborted) return;
+        drawn ??= draw(body, figures, scope);
+        put(hint, t("performance.hint", { process: String(figures.process) }));
+        drawn(figures);
+      }
+    } catch (problem) {
+      if (scope.aborted) return;
+      drawn = undefined;
+      put(body, failed(problem, read));
+      return;
+    }
+    timer = setTimeout(read, PAUSE);
+  };
+  scope.addEventListener("abort", () => clearTimeout(timer));
+  read();
+  return read;
+}
+
+/** Puts the parts of the page there; gives a function that shows figures in them. */
+function draw(body, { countsRequests }, scope) {
+  const all = charts(countsRequests);
+  const routes = h(".panel");
+  const calls = h(".panel");
+  put(body, !countsRequests && h("p.notice", t("performance.notCounted")), h(".charts", all.map(({ element }) => element)),
+    mayChangeClasses() && statements(scope), countsRequests && routes, calls);
+  return (figures) => {
+    const at = figures.at;
+    for (const { series, update } of all) update(at, series.map((name) => figures.series[name]));
+    keepFocus(routes, () => put(routes, h("h2", t("performance.routes")), table(figures.routes, figures.since, REQUESTS, t("performance.route"))));
+    keepFocus(calls, () => put(calls, h("h2", t("performance.calls")), table(figures.calls, figures.since, CALLS, t("performance.call"))));
+  };
+}
+
+function table(rows, since, bounds, name) {
+  if (rows.length === 0) return h("p.quiet", t("performance.none"));
+  const format = bounded(bounds);
+  const head = (words, kind = "th.right") => h(kind, { scope: "col" }, words);
+  return [h("p.quiet", t("performance.since", { when: date(since) })), h("table.list",
+    h("thead", h("tr", head(name, "th"), head(t("performance.count")), head(t("performance.mean"), "th.right.wide"), head(t("performance.half"), "th.right.wide"), head(t("performance.most")), head(t("performance.failures")))),
+    h("tbody", rows.map((row) => h("tr",
+      h("th", { scope: "row" }, row.method && h("span.tag", plain(row.method, 10)), " ", row.route === undefined ? h("span.quiet", t("performance.other")) : shown(row.route, 80)),
+      h("td.right", count(row.count)), h("td.right.wide", time(row.mean)), h("td.right.wide", format(row.p50)), h("td.right", format(row.p99)),
+      h(row.serverErrors > 0 ? "td.right.bad" : "td.right.quiet", { title: t("performance.fault", { client: row.clientErrors, server: row.serverErrors }) }, count(row.clientErrors + row.serverErrors))))))];
+}

@@ -1,0 +1,77 @@
+import Foundation
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+internal import Telemetry
+
+/// How the server is doing: what it counts, over time, and statements that take long.
+extension ConsoleRouteTable {
+    static let performance: [ConsoleRoute] = [
+        ConsoleRoute(.get, "metrics", .viewer) { try $0.metrics() },
+        ConsoleRoute(.get, "statements", .developer) { try await $0.statements() },
+        ConsoleRoute(.get, "statements/:id", .developer) { call in
+            .object(try await call.interface.backend.slowStatements.plan(of: call.arguments[0]))
+        },
+    ]
+}
+
+extension ConsoleCall {
+    /// The names of series, in their order.
+    private static let names: [FigureHistory.Series: Name] = [
+        .requests: "requests", .clientErrors: "4xx", .serverErrors: "5xx", .p50: "p50", .p99: "p99", .bytes: "bytes",
+        .calls: "calls", .callErrors: "callErrors", .callP50: "callP50", .callP99: "callP99",
+        .connections: "connections", .live: "live", .databaseActive: "databaseActive",
+        .databaseWaiting: "databaseWaiting", .hashing: "hashing", .memory: "memory",
+    ]
+
+    /// A number of the query; zero for what is none.
+    private func number(_ name: Name, _ usual: Double) -> Double {
+        query[name].map { $0.numberValue ?? 0 } ?? usual
+    }
+
+    fileprivate func metrics() throws -> Reply {
+        let step = number("step", 10)
+        guard step == 10 || step == 60 else {
+            throw HTTPError(status: 400, message: "step is 10 or 60 seconds.")
+        }
+        let seconds = number("for", 3600)
+        guard seconds > 0, seconds <= 86_400 else {
+            throw HTTPError(status: 400, message: "for says how many seconds, up to a day.")
+        }
+        let figures = interface.figures
+        let points = figures.points(byMinute: step == 60, within: seconds)
+        let rows = figures.rows(within: seconds)
+        var series: JSONObject = [:]
+        for (key, name) in Self.names {
+            series[name] = .array(points.map { $0[key].map { .number(Self.rounded($0)) } ?? .null })
+        }
+        return .object([
+            "process": .number(Double(ProcessInfo.processInfo.processIdentifier)), "step": .number(step),
+            "at": .array(points.map { .number(($0.at * 1000).rounded()) }),
+            "countsRequests": .bool(figures.countsRequests), "series": .object(series),
+            "since": .string(ParseDate(milliseconds: Int64(rows.since * 1000)).iso),
+            "routes": .array(rows.routes.map(Self.json)), "calls": .array(rows.calls.map(Self.json)),
+        ])
+    }
+
+    private static func json(_ row: FigureHistory.Row) -> JSONValue {
+        var object: JSONObject = [
+            "count": .number(Double(row.count)), "clientErrors": .number(Double(row.clientErrors)),
+            "serverErrors": .number(Double(row.serverErrors)), "mean": .number(rounded(row.mean)),
+            "p50": .number(rounded(row.p50)), "p99": .number(rounded(row.p99)),
+        ]
+        object["route"] = row.name.map { .string($0) }
+        if !row.method.isEmpty { object["method"] = .string(row.method) }
+        return .object(object)
+    }
+
+    /// Three digits behind the point are more than a chart shows.
+    private static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+
+    fileprivate func statements() async throws -> Reply {
+        let backend = interface.backend
+        // Each statement is planned: one console at a time.
+        return .object(try await interface.looking.run { try await backend.slowStatements.answer() })
+    }
+}

@@ -1,0 +1,156 @@
+public import JSON
+import ParseModel
+public import ParseStorage
+import Postgres
+
+/// The statements that take long, with their plans and the indexes that would help, for the console.
+public struct SlowStatements: Sendable {
+    let backend: Backend
+
+    private static let most = 20
+    /// From how many milliseconds on average a statement that PostgreSQL counted is one.
+    private static let slow = 20.0
+
+    /// A statement as the console has it. Times are in milliseconds.
+    private struct Row {
+        var id: String
+        var text: String
+        var className: String?
+        var calls: Int
+        var mean: Double
+        var longest: Double
+        var total: Double
+        var rows: Int?
+        var advice: String?
+
+        var json: JSONValue {
+            var object: JSONObject = [
+                "id": .string(id), "text": .string(text), "calls": .number(Double(calls)), "mean": .number(mean),
+                "longest": .number(longest), "total": .number(total),
+            ]
+            object["className"] = className.map { .string($0) }
+            object["rows"] = rows.map { .number(Double($0)) }
+            object["advice"] = advice.map { .string($0) }
+            return .object(object)
+        }
+    }
+
+    /// The statements, what took longest in all first: as PostgreSQL counted them, or else this process.
+    ///
+    /// - Throws: `ParseError`.
+    public func answer() async throws -> JSONObject {
+        do {
+            let counted = try await counted()
+            var rows = counted ?? noted
+            let report = try await backend.indexAdvising.report()
+            let adviser = IndexAdviser(client: backend.store.client)
+            var advice = report?.advice ?? []
+            let found = try await adviser.advice(
+                for: rows.map { (text: $0.text, mean: $0.mean, calls: $0.calls) })
+            for (index, found) in found.enumerated() {
+                guard let found else { continue }
+                rows[index].advice = found.name
+                rows[index].className = found.className
+                if !advice.contains(where: { $0.name == found.name }) { advice.append(found) }
+            }
+            return [
+                "source": counted == nil ? "process" : "database",
+                "slowMs": .number(
+                    counted == nil ? backend.slowLog.threshold.map { $0 / .milliseconds(1) } ?? 0 : Self.slow),
+                "isAdvising": .bool(report != nil), "rows": .array(rows.map(\.json)),
+                "advice": .array(advice.map { .object(described($0)) }),
+                "stopped": .array((report?.hopeless ?? []).map { .string($0.words) }),
+                "unused": .array(
+                    (report?.unused ?? []).map {
+                        [
+                            "name": .string($0.name), "className": .string($0.table),
+                            "bytes": .number(Double($0.bytes)), "days": .number(Double($0.days)),
+                        ]
+                    }),
+            ]
+        } catch let error as PostgresError {
+            throw backend.store.failure(error)
+        }
+    }
+
+    /// A statement with its plan, or why there is none.
+    ///
+    /// - Throws: 101 for an id of none.
+    public func plan(of id: String) async throws -> JSONObject {
+        do {
+            guard let text = try await text(of: id), !text.isEmpty else { throw ParseError.notFound }
+            do {
+                return ["text": .string(text), "plan": try await backend.store.aggregates.genericPlan(of: text)]
+            } catch let error as PostgresError where error.kind == .server {
+                return ["text": .string(text), "planError": .string(error.message)]
+            }
+        } catch let error as PostgresError {
+            throw backend.store.failure(error)
+        }
+    }
+
+    private func text(of id: String) async throws -> String? {
+        if let noted = backend.slowLog.shapes.first(where: { $0.hash == id }) { return noted.shape.statement }
+        return try await StatementStatistics(client: backend.store.client).row(id)?.text
+    }
+
+    /// What PostgreSQL counted; nil where it does not count.
+    private func counted() async throws -> [Row]? {
+        do {
+            return try await StatementStatistics(client: backend.store.client).rows(from: Self.slow, limit: Self.most)?
+                .map {
+                    Row(
+                        id: $0.id, text: $0.text, calls: $0.calls, mean: $0.mean, longest: $0.longest,
+                        total: $0.total, rows: $0.rows)
+                }
+        } catch let error as PostgresError where error.kind == .server {
+            // The extension is there, and the library that counts is not loaded.
+            return nil
+        }
+    }
+
+    /// What this process noted.
+    private var noted: [Row] {
+        backend.slowLog.shapes.map { hash, shape in
+            let total = shape.total / .milliseconds(1)
+            return Row(
+                id: hash, text: shape.statement, className: shape.className.isEmpty ? nil : shape.className,
+                calls: shape.count, mean: total / Double(max(1, shape.count)),
+                longest: shape.longest / .milliseconds(1), total: total)
+        }.sorted { $0.total > $1.total }.prefix(Self.most).map { $0 }
+    }
+
+    /// Advice with the fields of the class that an index would be over, where it is one that classes can declare.
+    private func described(_ advice: IndexAdvice) -> JSONObject {
+        var object = advice.json
+        if isOfClass(advice) { object["fields"] = .array(advice.columns.map { .string($0) }) }
+        return object
+    }
+
+    private func isOfClass(_ advice: IndexAdvice) -> Bool {
+        guard !advice.holdsReaders, let schema = backend.catalog.schema(advice.className) else { return false }
+        return advice.columns.allSatisfy { schema.fields[Name($0)] != nil }
+    }
+
+    /// The advice of a name that an index of a class can follow; nil where there is none (any more).
+    ///
+    /// - Throws: `ParseError`.
+    public func advice(named name: String) async throws -> IndexAdvice? {
+        do {
+            let adviser = IndexAdviser(client: backend.store.client)
+            if let found = try await backend.indexAdvising.report()?.advice.first(where: { $0.name == name }) {
+                return isOfClass(found) ? found : nil
+            }
+            let rows = try await counted() ?? noted
+            return try await adviser.advice(for: rows.map { (text: $0.text, mean: $0.mean, calls: $0.calls) })
+                .compactMap { $0 }.first { $0.name == name && isOfClass($0) }
+        } catch let error as PostgresError {
+            throw backend.store.failure(error)
+        }
+    }
+
+    /// How many milliseconds a question takes that an index helps; nil where that cannot be said.
+    public func time(of advice: IndexAdvice) async -> Double? {
+        await IndexAdviser(client: backend.store.client).time(of: advice)
+    }
+}

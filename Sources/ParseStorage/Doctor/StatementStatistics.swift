@@ -1,0 +1,108 @@
+import JSON
+public import Postgres
+
+/// The statements of which PostgreSQL keeps count (`pg_stat_statements`), those that took longest in all first.
+public struct StatementStatistics: Sendable {
+    /// What is known of a statement. Times are in milliseconds.
+    public struct Row: Sendable {
+        /// The number by which PostgreSQL knows it.
+        public let id: String
+        /// The statement, without values.
+        public let text: String
+        /// How often it ran, and how many rows that gave.
+        public let calls: Int, rows: Int
+        /// How long it took.
+        public let mean: Double, longest: Double, total: Double
+    }
+
+    let client: PostgresClient
+
+    /// Makes a reader for a database.
+    public init(client: PostgresClient) { self.client = client }
+
+    /// The statements that took as long on average; nil where PostgreSQL keeps no count.
+    ///
+    /// - Parameter mean: From how many milliseconds on.
+    /// - Throws: `PostgresError`, also where the extension is there and not loaded.
+    public func rows(from mean: Double, limit: Int) async throws -> [Row]? {
+        guard try await isThere() else { return nil }
+        let statement = Statement(
+            "\(Self.statements) AND s.mean_exec_time >= $1 ORDER BY s.total_exec_time DESC LIMIT $2",
+            [.double(mean), .int(Int64(limit))])
+        return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10)))
+    }
+
+    /// The statement of a number; nil for one that there is not (any more).
+    ///
+    /// - Throws: `PostgresError`.
+    public func row(_ id: String) async throws -> Row? {
+        guard let number = Int64(id), try await isThere() else { return nil }
+        let statement = Statement(
+            "\(Self.statements) AND s.queryid = $1 ORDER BY s.total_exec_time DESC LIMIT 1", [.int(number)])
+        return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10))).first
+    }
+
+    private func isThere() async throws -> Bool {
+        try await client.query(
+            "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements')", [], readOnly: true
+        ).bool(0, 0) == true
+    }
+
+    private static func rows(_ rows: PostgresResult) -> [Row] {
+        (0..<rows.rowCount).compactMap { row in
+            guard let text = rows.string(row, 0), let mean = rows.double(row, 1), let calls = rows.int(row, 2),
+                let id = rows.string(row, 3)
+            else { return nil }
+            return Row(
+                id: id, text: text, calls: Int(calls), rows: Int(rows.int(row, 4) ?? 0), mean: mean,
+                longest: rows.double(row, 5) ?? mean, total: rows.double(row, 6) ?? mean)
+        }
+    }
+
+    private static let statements = """
+        SELECT s.query, s.mean_exec_time, s.calls, s.queryid::text, s.rows, s.max_exec_time, s.total_exec_time \
+        FROM pg_stat_statements s \
+        WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+        AND s.query ~ '^[[:space:]]*(SELECT|WITH|UPDATE|DELETE)' \
+        AND s.query !~ 'pg_(stat|catalog|class)|array_agg.x ORDER BY x'
+        """
+}
+
+extension IndexAdviser {
+    /// The index that would help a statement most, for each of several; nil for one that no index helps.
+    ///
+    /// - Throws: `PostgresError`.
+    public func advice(for statements: [(text: String, mean: Double, calls: Int)]) async throws -> [IndexAdvice?] {
+        let facts = try await DatabaseFacts.read(client)
+        var advice: [IndexAdvice?] = []
+        for statement in statements {
+            let notes = SlowQueries.notes(of: statement.text, mean: statement.mean, calls: statement.calls)
+            advice.append(try await self.advice(for: notes, facts).first)
+        }
+        return advice
+    }
+
+    /// How many milliseconds the first question takes that an index helps, asked twice with values that are common;
+    /// nil where it cannot be asked, or is stopped after ten seconds.
+    public func time(of advice: IndexAdvice) async -> Double? {
+        guard let shape = advice.questions.first?.shape else { return nil }
+        var least: Double?
+        do {
+            let facts = try await DatabaseFacts.read(client)
+            let sql = try await client.exclusively { session in
+                try await PlannedCost(session: session, facts: facts).statement(for: shape)
+            }
+            guard let sql else { return nil }
+            for _ in 0..<2 {
+                let rows = try await client.slowQuery(
+                    Statement("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) \(sql)"), timeLimit: .seconds(10))
+                let report = try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) }?.arrayValue?.first
+                guard let time = report?["Execution Time"]?.numberValue else { return least }
+                least = min(least ?? time, time)
+            }
+        } catch {
+            return least
+        }
+        return least
+    }
+}

@@ -1,0 +1,79 @@
+"""Scenarios of how the server is doing: performance, health, settings."""
+
+import json
+
+from pages import PHONE, open_page, until
+
+# A class and a field as nobody should call them.
+ODD_CLASS, ODD_FIELD = "Odd_" + "x" * 50, "y" * 50
+
+
+def slow(rest, class_name, field, times=40, mean=290):
+    """Has the server note questions that took long, as if the machine were slower and the class larger."""
+    rest.sql(f"""INSERT INTO "{class_name}" ("objectId", "createdAt", "updatedAt", "{field}")
+        SELECT 'n' || n, now(), now(), n FROM generate_series(1, 60000) n ON CONFLICT DO NOTHING""")
+    rest.sql(f'ANALYZE "{class_name}"')
+    shape = json.dumps({"table": class_name, "equal": [field], "limited": True}, separators=(",", ":"))
+    rest.sql("""CREATE TABLE IF NOT EXISTS "_roost_advice" ("shape" text, "day" date, "calls" float8 NOT NULL,
+        "total" float8 NOT NULL, "longest" float8 NOT NULL, "timeouts" float8 NOT NULL, PRIMARY KEY ("shape", "day"))""")
+    rest.sql(f"""INSERT INTO "_roost_advice" VALUES ('{shape}', (now() AT TIME ZONE 'UTC')::date, {times}, {times * mean}, {mean}, 0)
+        ON CONFLICT DO NOTHING""")
+
+
+def scenario_78_six_charts_have_tables_behind_them(console, rest):
+    rest.define("Asked", name={"type": "String"})
+    for number in range(20):
+        rest.create("Asked", name=str(number))
+    open_page(console, "performance", ".chart")
+    assert console.value("document.querySelectorAll('.chart svg').length") == 6
+    # Without the option metrics, the calls of the database are drawn.
+    console.wait_text("Requests are not counted here", "main")
+    console.wait_text("create", ".performance")
+    until(lambda: console.value("document.querySelector('.chart path').getAttribute('d')?.startsWith('M')"), "no line is drawn", 40)
+    console.value("document.querySelector('.chart summary').click()")
+    console.wait("document.querySelector('.chart tbody tr')")
+    label = console.value("document.querySelector('.chart svg').getAttribute('aria-label')")
+    assert label.startswith("Calls of the database: ") and "nothing yet" not in label, label
+    console.value("(() => { const s = document.querySelector('[aria-label=\"How far back\"]'); s.value = 'day'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
+    console.wait("location.search === '?for=day' && document.querySelectorAll('.chart').length === 6")
+
+
+def scenario_78_an_advised_index_is_built_with_the_time_before_and_after(console, rest):
+    rest.define("Track78", plays={"type": "Number"})
+    slow(rest, "Track78", "plays")
+    open_page(console, "performance", ".panels")
+    console.wait_text("Track78 by plays: 40 times today, 290 ms; an index on plays makes it about", ".panels")
+    console.click_text("Create index on Track78: plays")
+    console.wait_text("apps go on reading and writing", "dialog")
+    console.press("Escape")
+    console.settle()
+    assert "plays_1" not in rest.call("GET", "/schemas/Track78").get("indexes", {})
+    console.click_text("Create index on Track78: plays")
+    console.click_text("Create index", "dialog")
+    console.wait_text("Index plays_1 is built. A question as above took", ".built", 60)
+    assert rest.call("GET", "/schemas/Track78")["indexes"]["plays_1"] == {"plays": 1}
+    open_page(console, "performance", ".panels")
+    console.wait("!document.querySelector('.panels').innerText.includes('Track78')")
+
+
+def scenario_78_advice_about_odd_names_is_text(console, rest):
+    rest.define(ODD_CLASS, **{ODD_FIELD: {"type": "Number"}})
+    slow(rest, ODD_CLASS, ODD_FIELD)
+    console.size(375, 700)
+    open_page(console, "performance", ".panels")
+    console.wait_text(ODD_FIELD, ".panels")
+    assert console.value(PHONE), "the page is wider than a phone"
+    console.size(1440, 900)
+    # Shapes are kept as they were asked; what a table is called like is no markup.
+    rest.sql("""DELETE FROM "_roost_advice" """)
+    name = '<img src=x onerror="window.ran=1">\u202e'
+    shape = json.dumps({"table": name, "equal": [name], "limited": True}, separators=(",", ":"), ensure_ascii=False)
+    rest.sql(f"""INSERT INTO "_roost_advice" VALUES ('{shape}', (now() AT TIME ZONE 'UTC')::date, 40, 9000, 290, 3)""")
+    rest.sql('CREATE TABLE "' + name.replace('"', '""') + '" AS SELECT 1 AS a')
+    try:
+        open_page(console, "performance", ".panels")
+        console.wait_text("<img src=x", ".panels")
+        console.wait_text("\\u202e", ".panels")
+    finally:
+        rest.sql('DROP TABLE "' + name.replace('"', '""') + '"')
+        rest.sql("""DELETE FROM "_roost_advice" """)

@@ -1,0 +1,105 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Console
+
+/// Scenario 78, on the server's side.
+@Suite("Figures in the console")
+struct ConsoleFiguresTests {
+    @Test("Charts are of what metrics count: requests where these are on, calls of the database always")
+    func metrics() async throws {
+        try await TestServer.run(["metrics": ["port": 0]]) { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            for _ in 0..<20 { _ = try await server.create("Song", ["title": "a"]) }
+            #expect(try await server.send("GET", "/classes/Song/nothing").status == 404)
+            // The first point is there a second after the start.
+            let end = ContinuousClock.now + .seconds(30)
+            var answer = try await browser.send("GET", "/console/api/metrics")
+            while answer["at"]?.arrayValue?.isEmpty ?? true, ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(100))
+                answer = try await browser.send("GET", "/console/api/metrics")
+            }
+            #expect(answer.status == 200 && answer["countsRequests"] == true && answer["step"] == 10, "\(answer.text)")
+            let series = try #require(answer["series"]?.objectValue)
+            let points = answer["at"]?.arrayValue?.count
+            #expect(points ?? 0 > 0 && series.values.allSatisfy { $0.arrayValue?.count == points })
+            #expect(series.keys.contains("p99") && series.keys.contains("databaseWaiting") && series.count == 16)
+            let route = answer["routes"]?.arrayValue?.first {
+                $0["route"] == "/classes/{className}" && $0["method"] == "POST"
+            }
+            #expect(route?["count"] == 20 && (route?["p99"]?.numberValue ?? 0) > 0, "\(answer.text)")
+            let failed = answer["routes"]?.arrayValue?.first { $0["method"] == "GET" && $0["clientErrors"] != 0 }
+            #expect(failed?["clientErrors"] == 1 && failed?["serverErrors"] == 0)
+            #expect(answer["calls"]?.arrayValue?.contains { $0["route"] == "create" && $0["count"] == 20 } == true)
+            for query in ["step=5", "step=x", "for=0", "for=90000", "for=-1", "step=NaN"] {
+                #expect(try await browser.send("GET", "/console/api/metrics?\(query)").status == 400, "\(query)")
+            }
+        }
+    }
+
+    @Test("Who is limited to classes sees no figures, a viewer no statements, and nobody without a session anything")
+    func roles() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "a"])
+            let limited = try await ConsoleBrowser.operatorBrowser(server, "viewer", limits: ["classes": ["Song"]])
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            for path in ["metrics", "statements", "statements/1"] {
+                #expect(try await limited.send("GET", "/console/api/\(path)").status == 403, "\(path)")
+                #expect(try await ConsoleBrowser(server).send("GET", "/console/api/\(path)").status == 401, "\(path)")
+                let status = try await viewer.send("GET", "/console/api/\(path)").status
+                #expect(status == (path == "metrics" ? 200 : 403), "\(path)")
+            }
+        }
+    }
+
+    @Test("A slow statement has a plan and an index that helps, which is built with the time before and after")
+    func statements() async throws {
+        try await TestServer.run(["slowQueryThreshold": 1]) { server in
+            _ = try await server.create("Song", ["title": "a", "plays": 1])
+            try await server.execute(
+                """
+                INSERT INTO "Song" ("objectId", "createdAt", "updatedAt", "title", "plays")
+                SELECT 's' || i, now(), now(), repeat('x', 200), i FROM generate_series(1, 60000) AS i;
+                ANALYZE "Song";
+                """)
+            for number in 0..<5 {
+                _ = try await server.find("Song", ["where": ["plays": .number(Double(number))], "limit": 1000])
+            }
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let answer = try await browser.send("GET", "/console/api/statements")
+            #expect(answer.status == 200 && answer["source"] == "process", "\(answer.text)")
+            let row = try #require(
+                answer["rows"]?.arrayValue?.first {
+                    $0["className"] == "Song" && $0["text"]?.stringValue?.contains("\"plays\"") == true
+                }, "\(answer.text)")
+            let name = try #require(row["advice"]?.stringValue)
+            let advice = try #require(answer["advice"]?.arrayValue?.first { $0["name"] == .string(name) })
+            #expect(advice["fields"] == ["plays"] && advice["className"] == "Song")
+            let id = try #require(row["id"]?.stringValue)
+            let plan = try await browser.send("GET", "/console/api/statements/\(id)")
+            #expect(plan.status == 200 && plan.text.contains("Seq Scan"), "\(plan.text)")
+            #expect(try await browser.send("GET", "/console/api/statements/nothing").status == 404)
+            #expect(try await browser.send("GET", "/console/api/statements/123").status == 404)
+
+            let wrong: [JSONValue] = [["advice": "nothing"], ["advice": 1], ["advice": ["a": 1]]]
+            for body in wrong {
+                let refused = try await browser.send("POST", "/console/api/indexes", body)
+                #expect(refused.status == 404, "\(refused.text)")
+            }
+            let begun = try await browser.send("POST", "/console/api/indexes", ["advice": .string(name)])
+            #expect(begun.status == 202, "\(begun.text)")
+            let task = try #require(begun["id"]?.stringValue)
+            let end = ContinuousClock.now + .seconds(120)
+            var ended = try await browser.send("GET", "/console/api/tasks/\(task)?wait=20")
+            while ended["state"] == "running", ContinuousClock.now < end {
+                ended = try await browser.send("GET", "/console/api/tasks/\(task)?wait=20")
+            }
+            #expect(ended["state"] == "done" && ended["result"]?["name"] == "plays_1", "\(ended.text)")
+            #expect((ended["result"]?["before"]?.numberValue ?? 0) > 0, "\(ended.text)")
+            #expect((ended["result"]?["after"]?.numberValue ?? 0) > 0, "\(ended.text)")
+            let later = try await browser.send("GET", "/console/api/statements")
+            #expect(later["advice"]?.arrayValue?.contains { $0["className"] == "Song" } == false, "\(later.text)")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Testing
+
+@testable import Telemetry
+
+@Suite("What is counted over time")
+struct FigureHistoryTests {
+    private static func meters() -> Meters {
+        Meters(requests: RequestMeters(routes: [.init(method: "GET", route: "/a")], shards: 2))
+    }
+
+    private static func request(_ meters: Meters, status: Int, milliseconds: Int) {
+        meters.requests[0].begin()
+        meters.requests[0].end(
+            row: RequestMeters.firstRoute, status: status, duration: .milliseconds(milliseconds), received: 0,
+            sent: 1000)
+    }
+
+    @Test("has rates, times and gauges of each step, and only of what happened in it")
+    func steps() {
+        let meters = Self.meters()
+        Self.request(meters, status: 200, milliseconds: 9000)
+        let history = FigureHistory(meters, countsRequests: true)
+        var gauges = FigureHistory.Gauges()
+        gauges.connections = 7
+        history.show { [gauges] in gauges }
+        for status in [200, 200, 404, 500] { Self.request(meters, status: status, milliseconds: 20) }
+        history.note()
+        history.note()
+        let points = history.points(byMinute: false, within: 3600)
+        #expect(points.count == 2)
+        let (first, second) = (points[0], points[1])
+        #expect(first[.requests] ?? 0 > 0 && first[.serverErrors] == first[.clientErrors])
+        #expect(first[.p50] ?? 0 > 10 && first[.p99] ?? 99 <= 25)
+        #expect(first[.connections] == 7 && first[.memory] == nil)
+        #expect(second[.requests] == 0 && second[.p99] == nil && second[.bytes] == 0)
+        let rows = history.rows(within: 3600)
+        #expect(rows.routes.count == 1 && rows.routes[0].name == "/a" && rows.routes[0].count == 5)
+        #expect(rows.routes[0].clientErrors == 1 && rows.routes[0].serverErrors == 1)
+    }
+
+    @Test("has no requests where these are not counted, and calls of the database all the same")
+    func withoutRequests() throws {
+        let meters = Self.meters()
+        let history = FigureHistory(meters, countsRequests: false)
+        meters.database.add(.find, .milliseconds(3))
+        meters.database.add(.find, .milliseconds(3), errorClass: "57")
+        history.note()
+        let point = try #require(history.points(byMinute: false, within: 60).first)
+        #expect(point[.requests] == nil && point[.p99] == nil && point[.calls] ?? 0 > 0)
+        let row = try #require(history.rows(within: 60).calls.first)
+        #expect(row.name == "find" && row.count == 2 && row.serverErrors == 1)
+    }
+
+    @Test("keeps an hour of steps and a day of minutes, whatever happens")
+    func bounds() {
+        let meters = Self.meters()
+        let history = FigureHistory(meters, countsRequests: true)
+        for _ in 0..<(FigureHistory.mostMinutes + 10) * 6 { history.note() }
+        #expect(history.points(byMinute: false, within: .infinity).count == FigureHistory.mostPoints)
+        #expect(history.points(byMinute: true, within: .infinity).count == FigureHistory.mostMinutes)
+    }
+
+    @Test("A share of times lies within a bucket, and what is longer than all of them at the last bound")
+    func shares() {
+        let histogram = Histogram(.requests)
+        #expect(histogram.counts.milliseconds(of: 0.5, .requests) == nil)
+        for _ in 0..<10 { histogram.record(.milliseconds(7)) }
+        #expect(histogram.counts.milliseconds(of: 0.5, .requests) == 7.5)
+        for _ in 0..<10 { histogram.record(.seconds(60)) }
+        #expect(histogram.counts.milliseconds(of: 0.99, .requests) == 10_000)
+    }
+}
