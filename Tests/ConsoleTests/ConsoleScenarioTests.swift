@@ -6,7 +6,9 @@ import Testing
 /// The page in a browser, against a real server and database: the scenarios are in the scripts in `Browser`. One
 /// browser at a time.
 @Suite("The console in a browser", .serialized, .timeLimit(.minutes(10))) struct ConsoleScenarioTests {
-    @Test("Every scenario passes", arguments: ["signing_in", "browsing", "editing", "pages", "doing", "hostile", "moving"])
+    @Test(
+        "Every scenario passes",
+        arguments: ["signing_in", "browsing", "editing", "pages", "doing", "hostile", "moving"])
     func scenarios(_ group: String) async throws {
         try await TestServer.run { server in
             let root = String(server.url.dropLast("/parse".count))

@@ -66,7 +66,9 @@ package struct FileListing: Sendable {
             "name": .string(file.name), "size": .number(Double(file.size)),
             "modified": .string(ParseDate(milliseconds: milliseconds).iso), "url": .string(address(file.name)),
         ]
-        if let type = NameParts(file.name).fileExtension.flatMap(FileTypes.type) { json["type"] = .string(type.essence) }
+        if let type = NameParts(file.name).fileExtension.flatMap(FileTypes.type) {
+            json["type"] = .string(type.essence)
+        }
         return json
     }
 
