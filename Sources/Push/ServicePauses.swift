@@ -3,7 +3,7 @@
 struct ServicePauses {
     private var failures = 0
     private var pauses = 0
-    /// Whether nothing is sent now. Whoever was given the length of a pause ends it.
+    /// Whether nothing is sent now. The caller that was given the length of a pause ends it.
     private(set) var isOn = false
 
     /// How many failures in a row are a reason to stop.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets in so much work at a time; the rest waits, in turns by sender, or by the time that senders took.
+/// Lets in so much work at a time; the rest waits, round robin by sender, or by the time that senders took.
 ///
 /// What waits leaves the line when its task is cancelled or its caller goes away, so that no work is done without a
 /// caller, and none waits behind it.

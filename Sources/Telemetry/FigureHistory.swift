@@ -74,7 +74,7 @@ public final class FigureHistory: Sendable {
         state = Mutex(State(last: look, minute: look))
     }
 
-    /// Takes what tells how the server stands; nil for nothing more.
+    /// Takes what says how the server stands; nil for nothing more.
     public func show(_ body: (@Sendable () -> Gauges)?) { gauges.withLock { $0 = body } }
 
     /// Looks every ten seconds, until the task is cancelled.

@@ -7,31 +7,37 @@ internal import ParseStorage
 /// What operators do about themselves: sessions, the proof that they are still there, the second factor.
 extension ConsoleRouteTable {
     static let account: [ConsoleRoute] = [
-        ConsoleRoute(.post, "confirm", .viewer, .account, keepsLimits: true) { try await $0.confirm() },
-        ConsoleRoute(.get, "sessions", .viewer, keepsLimits: true) { try await $0.sessions() },
-        ConsoleRoute(.delete, "sessions/:id", .viewer, .account, keepsLimits: true) { try await $0.endSession() },
+        ConsoleRoute(.post, "confirm", .viewer, .account, keepsLimits: true) {
+            try await AccountCalls(call: $0).confirm()
+        },
+        ConsoleRoute(.get, "sessions", .viewer, keepsLimits: true) { try await AccountCalls(call: $0).sessions() },
+        ConsoleRoute(.delete, "sessions/:id", .viewer, .account, keepsLimits: true) {
+            try await AccountCalls(call: $0).endSession()
+        },
         ConsoleRoute(.put, "password", .viewer, .account, isConfirmed: true, keepsLimits: true) {
-            try await $0.changePassword()
+            try await AccountCalls(call: $0).changePassword()
         },
         ConsoleRoute(.post, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
-            try await $0.makeFactor()
+            try await AccountCalls(call: $0).makeFactor()
         },
         ConsoleRoute(.put, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
-            try await $0.turnFactorOn()
+            try await AccountCalls(call: $0).turnFactorOn()
         },
         ConsoleRoute(.delete, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
-            try await $0.turnFactorOff()
+            try await AccountCalls(call: $0).turnFactorOff()
         },
     ]
 }
 
-extension ConsoleCall {
+private struct AccountCalls: ConsoleCalls {
+    let call: ConsoleCall
+
     private var sessionRows: OperatorSessionRows { interface.backend.store.operatorSessions }
 
-    fileprivate func confirm() async throws -> Reply { try await interface.confirm(visit, session, body()) }
+    func confirm() async throws -> Reply { try await interface.confirm(visit, session, body()) }
 
     /// An owner sees, and ends, the sessions of all.
-    fileprivate func sessions() async throws -> Reply {
+    func sessions() async throws -> Reply {
         let token = ConsoleSecrets.hash(visit.fields.token ?? "")
         return .object([
             "sessions": try await sessionRows.list(
@@ -39,8 +45,8 @@ extension ConsoleCall {
         ])
     }
 
-    fileprivate func endSession() async throws -> Reply {
-        try await audited("sessions/\(arguments[0])") {
+    func endSession() async throws -> Reply {
+        try await call.audited("sessions/\(arguments[0])") {
             guard try await sessionRows.end(id: arguments[0], session, all: role == .owner) else {
                 throw ParseError(ParseError.objectNotFound, "There is no such session.")
             }
@@ -60,26 +66,26 @@ extension ConsoleCall {
     }
 
     /// Sets the operator's own password. All sessions of the operator end, this one included.
-    fileprivate func changePassword() async throws -> Reply {
+    func changePassword() async throws -> Reply {
         let (id, body) = (try ownId, try await body())
         guard let password = body["password"]?.stringValue else {
             throw HTTPError(status: 400, message: "password says the new one.")
         }
-        return try await audited("password", fields: ["password"]) {
+        return try await call.audited("password", fields: ["password"]) {
             try await interface.backend.operators.change(id: id, password: password, role: nil, from: visit.address)
             return .object([:])
         }
     }
 
-    fileprivate func makeFactor() async throws -> Reply {
+    func makeFactor() async throws -> Reply {
         _ = try ownId
         let made = interface.signIn.factor.make(for: session.name)
         return .object(["secret": .string(made.secret), "url": .string(made.url)])
     }
 
-    fileprivate func turnFactorOn() async throws -> Reply {
+    func turnFactorOn() async throws -> Reply {
         let (id, body) = (try ownId, try await body())
-        return try await audited("totp", fields: ["totp"]) {
+        return try await call.audited("totp", fields: ["totp"]) {
             guard let secret = body["secret"]?.stringValue, let code = body["code"]?.stringValue,
                 try await interface.signIn.factor.turnOn(secret, code: code, of: id)
             else { throw HTTPError(status: 400, message: "That is no code that an app shows for the secret now.") }
@@ -87,9 +93,9 @@ extension ConsoleCall {
         }
     }
 
-    fileprivate func turnFactorOff() async throws -> Reply {
+    func turnFactorOff() async throws -> Reply {
         let id = try ownId
-        return try await audited("totp", fields: ["totp"]) {
+        return try await call.audited("totp", fields: ["totp"]) {
             _ = try await interface.backend.store.operators.set(secret: nil, step: 0, of: id)
             return .object([:])
         }

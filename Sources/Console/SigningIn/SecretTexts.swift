@@ -2,7 +2,7 @@ import Encoding
 import JSON
 internal import ServerConfiguration
 
-/// Takes secrets out of texts that nobody has laid out, such as lines of the log: keys of the server, and what looks like
+/// Takes secrets out of texts without a structure, such as lines of the log: keys of the server, and what looks like
 /// a token, a hash of a password or a private key. Code of apps logs what it likes.
 struct SecretTexts: Sendable {
     /// What stands in the place of a secret.

@@ -49,7 +49,7 @@ final class WorkerPool: Sendable {
     /// Takes a process out.
     func remove(_ worker: NodeWorker) { change { state in state.workers.removeAll { $0 === worker } } }
 
-    /// Whether all places are taken, some are, or none will be.
+    /// Whether all processes run, some do, or none will.
     var condition: String {
         state.withLock { $0.workers.count >= places ? "ready" : $0.hasGivenUp ? "down" : "starting" }
     }

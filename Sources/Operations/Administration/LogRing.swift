@@ -53,7 +53,7 @@ public final class LogRing: Sendable {
 
     private let lines = Mutex(Lines())
     private let capacity: Int
-    /// The name of what it remembers, in places of the log.
+    /// The name of what it remembers, in cursors of the log.
     let process = Identifiers.alphanumeric(8)
     private let meters: Counters<Meters.LogLevel>
 

@@ -12,7 +12,7 @@ public struct LogTail: Sendable {
     /// A line: its number, when it was written, and its fields.
     public typealias Line = (number: Int, moment: ParseDate, fields: JSONObject)
 
-    /// The name of this process in places of the log.
+    /// The name of this process in cursors of the log.
     public var process: String { log.process }
 
     /// How many lines there have been.

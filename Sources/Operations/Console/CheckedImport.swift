@@ -22,7 +22,7 @@ public struct CheckedImport: Sendable {
         public var stored = 0
         /// How many were left out, since there are objects with their ids.
         public var skipped = 0
-        /// Which were refused, by their places, and why.
+        /// Which were refused, by their indices, and why.
         public var refused: [(place: Int, error: any Error)] = []
         /// The place of the row that ended the import.
         public var stoppedAt: Int?

@@ -39,6 +39,6 @@ public struct ObjectExport: Sendable {
         _ className: String, _ parameters: JSONObject, _ context: RequestContext,
         _ use: @Sendable (ObjectStore.Found) async throws -> Void
     ) async throws {
-        try await backend.store.visit(try await request(className, parameters, context), use)
+        try await backend.store.pieces.visit(try await request(className, parameters, context), use)
     }
 }

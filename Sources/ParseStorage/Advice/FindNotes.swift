@@ -6,7 +6,7 @@ import Tasks
 /// What was asked of the database and took long, by its shape, until it is written into a table.
 ///
 /// It is bounded: what took least in all is forgotten. What one sender asks counts up to a bound, too, until it is written:
-/// nobody alone decides what indexes are advised, and built, for.
+/// no sender alone decides what indexes are advised, and built, for.
 public final class FindNotes: Sendable {
     /// How often something was asked, and how long that took.
     struct Figures: Sendable, Equatable {
@@ -32,12 +32,12 @@ public final class FindNotes: Sendable {
 
     /// How many statements of one sender count until notes are written, about a minute, and how many milliseconds of them.
     static let mostOfSender = (calls: 100, milliseconds: 20_000.0)
-    /// How many senders are told apart.
+    /// How many senders are distinguished.
     static let mostSenders = 1000
 
     private struct State {
         var figures: [StatementShape: Figures] = [:]
-        /// What counted of each sender; of those that are not told apart under nil.
+        /// What counted of each sender; of those that are not distinguished under nil.
         var senders: [Sender?: Figures] = [:]
     }
 

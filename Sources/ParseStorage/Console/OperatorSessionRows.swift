@@ -78,7 +78,7 @@ public struct OperatorSessionRows: Sendable {
         do {
             rows = try await find([.bytes(token), .bytes(cookie), .double(Double(idle))])
         } catch let error as PostgresError where ["42P01", "42703"].contains(error.sqlState) {
-            // Nobody has signed in yet, or not to this version.
+            // There was no sign-in yet, or none to this version.
             return nil
         }
         guard rows.rowCount > 0, let name = rows.string(0, 1), let role = rows.string(0, 2) else { return nil }

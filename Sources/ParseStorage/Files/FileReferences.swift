@@ -1,6 +1,6 @@
 public import Postgres
 
-/// What the objects of a database say about uploaded files: all of it, whoever may read it.
+/// What the objects of a database say about uploaded files: all of it, whatever their ACLs.
 public struct FileReferences: Sendable {
     /// One mention.
     public enum Mention: Sendable {

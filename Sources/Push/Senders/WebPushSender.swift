@@ -49,7 +49,7 @@ final class WebPushSender: PushSender {
     /// Those of Base64 for URLs: services refuse a notification whose topic has others.
     private static let topicBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let mostBytes = 3993
-    /// For how long a service is told who sends, and how much of that is left at least, in seconds.
+    /// For how long a token says who sends, and how much of that is left at least, in seconds.
     private static let tokenTime = 12 * 3600
     private static let tokenRest = 3600
     private static let atOnce = 16

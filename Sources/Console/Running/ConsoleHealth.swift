@@ -10,10 +10,10 @@ import Synchronization
 /// Whether all is well: what the doctor found, and puts right; what waits; and the settings with what says so.
 extension ConsoleRouteTable {
     static let health: [ConsoleRoute] = [
-        ConsoleRoute(.get, "health", .developer) { $0.health() },
-        ConsoleRoute(.post, "doctor", .developer, .nothing) { try $0.examine() },
-        ConsoleRoute(.post, "doctor/fix", .owner, isConfirmed: true) { try await $0.putRight() },
-        ConsoleRoute(.get, "settings", .developer) { $0.settings() },
+        ConsoleRoute(.get, "health", .developer) { HealthCalls(call: $0).health() },
+        ConsoleRoute(.post, "doctor", .developer, .nothing) { try HealthCalls(call: $0).examine() },
+        ConsoleRoute(.post, "doctor/fix", .owner, isConfirmed: true) { try await HealthCalls(call: $0).putRight() },
+        ConsoleRoute(.get, "settings", .developer) { HealthCalls(call: $0).settings() },
     ]
 }
 
@@ -27,7 +27,7 @@ final class LastReport: Sendable {
 
     private let found = Mutex<Found?>(nil)
 
-    /// What was found last; nil where nobody has looked yet.
+    /// What was found last; nil before the first look.
     var value: Found? { found.withLock { $0 } }
 
     /// Keeps what was found.
@@ -42,10 +42,12 @@ final class LastReport: Sendable {
     }
 }
 
-extension ConsoleCall {
+private struct HealthCalls: ConsoleCalls {
+    let call: ConsoleCall
+
     private var backend: Backend { interface.backend }
 
-    fileprivate func health() -> Reply {
+    func health() -> Reply {
         let mails = backend.meters.mails
         var answer: JSONObject = [
             "version": .string(interface.version), "preset": .number(Double(backend.configuration.preset)),
@@ -86,14 +88,14 @@ extension ConsoleCall {
     }
 
     /// Has the doctor look the database over, as a task.
-    fileprivate func examine() throws -> Reply {
+    func examine() throws -> Reply {
         try begin("doctor", "The database is looked over.", "The database was looked over.") { [interface] in
             try await interface.look()
         }
     }
 
     /// Puts one finding right that can be without harm, and looks again.
-    fileprivate func putRight() async throws -> Reply {
+    func putRight() async throws -> Reply {
         let id = try await body()["id"]?.stringValue
         guard let found = interface.lastReport.value,
             let finding = found.report.findings.first(where: { $0.remedy != nil && LastReport.id(of: $0) == id }),
@@ -141,7 +143,7 @@ extension ConsoleCall {
         return .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202)
     }
 
-    fileprivate func settings() -> Reply {
+    func settings() -> Reply {
         .object([
             "settings": .array(
                 backend.configuration.settings.map { setting in

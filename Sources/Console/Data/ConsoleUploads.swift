@@ -9,18 +9,20 @@ import Rules
 /// Files that apps uploaded. They belong to no class, so that operators with limits do not see all of them.
 extension ConsoleRouteTable {
     static let uploads: [ConsoleRoute] = [
-        ConsoleRoute(.get, "files", .viewer) { try await $0.files() },
-        ConsoleRoute(.get, "files/uses", .viewer) { try await $0.fileUses() },
+        ConsoleRoute(.get, "files", .viewer) { try await FileCalls(call: $0).files() },
+        ConsoleRoute(.get, "files/uses", .viewer) { try await FileCalls(call: $0).fileUses() },
     ]
 }
 
-extension ConsoleCall {
+private struct FileCalls: ConsoleCalls {
+    let call: ConsoleCall
+
     /// How many files a page has, and how many objects that mention one are named.
     private static let (page, mostUses) = (100, 100)
     /// For how long objects are looked through.
     private static let longest = Duration.seconds(10)
 
-    fileprivate func files() async throws -> Reply {
+    func files() async throws -> Reply {
         let texts = texts
         func text(_ name: Name) -> String { texts[name]?.stringValue ?? "" }
         guard let order = FileListing.Order(rawValue: text("sort").isEmpty ? "modified" : text("sort")) else {
@@ -39,7 +41,7 @@ extension ConsoleCall {
     }
 
     /// The objects that mention a file.
-    fileprivate func fileUses() async throws -> Reply {
+    func fileUses() async throws -> Reply {
         guard let name = texts["name"]?.stringValue, !name.isEmpty, !name.utf8.contains(0) else {
             throw HTTPError(status: 400, message: "name says which file.")
         }

@@ -8,16 +8,16 @@ import Rules
 /// Indexes that are built while the page goes on, and the long work of which they are some.
 extension ConsoleRouteTable {
     static let tasks: [ConsoleRoute] = [
-        ConsoleRoute(.get, "indexes", .viewer) { try await $0.indexes() },
-        ConsoleRoute(.post, "indexes", .developer) { try await $0.buildIndex() },
+        ConsoleRoute(.get, "indexes", .viewer) { try await IndexCalls(call: $0).indexes() },
+        ConsoleRoute(.post, "indexes", .developer) { try await IndexCalls(call: $0).buildIndex() },
         ConsoleRoute(.get, "tasks", .developer) { .object(["tasks": .array($0.interface.tasks.all.map(\.json))]) },
-        ConsoleRoute(.get, "tasks/:id", .developer) { try await $0.task() },
-        ConsoleRoute(.delete, "tasks/:id", .developer) { try await $0.stopTask() },
+        ConsoleRoute(.get, "tasks/:id", .developer) { try await IndexCalls(call: $0).task() },
+        ConsoleRoute(.delete, "tasks/:id", .developer) { try await IndexCalls(call: $0).stopTask() },
     ]
 }
 
-extension ConsoleCall {
-    private var context: RequestContext { interface.dispatcher.context(of: visit.request, interface.backend.clock.now) }
+private struct IndexCalls: ConsoleCalls {
+    let call: ConsoleCall
 
     /// The fields of an index, as the schemas API has them: an object, or a list of names with a minus for descending.
     static func fields(_ value: JSONValue?, isUnique: Bool) throws(HTTPError) -> JSONObject {
@@ -42,7 +42,7 @@ extension ConsoleCall {
     }
 
     /// What the indexes of a class take, and how often they were used.
-    fileprivate func indexes() async throws -> Reply {
+    func indexes() async throws -> Reply {
         let className = texts["className"]?.stringValue ?? ""
         guard let schema = interface.backend.catalog.schema(className) else {
             throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
@@ -60,7 +60,7 @@ extension ConsoleCall {
         ])
     }
 
-    fileprivate func buildIndex() async throws -> Reply {
+    func buildIndex() async throws -> Reply {
         var body = try await body()
         let advice = try await advised(body["advice"])
         if let advice {
@@ -124,7 +124,7 @@ extension ConsoleCall {
     }
 
     /// A task, at once or as soon as there is something new to say of it.
-    fileprivate func task() async throws -> Reply {
+    func task() async throws -> Reply {
         let wait = min(20, max(0, query["wait"]?.numberValue ?? 0))
         let end = ContinuousClock.now + .seconds(wait)
         let first = try known(arguments[0])
@@ -142,9 +142,9 @@ extension ConsoleCall {
         }
     }
 
-    fileprivate func stopTask() async throws -> Reply {
+    func stopTask() async throws -> Reply {
         let id = try known(arguments[0]).id
-        return try await audited("tasks/\(id)") {
+        return try await call.audited("tasks/\(id)") {
             interface.tasks.stop(id)
             return .object([:])
         }

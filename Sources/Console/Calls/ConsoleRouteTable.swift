@@ -9,14 +9,10 @@ internal import ParseStorage
 enum ConsoleRouteTable {
     /// The routes.
     static let all =
-        own + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
+        own + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
 
     private static let own: [ConsoleRoute] = [
-        ConsoleRoute(.get, "audit", .viewer, keepsLimits: true) { try await $0.audited() },
-        ConsoleRoute(.get, "operators", .owner) { try await $0.operators() },
-        ConsoleRoute(.post, "operators", .owner, isConfirmed: true) { try await $0.addOperator() },
-        ConsoleRoute(.put, "operators/:id", .owner, isConfirmed: true) { try await $0.changeOperator() },
-        ConsoleRoute(.delete, "operators/:id", .owner, isConfirmed: true) { try await $0.removeOperator() },
+        ConsoleRoute(.get, "audit", .viewer, keepsLimits: true) { try await $0.audited() }
     ]
 
     /// The route that answers a call, and what stands in the path where it has parameters.
@@ -159,87 +155,22 @@ struct ConsoleCall {
     }
 }
 
-/// Operators, by an owner.
-extension ConsoleCall {
-    fileprivate func operators() async throws -> Reply {
-        let all = try await interface.backend.store.operators.all()
-        return .object([
-            "operators": .array(
-                all.map { known in
-                    let own: JSONObject = [
-                        "id": .string(known.id), "name": .string(known.name), "role": .string(known.role),
-                        "totp": .bool(known.secret != nil),
-                    ]
-                    return .object(own.merging(known.limits ?? [:]) { own, _ in own })
-                })
-        ])
-    }
+/// Answers of one page of the console: each page has a type of its own, over the call.
+protocol ConsoleCalls {
+    var call: ConsoleCall { get }
+}
 
-    fileprivate func addOperator() async throws -> Reply {
-        let body = try await body()
-        let name = body["name"]?.stringValue ?? ""
-        let role = try role(body["role"]) ?? .viewer
-        let limits = try limits(in: body)
-        try check(limits, for: role)
-        return try await audited("operators", fields: ["name", "role", "password"] + limits.keys.texts) {
-            let id = try await interface.backend.operators.add(
-                name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue,
-                limits: limits, from: visit.address)
-            return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
-        }
-    }
+extension ConsoleCalls {
+    var interface: ConsoleInterface { call.interface }
+    var visit: ConsoleVisit { call.visit }
+    var session: StoredOperatorSession { call.session }
+    var role: ConsoleRole { call.role }
+    var limits: OperatorLimits? { call.limits }
+    var reads: LimitedReads? { call.reads }
+    var arguments: [String] { call.arguments }
+    var query: JSONObject { call.query }
+    var texts: JSONObject { call.texts }
+    var context: RequestContext { interface.dispatcher.context(of: visit.request, interface.backend.clock.now) }
 
-    fileprivate func changeOperator() async throws -> Reply {
-        let body = try await body()
-        let role = try role(body["role"])
-        let limits = try limits(in: body)
-        guard let known = try await interface.backend.store.operators.all().first(where: { $0.id == arguments[0] })
-        else { throw ParseError(ParseError.objectNotFound, "There is no such operator.") }
-        let kept = (known.limits ?? [:]).merging(limits) { $1 }.filter { !$0.value.isNull }
-        try check(kept, for: role ?? ConsoleRole(rawValue: known.role) ?? .owner)
-        guard body["totp"] == nil || body["totp"] == false else {
-            throw HTTPError(status: 400, message: "A second factor is turned on by whose it is.")
-        }
-        return try await audited(
-            "operators/\(arguments[0])",
-            fields: ["role", "password", "totp", "classes", "hidden"].filter { body[Name($0)] != nil }
-        ) {
-            try await interface.backend.operators.change(
-                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue, limits: limits,
-                dropsFactor: body["totp"] == false, from: visit.address)
-            return .object([:])
-        }
-    }
-
-    fileprivate func removeOperator() async throws -> Reply {
-        try await audited("operators/\(arguments[0])") {
-            guard try await interface.backend.store.operators.remove(id: arguments[0]) else {
-                throw ParseError(ParseError.objectNotFound, "There is no such operator.")
-            }
-            return .object([:])
-        }
-    }
-
-    private func role(_ value: JSONValue?) throws -> ConsoleRole? {
-        guard let value, !value.isNull else { return nil }
-        guard let role = value.stringValue.flatMap(ConsoleRole.init(rawValue:)) else {
-            throw HTTPError(status: 400, message: "A role is owner, developer, editor or viewer.")
-        }
-        return role
-    }
-
-    /// The limits that a body sets, or takes off by null.
-    private func limits(in body: JSONObject) throws -> JSONObject {
-        var limits = body.filter { ["classes", "hidden"].contains($0.key) }
-        _ = try OperatorLimits(json: limits)
-        if limits["hidden"] == [:] { limits["hidden"] = .null }
-        return limits
-    }
-
-    /// Who changes classes and settings sees all of them.
-    private func check(_ limits: JSONObject, for role: ConsoleRole) throws {
-        guard limits.values.allSatisfy(\.isNull) || role <= .editor else {
-            throw HTTPError(status: 400, message: "Only editors and viewers are limited to classes and fields.")
-        }
-    }
+    func body() async throws -> JSONObject { try await call.body() }
 }

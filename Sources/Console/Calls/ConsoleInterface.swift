@@ -23,7 +23,7 @@ struct ConsoleInterface: Sendable {
     let live = LiveSource()
     /// Lets so many finds of consoles be at the database that processors are left for apps.
     ///
-    /// One operator leaves room for the others: a slow find holds up nobody else.
+    /// One operator leaves room for the others: a slow find holds up no other operator.
     let finds: Gate
     let lastReport = LastReport()
     /// Lets statements be planned for one console at a time.

@@ -7,15 +7,17 @@ import Rules
 /// Rows of a file that the page reads, some thousand at a time: it goes on, and stops, as its operator wishes.
 extension ConsoleRouteTable {
     static let imports: [ConsoleRoute] = [
-        ConsoleRoute(.post, "imports", .editor, keepsLimits: true) { try await $0.importRows() }
+        ConsoleRoute(.post, "imports", .editor, keepsLimits: true) { try await ImportCalls(call: $0).importRows() }
     ]
 }
 
-extension ConsoleCall {
+private struct ImportCalls: ConsoleCalls {
+    let call: ConsoleCall
+
     /// The most rows of a request, and the largest one.
     private static let (mostRows, largestRows) = (2_000, 20 * 1024 * 1024)
 
-    fileprivate func importRows() async throws -> Reply {
+    func importRows() async throws -> Reply {
         try await interface.importing.run {
             let body = try await interface.dispatcher.body(of: visit.request, upTo: Self.largestRows)
             guard let className = body["className"]?.stringValue, let rows = body["rows"]?.arrayValue,
@@ -52,7 +54,7 @@ extension ConsoleCall {
                 return answer(report)
             }
             if isDryRun { return .object(try await report()) }
-            return try await audited(
+            return try await call.audited(
                 "imports", className: className, ids: rows.prefix(100).compactMap { $0["objectId"]?.stringValue },
                 count: rows.count, fields: (rows.first?.objectValue ?? [:]).keys.texts
             ) { .object(try await report()) }

@@ -127,23 +127,29 @@ struct ExportWish: Sendable {
 
 extension ConsoleRouteTable {
     static let exports: [ConsoleRoute] = [
-        ConsoleRoute(.post, "exports", .viewer, .nothing, keepsLimits: true) { try await $0.beginExport() },
-        ConsoleRoute(.get, "exports/:id", .viewer, keepsLimits: true) { try await $0.export() },
-        ConsoleRoute(.delete, "exports/:id", .viewer, .account, keepsLimits: true) { try await $0.stopExport() },
+        ConsoleRoute(.post, "exports", .viewer, .nothing, keepsLimits: true) {
+            try await ExportCalls(call: $0).beginExport()
+        },
+        ConsoleRoute(.get, "exports/:id", .viewer, keepsLimits: true) { try await ExportCalls(call: $0).export() },
+        ConsoleRoute(.delete, "exports/:id", .viewer, .account, keepsLimits: true) {
+            try await ExportCalls(call: $0).stopExport()
+        },
     ]
 }
 
-extension ConsoleCall {
+private struct ExportCalls: ConsoleCalls {
+    let call: ConsoleCall
+
     private var ownToken: [UInt8] { ConsoleSecrets.hash(visit.fields.token ?? "") }
 
-    fileprivate func beginExport() async throws -> Reply {
+    func beginExport() async throws -> Reply {
         let wish = try ExportWish(try await body())
         try interface.check(wish, role, limits)
         let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
         let total = try await interface.finds.run {
             try await interface.backend.objectExport.count(wish.className, wish.find, context)
         }
-        return try await audited(
+        return try await call.audited(
             "exports", className: wish.className, count: total, fields: wish.find["keys"]?.parameterNames ?? []
         ) {
             let item = ConsoleExports.Item(
@@ -157,7 +163,7 @@ extension ConsoleCall {
     }
 
     /// How far an export is, at once or as soon as that changes.
-    fileprivate func export() async throws -> Reply {
+    func export() async throws -> Reply {
         let end = ContinuousClock.now + .seconds(min(20, max(0, query["wait"]?.numberValue ?? 0)))
         let first = try interface.exports.item(arguments[0], of: ownToken)
         while true {
@@ -170,7 +176,7 @@ extension ConsoleCall {
         }
     }
 
-    fileprivate func stopExport() async throws -> Reply {
+    func stopExport() async throws -> Reply {
         interface.exports.end(try interface.exports.item(arguments[0], of: ownToken).id, .cancelled)
         return .object([:])
     }

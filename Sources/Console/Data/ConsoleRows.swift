@@ -9,21 +9,21 @@ import Rules
 /// views.
 extension ConsoleRouteTable {
     static let rows: [ConsoleRoute] = [
-        ConsoleRoute(.get, "counts", .viewer, keepsLimits: true) { try await $0.counts() },
-        ConsoleRoute(.get, "references", .viewer, keepsLimits: true) { try await $0.references() },
-        ConsoleRoute(.post, "may", .viewer, .nothing, keepsLimits: true) { try await $0.may() },
-        ConsoleRoute(.get, "trash", .viewer, keepsLimits: true) { try await $0.trash() },
-        ConsoleRoute(.post, "trash/:id/restore", .editor, keepsLimits: true) { try await $0.restore() },
-        ConsoleRoute(.get, "views", .viewer, keepsLimits: true) { try await $0.views() },
-        ConsoleRoute(.put, "views/:id", .editor, keepsLimits: true) { try await $0.putView() },
-        ConsoleRoute(.delete, "views/:id", .editor, keepsLimits: true) { try await $0.deleteView() },
+        ConsoleRoute(.get, "counts", .viewer, keepsLimits: true) { try await RowCalls(call: $0).counts() },
+        ConsoleRoute(.get, "references", .viewer, keepsLimits: true) { try await RowCalls(call: $0).references() },
+        ConsoleRoute(.post, "may", .viewer, .nothing, keepsLimits: true) { try await RowCalls(call: $0).may() },
+        ConsoleRoute(.get, "trash", .viewer, keepsLimits: true) { try await RowCalls(call: $0).trash() },
+        ConsoleRoute(.post, "trash/:id/restore", .editor, keepsLimits: true) { try await RowCalls(call: $0).restore() },
+        ConsoleRoute(.get, "views", .viewer, keepsLimits: true) { try await RowCalls(call: $0).views() },
+        ConsoleRoute(.put, "views/:id", .editor, keepsLimits: true) { try await RowCalls(call: $0).putView() },
+        ConsoleRoute(.delete, "views/:id", .editor, keepsLimits: true) { try await RowCalls(call: $0).deleteView() },
     ]
 }
 
-extension ConsoleCall {
-    private var context: RequestContext { interface.dispatcher.context(of: visit.request, interface.backend.clock.now) }
+private struct RowCalls: ConsoleCalls {
+    let call: ConsoleCall
 
-    fileprivate func counts() async throws -> Reply {
+    func counts() async throws -> Reply {
         let classCounts = interface.backend.classCounts
         let counts = try await interface.counting.run {
             try await classCounts.counts { limits?.shows($0) ?? true }
@@ -40,7 +40,7 @@ extension ConsoleCall {
         ])
     }
 
-    fileprivate func references() async throws -> Reply {
+    func references() async throws -> Reply {
         let texts = texts
         guard let className = texts["className"]?.stringValue, let objectId = texts["objectId"]?.stringValue else {
             throw HTTPError(status: 400, message: "className and objectId say what is pointed to.")
@@ -64,7 +64,7 @@ extension ConsoleCall {
     }
 
     /// What a user, or a client without one, may do, and why.
-    fileprivate func may() async throws -> Reply {
+    func may() async throws -> Reply {
         let body = try await body()
         func text(_ name: Name) throws -> String? {
             guard let value = body[name], !value.isNull else { return nil }
@@ -113,11 +113,11 @@ extension ConsoleCall {
 
     // MARK: Trash
 
-    fileprivate func trash() async throws -> Reply {
+    func trash() async throws -> Reply {
         let texts = texts
         let className = texts["className"]?.stringValue
         var classNames = className.map { [$0] }
-        if let limits { classNames = known(limits).texts.filter { className?.hasSameBytes(as: $0) ?? true } }
+        if let limits { classNames = call.known(limits).texts.filter { className?.hasSameBytes(as: $0) ?? true } }
         var items = try await interface.backend.trash.list(
             classNames: classNames, objectId: texts["objectId"]?.stringValue, context)
         if let limits {
@@ -140,7 +140,7 @@ extension ConsoleCall {
         ])
     }
 
-    fileprivate func restore() async throws -> Reply {
+    func restore() async throws -> Reply {
         let backend = interface.backend
         let entry = try await backend.trash.entry(arguments[0])
         guard limits?.shows(Name(entry.className)) ?? true else { throw ParseError.notFound }
@@ -148,7 +148,7 @@ extension ConsoleCall {
         if let refusal = ConsoleGate.refusal(of: write, for: role, schema: { backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }
-        return try await audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
+        return try await call.audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
             do {
                 let (object, dropped) = try await backend.trash.restore(entry.id, context)
                 var reply = Reply.object(
@@ -169,7 +169,7 @@ extension ConsoleCall {
 
     // MARK: Views
 
-    fileprivate func views() async throws -> Reply {
+    func views() async throws -> Reply {
         let views = try await interface.backend.savedViews.list(for: session.name).filter { shows($0) }
         return .object([
             "views": .array(
@@ -185,7 +185,7 @@ extension ConsoleCall {
         ])
     }
 
-    fileprivate func putView() async throws -> Reply {
+    func putView() async throws -> Reply {
         let body = try await body()
         var content: JSONObject = [:]
         for name: Name in ["where", "order", "columns"] { content[name] = body[name] }
@@ -199,14 +199,14 @@ extension ConsoleCall {
         guard shows(view) else {
             throw HTTPError(status: 403, message: "You are limited to some classes and fields: not those of this view.")
         }
-        return try await audited("views/\(view.id)", className: view.className) {
+        return try await call.audited("views/\(view.id)", className: view.className) {
             try await interface.backend.savedViews.put(view)
             return .object([:])
         }
     }
 
-    fileprivate func deleteView() async throws -> Reply {
-        try await audited("views/\(arguments[0])") {
+    func deleteView() async throws -> Reply {
+        try await call.audited("views/\(arguments[0])") {
             try await interface.backend.savedViews.delete(arguments[0], of: session.name)
             return .object([:])
         }

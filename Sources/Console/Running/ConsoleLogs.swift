@@ -9,7 +9,7 @@ import Tasks
 /// What goes on: the lines of the log (the latest, those that follow, and older ones), and cloud code.
 extension ConsoleRouteTable {
     static let goingOn: [ConsoleRoute] = [
-        ConsoleRoute(.get, "logs", .developer) { try await $0.logs() },
+        ConsoleRoute(.get, "logs", .developer) { try await LogCalls(call: $0).logs() },
         ConsoleRoute(.get, "cloud", .developer) { call in
             var answer = call.interface.dispatcher.cloudCode
             answer["runsSchedules"] = .bool(call.interface.configuration.jobSchedules)
@@ -146,9 +146,11 @@ private struct LogFilter: Sendable {
     }
 }
 
-extension ConsoleCall {
+private struct LogCalls: ConsoleCalls {
+    let call: ConsoleCall
+
     /// The latest lines without `after`, those behind a place with it, and older ones than `before`.
-    fileprivate func logs() async throws -> Reply {
+    func logs() async throws -> Reply {
         // A reader that follows the log would follow itself.
         visit.request.record.keepQuiet()
         let query = texts

@@ -8,15 +8,17 @@ internal import Telemetry
 /// How the server is doing: what it counts, over time, and statements that take long.
 extension ConsoleRouteTable {
     static let performance: [ConsoleRoute] = [
-        ConsoleRoute(.get, "metrics", .viewer) { try $0.metrics() },
-        ConsoleRoute(.get, "statements", .developer) { try await $0.statements() },
+        ConsoleRoute(.get, "metrics", .viewer) { try FigureCalls(call: $0).metrics() },
+        ConsoleRoute(.get, "statements", .developer) { try await FigureCalls(call: $0).statements() },
         ConsoleRoute(.get, "statements/:id", .developer) { call in
             .object(try await call.interface.backend.slowStatements.plan(of: call.arguments[0]))
         },
     ]
 }
 
-extension ConsoleCall {
+private struct FigureCalls: ConsoleCalls {
+    let call: ConsoleCall
+
     /// The names of series, in their order.
     private static let names: [FigureHistory.Series: Name] = [
         .requests: "requests", .clientErrors: "4xx", .serverErrors: "5xx", .p50: "p50", .p99: "p99", .bytes: "bytes",
@@ -30,7 +32,7 @@ extension ConsoleCall {
         query[name].map { $0.numberValue ?? 0 } ?? usual
     }
 
-    fileprivate func metrics() throws -> Reply {
+    func metrics() throws -> Reply {
         let step = number("step", 10)
         guard step == 10 || step == 60 else {
             throw HTTPError(status: 400, message: "step is 10 or 60 seconds.")
@@ -69,7 +71,7 @@ extension ConsoleCall {
     /// Three digits behind the point are more than a chart shows.
     private static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
-    fileprivate func statements() async throws -> Reply {
+    func statements() async throws -> Reply {
         let backend = interface.backend
         // Each statement is planned: one console at a time.
         return .object(try await interface.planning.run { try await backend.slowStatements.answer() })

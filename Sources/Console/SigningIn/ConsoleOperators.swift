@@ -1,0 +1,105 @@
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+internal import ParseStorage
+
+/// Operators, as owners add, change and remove them.
+extension ConsoleRouteTable {
+    static let operators: [ConsoleRoute] = [
+        ConsoleRoute(.get, "operators", .owner) { try await OperatorCalls(call: $0).operators() },
+        ConsoleRoute(.post, "operators", .owner, isConfirmed: true) { try await OperatorCalls(call: $0).addOperator() },
+        ConsoleRoute(.put, "operators/:id", .owner, isConfirmed: true) {
+            try await OperatorCalls(call: $0).changeOperator()
+        },
+        ConsoleRoute(.delete, "operators/:id", .owner, isConfirmed: true) {
+            try await OperatorCalls(call: $0).removeOperator()
+        },
+    ]
+}
+
+private struct OperatorCalls: ConsoleCalls {
+    let call: ConsoleCall
+
+    func operators() async throws -> Reply {
+        let all = try await interface.backend.store.operators.all()
+        return .object([
+            "operators": .array(
+                all.map { known in
+                    let own: JSONObject = [
+                        "id": .string(known.id), "name": .string(known.name), "role": .string(known.role),
+                        "totp": .bool(known.secret != nil),
+                    ]
+                    return .object(own.merging(known.limits ?? [:]) { own, _ in own })
+                })
+        ])
+    }
+
+    func addOperator() async throws -> Reply {
+        let body = try await body()
+        let name = body["name"]?.stringValue ?? ""
+        let role = try role(body["role"]) ?? .viewer
+        let limits = try limits(in: body)
+        try check(limits, for: role)
+        return try await call.audited("operators", fields: ["name", "role", "password"] + limits.keys.texts) {
+            let id = try await interface.backend.operators.add(
+                name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue,
+                limits: limits, from: visit.address)
+            return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
+        }
+    }
+
+    func changeOperator() async throws -> Reply {
+        let body = try await body()
+        let role = try role(body["role"])
+        let limits = try limits(in: body)
+        guard let known = try await interface.backend.store.operators.all().first(where: { $0.id == arguments[0] })
+        else { throw ParseError(ParseError.objectNotFound, "There is no such operator.") }
+        let kept = (known.limits ?? [:]).merging(limits) { $1 }.filter { !$0.value.isNull }
+        try check(kept, for: role ?? ConsoleRole(rawValue: known.role) ?? .owner)
+        guard body["totp"] == nil || body["totp"] == false else {
+            throw HTTPError(status: 400, message: "A second factor is turned on by whose it is.")
+        }
+        return try await call.audited(
+            "operators/\(arguments[0])",
+            fields: ["role", "password", "totp", "classes", "hidden"].filter { body[Name($0)] != nil }
+        ) {
+            try await interface.backend.operators.change(
+                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue, limits: limits,
+                dropsFactor: body["totp"] == false, from: visit.address)
+            return .object([:])
+        }
+    }
+
+    func removeOperator() async throws -> Reply {
+        try await call.audited("operators/\(arguments[0])") {
+            guard try await interface.backend.store.operators.remove(id: arguments[0]) else {
+                throw ParseError(ParseError.objectNotFound, "There is no such operator.")
+            }
+            return .object([:])
+        }
+    }
+
+    private func role(_ value: JSONValue?) throws -> ConsoleRole? {
+        guard let value, !value.isNull else { return nil }
+        guard let role = value.stringValue.flatMap(ConsoleRole.init(rawValue:)) else {
+            throw HTTPError(status: 400, message: "A role is owner, developer, editor or viewer.")
+        }
+        return role
+    }
+
+    /// The limits that a body sets, or takes off by null.
+    private func limits(in body: JSONObject) throws -> JSONObject {
+        var limits = body.filter { ["classes", "hidden"].contains($0.key) }
+        _ = try OperatorLimits(json: limits)
+        if limits["hidden"] == [:] { limits["hidden"] = .null }
+        return limits
+    }
+
+    /// Who changes classes and settings sees all of them.
+    private func check(_ limits: JSONObject, for role: ConsoleRole) throws {
+        guard limits.values.allSatisfy(\.isNull) || role <= .editor else {
+            throw HTTPError(status: 400, message: "Only editors and viewers are limited to classes and fields.")
+        }
+    }
+}
