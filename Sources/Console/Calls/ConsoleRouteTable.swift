@@ -4,6 +4,7 @@ import JSON
 internal import Operations
 internal import ParseModel
 internal import ParseStorage
+import Rules
 
 /// The routes of the console beside the session and the interface of apps.
 enum ConsoleRouteTable {
