@@ -144,7 +144,8 @@ let package = Package(
         .target(
             name: "Push",
             dependencies: [
-                "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", collections,
+                "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
+                collections,
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -309,7 +310,7 @@ let package = Package(
             name: "FileStoresTests",
             dependencies: [
                 "FileStorage", "FileStores", "JSON", "Outgoing", "ParseStorage", "Postgres", "RoostCommand",
-                "ServerConfiguration", "TestSupport", "TestTools", logging,
+                "ServerConfiguration", "Tasks", "TestSupport", "TestTools", logging,
                 subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,5 +1,4 @@
 import JSON
-import Outgoing
 import ParseStorage
 package import Push
 import ServerConfiguration
@@ -15,7 +14,7 @@ package struct PushCheck {
     ///
     /// - Throws: `ConfigurationError` without the option.
     package func check() async throws -> [PushTrial.Finding] {
-        try await withTrial { await $0.check() }
+        try await trial().check()
     }
 
     /// Sends a notification to one device.
@@ -25,7 +24,7 @@ package struct PushCheck {
     /// - Throws: `ConfigurationError` for a device that there is not; what keeps the database from being read.
     package func send(to target: String) async throws -> [PushTrial.Finding] {
         let device = try await device(target)
-        let findings = try await withTrial { try await $0.send("A notification to try Roost.", to: device) }
+        let findings = try await trial().send("A notification to try Roost.", to: device)
         guard !findings.isEmpty else {
             let app = device.app.map { " of the app \($0)" } ?? ""
             throw ConfigurationError("no entry of the option push is for devices of type \(device.type)\(app)")
@@ -33,19 +32,11 @@ package struct PushCheck {
         return findings
     }
 
-    private func withTrial<R>(_ body: (PushTrial) async throws -> R) async throws -> R {
+    private func trial() throws -> PushTrial {
         guard let push = deployment.configuration.push else {
             throw ConfigurationError("the option push is not set: docs/push.md says how")
         }
-        let caller = try HTTPCaller(deployment.configuration.outgoing)
-        do {
-            let result = try await body(PushTrial(push, caller: caller, logger: LogOutput.quiet))
-            await caller.shutdown()
-            return result
-        } catch {
-            await caller.shutdown()
-            throw error
-        }
+        return PushTrial(push, outgoing: deployment.configuration.outgoing, logger: LogOutput.quiet)
     }
 
     private func device(_ target: String) async throws -> PushTrial.Target {

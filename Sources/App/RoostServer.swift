@@ -77,7 +77,7 @@ public struct RoostServer: Service {
         var additions = extensions.backend
         let asksOthers =
             configuration.auth.keys.contains { $0 != "anonymous" }
-            || configuration.accountMail.delivery?.transport.isHTTP == true || configuration.push != nil
+            || configuration.accountMail.delivery?.transport.isHTTP == true
         caller = asksOthers ? try HTTPCaller(configuration.outgoing) : nil
         if let caller { additions.addProviders(SignInProviders.all(configuration, caller)) }
         let warnings = try additions.checkProviders(configuration)
@@ -159,9 +159,9 @@ public struct RoostServer: Service {
             try MailQueue($0, configuration, caller: caller, meters: meters.mails, logger: logger)
         }
         if additions.mailer == nil { additions.mailer = mailQueue }
-        if let push = configuration.push, let caller {
-            pushQueue = PushQueue(
-                push, services: try PushServices(push, caller: caller, logger: logger), logger: logger)
+        if let push = configuration.push {
+            let services = try PushServices(push, outgoing: configuration.outgoing, logger: logger)
+            pushQueue = PushQueue(push, services: services, logger: logger)
         } else {
             pushQueue = nil
         }

@@ -22,7 +22,9 @@ extension ConsoleCall {
     static func fields(_ value: JSONValue?, isUnique: Bool) throws(HTTPError) -> JSONObject {
         var fields = value?.objectValue ?? [:]
         for element in value?.arrayValue ?? [] {
-            guard let name = element.nameValue else { break }
+            guard let name = element.nameValue else {
+                throw HTTPError(status: 400, message: "fields has names of fields alone.")
+            }
             fields[Name(name.dropping(prefix: "-") ?? name.text)] = name.hasPrefix("-") ? -1 : 1
         }
         guard !fields.isEmpty else {

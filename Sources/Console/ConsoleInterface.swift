@@ -24,7 +24,9 @@ struct ConsoleInterface: Sendable {
     /// Lets statements be planned for one console at a time.
     let planning = Gate(capacity: 1)
     /// Lets so many finds of consoles be at the database that processors are left for apps.
-    let finds = Gate(capacity: max(1, ProcessInfo.processInfo.activeProcessorCount / 2))
+    ///
+    /// One operator leaves room for the others: a slow find holds up nobody else.
+    let finds: Gate
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
     let counting = Gate(capacity: 1)
     private let tables: ConsoleTables
@@ -43,6 +45,8 @@ struct ConsoleInterface: Sendable {
         self.figures = figures
         self.version = version
         self.logger = logger
+        let capacity = max(2, ProcessInfo.processInfo.activeProcessorCount / 2)
+        finds = Gate(capacity: capacity, share: capacity - 1)
         tables = ConsoleTables(client: backend.store.client)
         signIn = ConsoleSignIn(backend: backend, dispatcher: dispatcher, attempts: SignInAttempts(backend))
         audit = ConsoleAudit(backend: backend, logger: logger)
@@ -159,10 +163,11 @@ struct ConsoleInterface: Sendable {
             return try await signInNeeded(visit, "A code of the second factor is needed.", needsCode: true)
         case .session(let session):
             let (token, cookie) = (ConsoleSecrets.make(), ConsoleSecrets.make())
-            try await backend.store.operatorSessions.open(
+            let isOpen = try await backend.store.operatorSessions.open(
                 session, token: ConsoleSecrets.hash(token),
                 cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 seconds: ConsoleSignIn.longest, address: visit.address, agent: visit.fields.userAgent)
+            guard isOpen else { return try await signInNeeded(visit, "That is not right.") }
             try await audit.note(entry(visit, session, "session"), status: 200)
             var answer = description(of: session)
             answer["token"] = .string(token)

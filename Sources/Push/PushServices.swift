@@ -1,17 +1,22 @@
 public import JSON
 public import Logging
-public import Outgoing
+import Outgoing
 public import ServerConfiguration
 
 /// What sends to the types of devices that the configuration has services for.
 public final class PushServices: Sendable {
     private let senders: [Name: [any PushSender]]
+    private let caller: HTTPCaller
+    /// How many calls to one host of web push there may be at once: those of the ranges that are sent at once.
+    private static let callsPerHost = 64
 
     /// Makes the senders; nothing is connected yet.
     ///
-    /// - Parameter caller: What makes requests of HTTP/1.1: for access tokens.
+    /// - Parameter outgoing: How requests of HTTP/1.1 are made: web push, Expo, access tokens.
     /// - Throws: `ConfigurationError` for keys that cannot be used.
-    public init(_ push: Configuration.Push, caller: HTTPCaller, logger: Logger) throws {
+    public init(_ push: Configuration.Push, outgoing: Configuration.Outgoing, logger: Logger) throws {
+        let caller = try HTTPCaller(outgoing, connectionsPerHost: Self.callsPerHost)
+        self.caller = caller
         var senders: [Name: [any PushSender]] = [:]
         for (type, services) in push.services {
             let made = try services.map { try Self.sender($0, type, push, caller: caller, logger: logger) }
@@ -70,5 +75,6 @@ public final class PushServices: Sendable {
     /// Ends all connections.
     public func shutdown() async {
         for sender in senders.values.joined() { await sender.shutdown() }
+        await caller.shutdown()
     }
 }

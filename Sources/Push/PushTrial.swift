@@ -1,6 +1,6 @@
 public import JSON
 public import Logging
-public import Outgoing
+import Outgoing
 import ParseModel
 public import ServerConfiguration
 
@@ -36,21 +36,24 @@ public struct PushTrial: Sendable {
     }
 
     private let push: Configuration.Push
-    private let caller: HTTPCaller
+    private let outgoing: Configuration.Outgoing
     private let logger: Logger
 
     /// For how long a service that is not reached is waited for, in milliseconds.
     private static let patience: Int64 = 30_000
 
-    /// - Parameter caller: What makes requests of HTTP/1.1.
-    public init(_ push: Configuration.Push, caller: HTTPCaller, logger: Logger) {
+    /// - Parameter outgoing: How requests of HTTP/1.1 are made.
+    public init(_ push: Configuration.Push, outgoing: Configuration.Outgoing, logger: Logger) {
         self.push = push
-        self.caller = caller
+        self.outgoing = outgoing
         self.logger = logger
     }
 
     /// Looks whether keys can be read and sign, and whether services answer. Nothing is sent.
-    public func check() async -> [Finding] {
+    ///
+    /// - Throws: When the file of certificates cannot be read.
+    public func check() async throws -> [Finding] {
+        let caller = try HTTPCaller(outgoing)
         var findings: [Finding] = []
         for (type, settings) in push.services.sorted(by: { $0.key < $1.key }) {
             for service in settings {
@@ -68,6 +71,7 @@ public struct PushTrial: Sendable {
                 }
             }
         }
+        await caller.shutdown()
         return findings
     }
 
@@ -76,7 +80,7 @@ public struct PushTrial: Sendable {
     /// - Returns: What the services said; empty where no entry is for the device.
     /// - Throws: `ConfigurationError` for keys that cannot be used.
     public func send(_ text: String, to target: Target) async throws -> [Finding] {
-        let services = try PushServices(push, caller: caller, logger: logger)
+        let services = try PushServices(push, outgoing: outgoing, logger: logger)
         let content = PushContent(
             body: ["data": ["alert": .string(text)]], expiry: ParseDate.now.milliseconds + Self.patience)
         let message = PushMessage(content: content, data: content.data, id: "test", time: ParseDate.now.iso)

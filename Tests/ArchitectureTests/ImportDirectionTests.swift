@@ -54,7 +54,9 @@ import Testing
             "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration", "Telemetry",
             "Templates",
         ],
-        "Push": ["JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration"],
+        "Push": [
+            "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
+        ],
         "Migration": [
             "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage", "Postgres",
         ],

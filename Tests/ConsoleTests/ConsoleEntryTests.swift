@@ -187,7 +187,37 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("The eleventh wrong try waits, for the address and for the name")
+    @Test("Whoever tries a name in vain keeps nobody but itself out")
+    func attemptsOfOthers() async throws {
+        let options: JSONObject = [
+            "console": ["enabled": true, "addresses": ["203.0.113.0/24"], "allowPlainHTTP": true],
+            "trustProxy": ["127.0.0.1"],
+        ]
+        try await TestServer.run(options) { server in
+            func from(_ address: String) -> [String: String] { ["X-Forwarded-For": address] }
+            var owner = ConsoleBrowser(server)
+            let signedIn = try await owner.send(
+                "POST", "/console/api/session", ["ticket": .string(server.consoleTicket())],
+                headers: from("203.0.113.1"))
+            owner.token = try #require(signedIn["token"]?.stringValue)
+            owner.cookie = String(try #require(signedIn.headers["set-cookie"]).prefix { $0 != ";" })
+            let made = try await owner.send(
+                "POST", "/console/api/operators", ["name": "kim", "password": "right words", "role": "viewer"],
+                headers: from("203.0.113.1"))
+            try #require(made.status == 201, "\(made.text)")
+            for number in 1...150 {
+                let wrong = try await ConsoleBrowser(server).send(
+                    "POST", "/console/api/session", ["name": "kim", "password": "wrong"], headers: from("203.0.113.7"))
+                #expect(wrong.status == (number > 10 ? 429 : 401))
+            }
+            let right = try await ConsoleBrowser(server).send(
+                "POST", "/console/api/session", ["name": "kim", "password": "right words"],
+                headers: from("203.0.113.8"))
+            #expect(right.status == 200, "\(right.text)")
+        }
+    }
+
+    @Test("The eleventh wrong try waits, for the address")
     func attempts() async throws {
         try await TestServer.run { server in
             _ = try await ConsoleBrowser.operatorBrowser(server, "viewer")

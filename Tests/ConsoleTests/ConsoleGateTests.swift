@@ -101,6 +101,22 @@ struct ConsoleGateTests {
         #expect(Self.refusal(.developer, "GET", "classes/_User", reads: true, find) == nil)
     }
 
+    @Test("A viewer aggregates no users: expressions make texts of whole documents, and of what is in them")
+    func documents() throws {
+        let text: JSONValue = ["$project": ["x": ["$concat": ["$$ROOT"]]]]
+        let joined: JSONValue = [
+            "$lookup": ["from": "_User", "localField": "o", "foreignField": "objectId", "as": "u"]
+        ]
+        for (path, stages) in [("aggregate/_User", [text]), ("aggregate/Owned", [joined, text])] {
+            let pipeline: JSONObject = ["pipeline": .array(stages)]
+            #expect(Self.refusal(.viewer, "GET", path, reads: true, pipeline) != nil)
+            #expect(Self.refusal(.editor, "GET", path, reads: true, pipeline) == nil)
+            let written = JSONValue.array(stages).text.replacing("_User", with: "_\\u0055ser")
+            #expect((Self.refusal(.viewer, "GET", path, reads: true, ["pipeline": .string(written)]) == nil) == false)
+        }
+        #expect(Self.refusal(.viewer, "GET", "aggregate/Song", reads: true, ["pipeline": [text]]) == nil)
+    }
+
     @Test("What a user is logged in to by others is shown to no viewer")
     func logins() throws {
         let answer = Array(

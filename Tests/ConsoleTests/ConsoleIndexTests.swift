@@ -87,7 +87,7 @@ struct ConsoleIndexTests {
             let bodies: [JSONValue] = [
                 [:], ["className": "Song"], ["className": "Nothing", "fields": ["a"]],
                 ["className": "Song", "fields": ["other"]],
-                ["className": "Song", "fields": [1]],
+                ["className": "Song", "fields": [1]], ["className": "Song", "fields": ["plays", 5, "title"]],
             ]
             for body in bodies {
                 let answer = try await browser.send("POST", "/console/api/indexes", body)

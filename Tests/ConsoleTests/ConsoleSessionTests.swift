@@ -171,6 +171,82 @@ struct ConsoleSessionTests {
         }
     }
 
+    @Test("A session that an administrator's key has opened bears that name, and ends where the key is taken away")
+    func administrators() async throws {
+        let digest: JSONValue = "bf9241c40acec4030b7d0340e7a6a8989362bce526740ad66896f3d60830ede6"
+        try await TestServer.run(["adminKeys": ["alice": digest]]) { server in
+            let alice = try await ConsoleBrowser(server, ["masterKey": "alice's own key"])
+            let session = try await alice.send("GET", "/console/api/session")
+            #expect(session["operator"]?["name"] == "key of alice" && session["operator"]?["role"] == "owner")
+            #expect(try await alice.audit().first?["operator"] == "key of alice")
+            let taken = try await alice.send(
+                "POST", "/console/api/operators", ["name": "key of bob", "password": "long enough", "role": "viewer"])
+            #expect(taken.status == 400)
+            for (keys, status) in [(["alice": digest], 200), ([:], 401)] as [(JSONObject, Int)] {
+                try await server.alongside(["adminKeys": .object(keys)]) { other in
+                    var there = ConsoleBrowser(other)
+                    let port = try #require(URL(string: other.url)?.port)
+                    there.token = alice.token
+                    there.cookie = "roost_console_\(port)=\(alice.cookie?.suffix(64) ?? "")"
+                    #expect(try await there.send("GET", "/console/api/session").status == status)
+                }
+            }
+        }
+    }
+
+    @Test("A password that is changed while it signs in opens no session")
+    func changedPassword() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            _ = try await owner.send(
+                "POST", "/console/api/operators", ["name": "kim", "password": "old words", "role": "viewer"])
+            let signIn = try await server.whileLocked(
+                "UPDATE \"_roost_operator\" SET \"hash\" = 'another'", commits: true
+            ) {
+                let signIn = Task {
+                    try await ConsoleBrowser(server).send(
+                        "POST", "/console/api/session", ["name": "kim", "password": "old words"])
+                }
+                let isWaiting = try await eventually(within: .seconds(60)) {
+                    try await !server.texts(
+                        "SELECT 'x' FROM pg_stat_activity WHERE datname = current_database() "
+                            + "AND wait_event_type = 'Lock' AND query LIKE '%_roost_operator_session%'"
+                    ).isEmpty
+                }
+                #expect(isWaiting)
+                return signIn
+            }
+            #expect(try await signIn.value.status == 401)
+            let sessions = try await owner.send("GET", "/console/api/sessions")["sessions"]?.arrayValue
+            #expect(sessions?.map { $0["operator"] } == ["master key"])
+        }
+    }
+
+    @Test("A slow find of one operator holds up no other")
+    func slowFinds() async throws {
+        try await TestServer.run(["lockTimeout": 120_000, "statementTimeout": 120_000]) { server in
+            _ = try await server.create("Slow", ["n": 1])
+            _ = try await server.create("Song", ["n": 1])
+            let slow = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let other = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let finds = try await server.whileLocked("LOCK TABLE \"Slow\" IN ACCESS EXCLUSIVE MODE") {
+                let finds = (0..<4).map { _ in
+                    Task { try await slow.parse("GET", "/classes/Slow?where={\"n\":1}").status }
+                }
+                let isWaiting = try await eventually(within: .seconds(60)) {
+                    try await !server.texts(
+                        "SELECT 'x' FROM pg_stat_activity WHERE datname = current_database() "
+                            + "AND wait_event_type = 'Lock' AND query LIKE '%\"Slow\"%'"
+                    ).isEmpty
+                }
+                #expect(isWaiting)
+                #expect(try await other.parse("GET", "/classes/Song?where={\"n\":1}").status == 200)
+                return finds
+            }
+            for find in finds { #expect(try await find.value == 200) }
+        }
+    }
+
     @Test("The database has no secret of a session, ticket or operator")
     func secrets() async throws {
         try await TestServer.run { server in

@@ -4,6 +4,7 @@ import JSON
 import Logging
 import ParseStorage
 import Postgres
+import Tasks
 import TestSupport
 import Testing
 
@@ -61,6 +62,35 @@ struct SweepTests {
         }
     }
 
+    @Test("Files of an object that lies in the trash of the console are kept")
+    func trash() async throws {
+        let folder = DiskStorage(
+            directory: FileManager.default.temporaryDirectory.path + "/roost-sweep-\(UUID().uuidString)")
+        for name in ["field.txt", "nested.txt", "text.txt", "orphan.txt"] {
+            try await folder.write(name: name, bytes: [1])
+        }
+        try await TestServer.run { server in
+            func file(_ name: String) -> JSONValue { ["__type": "File", "name": .string(name)] }
+            let song = try await server.create(
+                "Song",
+                [
+                    "cover": file("field.txt"), "extra": ["cover": file("nested.txt")],
+                    "note": "http://x.example/parse/files/app/text.txt",
+                ])
+            let root = server.url.dropLast("/parse".count) + "/console/api"
+            let session = try await server.send(
+                "POST", root + "/session", ["masterKey": .string(TestServer.masterKey)], as: .nobody)
+            let deleted = try await server.send(
+                "DELETE", root + "/parse/classes/Song/\(song)", as: .nobody,
+                headers: [
+                    "X-Roost-Console": session.string("token"),
+                    "Cookie": String(try #require(session.headers["set-cookie"]).prefix { $0 != ";" }),
+                ])
+            try #require(deleted.headers["x-roost-trash"] != nil, "\(deleted.text)")
+            #expect(try await Self.sweep(folder, server.databaseURI) == ["orphan.txt"])
+        }
+    }
+
     @Test("Names in texts are found behind the path of files, with what follows cut off")
     func texts() {
         for (text, name) in [
@@ -73,12 +103,33 @@ struct SweepTests {
             ("https://bucket.s3.amazonaws.com/x.txt", "x.txt"),
             ("https://cdn.example/bucket/prefix/dir/x%20y.txt", "dir/x y.txt"),
         ] {
-            #expect(FileSweep.Mentioned.names(in: text).contains(name), "\(text)")
+            var names: Set<String> = []
+            FileSweep.Mentioned.visitNames(in: text) { names.insert($0) }
+            #expect(names.contains(name), "\(text)")
         }
-        #expect(FileSweep.Mentioned.names(in: "/files/").isEmpty)
-        // As many as one likes, in time that grows with the text.
-        let many = String(repeating: "/files/a/,", count: 5000)
-        #expect(FileSweep.Mentioned.names(in: many).count < 5000 * 40)
+        FileSweep.Mentioned.visitNames(in: "/files/") { Issue.record("\($0) is no name") }
+    }
+
+    @Test("How many names a text may mean grows with its length, and none of them is long", arguments: [5000, 10_000])
+    func manyTexts(count: Int) {
+        var (names, longest) = (0, 0)
+        FileSweep.Mentioned.visitNames(in: String(repeating: "/files/a/,", count: count)) { name in
+            names += 1
+            longest = max(longest, name.utf8.count)
+        }
+        #expect(names <= count * 17 && longest <= 3072)
+    }
+
+    @Test("One sender leaves places for downloads to others")
+    func places() {
+        let places = DownloadPlaces()
+        let (busy, other) = (Sender(address: "203.0.113.1"), Sender(address: "203.0.113.2"))
+        var taken: [DownloadPlaces.Place] = []
+        while let place = places.take(of: busy) { taken.append(place) }
+        #expect((512..<DownloadPlaces.count).contains(taken.count))
+        #expect(places.take(of: other) != nil)
+        taken = []
+        #expect(places.take(of: busy) != nil)
     }
 
     @Test("A database that mentions no file at all is another's, and nothing is removed")

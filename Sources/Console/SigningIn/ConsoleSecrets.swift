@@ -17,7 +17,8 @@ enum ConsoleSecrets {
     /// What the database keeps of the cookie: it fits no longer when a key of the server was changed, which ends all
     /// sessions.
     static func hash(cookie: String, _ configuration: Configuration) -> [UInt8] {
-        let keys = [configuration.masterKey, configuration.readOnlyMasterKey ?? ""].map(hash)
+        let administrators = configuration.audit.adminKeys.values.sorted { $0.lexicographicallyPrecedes($1) }
+        let keys = [configuration.masterKey, configuration.readOnlyMasterKey ?? ""].map(hash) + administrators
         return Array(
             HMAC<SHA256>.authenticationCode(for: Array(cookie.utf8), using: SymmetricKey(data: Array(keys.joined()))))
     }
@@ -40,7 +41,8 @@ enum SecretValues {
     static let changed: JSONValue = "changed"
 
     private static let words = [
-        "password", "secret", "token", "authdata", "apikey", "masterkey", "webhookkey", "credential",
+        "password", "secret", "token", "authdata", "apikey", "masterkey", "webhookkey", "credential", "privatekey",
+        "accesskey", "signingkey", "authorization", "cookie",
     ]
 
     private static func isSecret(_ key: Name) -> Bool {

@@ -67,8 +67,10 @@ package struct ConsoleSignIn: Sendable {
     private func outcome(of body: JSONObject, _ name: String?, from address: String) async throws -> Outcome {
         if let key = body["masterKey"]?.stringValue {
             switch dispatcher.power(ofKey: key, from: address) {
-            case .master: return .session(StoredOperatorSession(name: "master key", role: ConsoleRole.owner.rawValue))
-            case .readOnlyMaster:
+            case (.master, let administrator)?:
+                let name = administrator.map { Operators.keyPrefix + $0 } ?? "master key"
+                return .session(StoredOperatorSession(name: name, role: ConsoleRole.owner.rawValue))
+            case (.readOnlyMaster, _)?:
                 return .session(
                     StoredOperatorSession(name: "read-only master key", role: ConsoleRole.viewer.rawValue))
             default: return .wrong
@@ -86,7 +88,7 @@ package struct ConsoleSignIn: Sendable {
         return .session(
             StoredOperatorSession(
                 operatorId: known.id, name: known.name, role: known.role, hasFactor: known.secret != nil,
-                limits: known.limits))
+                limits: known.limits, proof: known.hash))
     }
 
     /// Finds out whether who signed in is still there: an operator by the password, and the code where there is a second

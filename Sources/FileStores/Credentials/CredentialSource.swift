@@ -112,7 +112,8 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
                     // The old ones serve on; the next try is not at once.
                     state.renewsAt = Date().addingTimeInterval(5)
                 }
-                logger.error("credentials cannot be renewed", metadata: ["from": "\(provider.name)"])
+                logger.error(
+                    "credentials cannot be renewed", metadata: ["from": "\(provider.name)", "reason": "\(error)"])
                 throw error
             }
         }

@@ -95,7 +95,7 @@ extension FileSweep {
         func add(_ mention: FileReferences.Mention) {
             switch mention {
             case .name(let name): insert(name)
-            case .text(let text): for name in Self.names(in: text) { insert(name) }
+            case .text(let text): Self.visitNames(in: text, insert)
             }
         }
 
@@ -117,9 +117,11 @@ extension FileSweep {
         /// The names that addresses in a text may mean: what stands behind `/files/<application>/`, whatever the
         /// application, since an address of an earlier id counts as well; and, since buckets have addresses of their own,
         /// each end of the path of any other. One name too many keeps a file, one too few removes it.
-        static func names(in text: String) -> [String] {
-            Array(text.utf8).split(whereSeparator: endsAddress).flatMap { address in
-                tails(of: address).flatMap { names(at: $0.prefix(mostBytes)) }
+        ///
+        /// Each name is used as it is found: a text may mean many times more than it has bytes.
+        static func visitNames(in text: String, _ use: (String) -> Void) {
+            for address in Array(text.utf8).split(whereSeparator: endsAddress) {
+                visitTails(of: address) { visitNames(at: $0.prefix(mostBytes), use) }
             }
         }
 
@@ -128,12 +130,11 @@ extension FileSweep {
         }
 
         /// What stands behind each position where a name may begin.
-        private static func tails(of address: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
-            var tails: [ArraySlice<UInt8>] = []
+        private static func visitTails(of address: ArraySlice<UInt8>, _ use: (ArraySlice<UInt8>) -> Void) {
             var rest = address
             while let path = rest.firstRange(of: "/files/".utf8) {
                 rest = rest[path.upperBound...]
-                if let end = rest.firstIndex(of: slash) { tails.append(rest[(end + 1)...]) }
+                if let end = rest.prefix(mostBytes).firstIndex(of: slash) { use(rest[(end + 1)...]) }
             }
             rest = address
             while let scheme = rest.firstRange(of: "://".utf8) {
@@ -142,21 +143,25 @@ extension FileSweep {
                 for _ in 0..<mostFolders {
                     guard let end = path.firstIndex(of: slash) else { break }
                     path = path[(end + 1)...]
-                    tails.append(path)
+                    use(path)
                 }
             }
-            return tails
         }
 
-        /// The name that begins here. In running text punctuation may follow, which a name may have as well.
-        private static func names(at tail: ArraySlice<UInt8>) -> [String] {
+        /// The names that may begin here. In running text punctuation may follow, which a name may have as well.
+        private static func visitNames(at tail: ArraySlice<UInt8>, _ use: (String) -> Void) {
             let ends = tail.indices.lazy.filter { tail[$0] >= 0x80 || ",;:!'()*[]{}|&$".utf8.contains(tail[$0]) }
-            return (Array(ends.prefix(mostEnds)) + [tail.endIndex]).flatMap { end -> [String] in
-                let name = tail[..<end]
-                var bare = name
-                while bare.last == UInt8(ascii: ".") { bare.removeLast() }
-                return [name, bare].compactMap { PercentEncoding.decode(String(decoding: $0, as: UTF8.self)) }
+            for end in Array(ends.prefix(mostEnds)) + [tail.endIndex] {
+                var name = tail[..<end]
+                decode(name, use)
+                guard name.last == UInt8(ascii: ".") else { continue }
+                while name.last == UInt8(ascii: ".") { name.removeLast() }
+                decode(name, use)
             }
+        }
+
+        private static func decode(_ name: ArraySlice<UInt8>, _ use: (String) -> Void) {
+            if let name = PercentEncoding.decode(String(decoding: name, as: UTF8.self)) { use(name) }
         }
     }
 }

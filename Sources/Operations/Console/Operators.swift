@@ -16,6 +16,8 @@ public struct Operators: Sendable {
 
     /// What those are called who sign in without an account.
     private static let otherWays: Set<Name> = ["master key", "read-only master key", "ticket", "this machine"]
+    /// What stands before the name of an administrator who signed in by a key of the option `adminKeys`.
+    public static let keyPrefix = "key of "
 
     /// The operator whose name and password these are; nil where one of them is wrong, which takes as long for a name that
     /// there is as for any other.
@@ -41,7 +43,7 @@ public struct Operators: Sendable {
         else {
             throw ParseError(ParseError.usernameMissing, "The name of an operator has 1 to 100 characters.")
         }
-        guard !Self.otherWays.contains(Name(name)) else {
+        guard !Self.otherWays.contains(Name(name)), !name.utf8.starts(with: Self.keyPrefix.utf8) else {
             throw ParseError(ParseError.usernameTaken, "\(name) is what the audit calls another way into the console.")
         }
         let hash = try await hash(password, from: address)

@@ -5,10 +5,13 @@ import Tasks
 
 /// How often sign-ins to the console failed, for each address and each name.
 ///
-/// An attempt counts from its beginning on, so that many at once gain nothing; one that succeeds is taken back.
+/// An attempt counts from its beginning on, so that many at once gain nothing; one that succeeds is taken back. A network
+/// that may try no more does not count for the name: it takes many networks to keep an operator out.
 public final class SignInAttempts: Sendable {
-    /// How many may fail within ``window``.
+    /// How many may fail within ``window`` from one network.
     public static let most = 10
+    /// How many may fail for one name.
+    static let mostOfName = 100
     /// In milliseconds.
     public static let window = 300_000
     /// How many counts are kept at most.
@@ -37,21 +40,28 @@ public final class SignInAttempts: Sendable {
     /// - Returns: After how many seconds there may be another, where there were too many; nil where this one is allowed.
     /// - Throws: `ParseError` for failures of the database.
     public func begin(name: String?, from address: String) async throws -> Int? {
-        let counted = try await count(keys(name, address), by: 1)
-        let refused = counted.filter { $0.attempts > Self.most }.map(\.remaining).max()
-        return refused.map { max(1, ($0 + 999) / 1000) }
+        let network = try await count([key(ofAddress: address)], by: 1)[0]
+        if network.attempts > Self.most { return Self.seconds(network.remaining) }
+        guard let key = key(ofName: name) else { return nil }
+        let named = try await count([key], by: 1)[0]
+        return named.attempts > Self.mostOfName ? Self.seconds(named.remaining) : nil
     }
+
+    private static func seconds(_ milliseconds: Int) -> Int { max(1, (milliseconds + 999) / 1000) }
 
     /// Takes an attempt back, which succeeded.
     public func succeed(name: String?, from address: String) async throws {
-        _ = try await count(keys(name, address), by: -1)
+        _ = try await count([key(ofAddress: address), key(ofName: name)].compactMap { $0 }, by: -1)
     }
 
-    private func keys(_ name: String?, _ address: String) -> [[UInt8]] {
-        let address = Array("console address ".utf8) + ClientNetwork.network(of: address)
-        // No operator has a longer name, and what is no name would fill the memory.
-        guard let name, name.utf8.count <= Operators.longestName else { return [address] }
-        return [address, Array("console name \(name)".utf8)]
+    private func key(ofAddress address: String) -> [UInt8] {
+        Array("console address ".utf8) + ClientNetwork.network(of: address)
+    }
+
+    /// No operator has a longer name, and what is no name would fill the memory.
+    private func key(ofName name: String?) -> [UInt8]? {
+        guard let name, name.utf8.count <= Operators.longestName else { return nil }
+        return Array("console name \(name)".utf8)
     }
 
     private func count(_ keys: [[UInt8]], by amount: Int) async throws -> [(attempts: Int, remaining: Int)] {

@@ -74,20 +74,26 @@ public struct Aggregates: Sendable {
         let count = numbers.max() ?? 0
         let values = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
         let rows = try await store.client.exclusively { session in
-            _ = try await session.query("SET plan_cache_mode = force_generic_plan", [])
-            _ = try await session.query("PREPARE roost_explained AS \(sql)", [])
             do {
+                _ = try await session.query("SET plan_cache_mode = force_generic_plan", [])
+                _ = try await session.query("PREPARE roost_explained AS \(sql)", [])
                 let rows = try await session.query("EXPLAIN (FORMAT JSON) EXECUTE roost_explained\(values)", [])
-                _ = try await session.query("DEALLOCATE roost_explained", [])
-                _ = try await session.query("RESET plan_cache_mode", [])
+                await Self.forgetPlan(in: session)
                 return rows
             } catch {
-                _ = try? await session.query("DEALLOCATE roost_explained", [])
-                _ = try? await session.query("RESET plan_cache_mode", [])
+                await Self.forgetPlan(in: session)
                 throw error
             }
         }
         return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? .null
+    }
+
+    /// Leaves a connection as it was, also where the caller has left.
+    private static func forgetPlan(in session: PostgresSession) async {
+        await Task {
+            _ = try? await session.query("RESET plan_cache_mode", [])
+            _ = try? await session.query("DEALLOCATE roost_explained", [])
+        }.value
     }
 
     private static func values(of rows: PostgresResult) -> [JSONValue] {

@@ -72,10 +72,10 @@ public struct OperatorRows: Sendable {
     public func change(id: String, hash: String?, role: String?, limits: JSONObject, dropsFactor: Bool) async throws
         -> Bool
     {
-        try await store.query(
+        // A session that begins meanwhile holds the row: it is there for the second statement.
+        try await store.group([
             Statement(
                 """
-                WITH ended AS (DELETE FROM "_roost_operator_session" WHERE "operator" = $1)
                 UPDATE "_roost_operator" SET "hash" = coalesce($2, "hash"), "role" = coalesce($3, "role"),
                     "limits" = nullif(jsonb_strip_nulls(coalesce("limits", '{}') || $5), '{}'),
                     "secret" = CASE WHEN $4 THEN NULL ELSE "secret" END WHERE "id" = $1
@@ -83,8 +83,9 @@ public struct OperatorRows: Sendable {
                 [
                     .text(id), hash.map { .text($0) } ?? .null(.text), role.map { .text($0) } ?? .null(.text),
                     .bool(dropsFactor), .jsonb(JSONValue.object(limits).serialized()),
-                ])
-        ).affectedRows > 0
+                ]),
+            Statement("DELETE FROM \"_roost_operator_session\" WHERE \"operator\" = $1", [.text(id)]),
+        ])[0].affectedRows > 0
     }
 
     /// Sets the sealed secret of the second factor of an operator.

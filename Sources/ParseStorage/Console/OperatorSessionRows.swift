@@ -15,11 +15,13 @@ public struct StoredOperatorSession: Sendable {
     public let limits: JSONObject?
     /// Whether it was shown lately that the operator is still the one who sits there.
     public let isConfirmed: Bool
+    /// The hash of the password by which an operator signs in; nil for other ways.
+    public let proof: String?
 
     /// Names who signed in.
     public init(
         operatorId: String? = nil, name: String, role: String, hasFactor: Bool = false, limits: JSONObject? = nil,
-        isConfirmed: Bool = true
+        isConfirmed: Bool = true, proof: String? = nil
     ) {
         self.operatorId = operatorId
         self.name = name
@@ -27,6 +29,7 @@ public struct StoredOperatorSession: Sendable {
         self.hasFactor = hasFactor
         self.limits = limits
         self.isConfirmed = isConfirmed
+        self.proof = proof
     }
 }
 
@@ -40,22 +43,31 @@ public struct OperatorSessionRows: Sendable {
     ///   - token: The hash of the token that the page keeps, or of the ticket.
     ///   - cookie: The hash of the cookie; nil for a ticket.
     ///   - seconds: For how long it is valid.
+    /// - Returns: False where the password by which the operator signs in is another one by now.
+    @discardableResult
     public func open(
         _ session: StoredOperatorSession, token: [UInt8], cookie: [UInt8]?, seconds: Int, address: String, agent: String
-    ) async throws {
-        _ = try await store.query(
+    ) async throws -> Bool {
+        // A change of the password that is under way is waited for, and ends sessions that were opened before it.
+        let isProved =
+            session.proof == nil
+            ? "$9::text IS NULL"
+            : "EXISTS (SELECT FROM \"_roost_operator\" WHERE \"id\" = $3 AND \"hash\" = $9 FOR SHARE)"
+        return try await store.query(
             Statement(
                 """
                 WITH over AS (DELETE FROM "_roost_operator_session" WHERE "until" < now())
                 INSERT INTO "_roost_operator_session" ("token", "cookie", "operator", "name", "role", "until", "address", "agent")
-                VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6), $7, $8)
+                SELECT $1, $2, $3, $4, $5, now() + make_interval(secs => $6), $7, $8 WHERE \(isProved)
                 """,
                 [
                     .bytes(token), cookie.map { .bytes($0) } ?? .null(.bytea),
                     session.operatorId.map { .text($0) } ?? .null(.text), .text(session.name), .text(session.role),
                     .double(Double(seconds)), .text(address),
                     .text(String(decoding: agent.utf8.prefix(300), as: UTF8.self)),
-                ]))
+                    session.proof.map { .text($0) } ?? .null(.text),
+                ])
+        ).affectedRows > 0
     }
 
     /// The session of a token and a cookie; nil when one of them is wrong or its time is over.

@@ -21,7 +21,7 @@ public struct FileReferences: Sendable {
                 AND s."schema" -> 'fields' -> c.column_name ->> 'type' = 'File')
         FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
         WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'
-            AND c.table_name NOT LIKE '\\_roost\\_%'
+            AND (c.table_name NOT LIKE '\\_roost\\_%' OR (c.table_name, c.column_name) = ('_roost_trash', '_row'))
             AND c.data_type IN ('text', 'character varying', 'jsonb', 'json')
         ORDER BY 1, 2
         """
@@ -34,40 +34,54 @@ public struct FileReferences: Sendable {
         for row in 0..<columns.rowCount {
             guard let table = columns.string(row, 0), let column = columns.string(row, 1) else { continue }
             let (quotedTable, quoted) = (SQLBuilder.quote(table), SQLBuilder.quote(column))
-            if columns.bool(row, 2) == true {
+            if table == "_roost_trash" {
+                // Objects that can be restored. Fields of the type File have bare names there.
+                try await read(
+                    """
+                    SELECT mention #>> '{}' FROM \(quotedTable), LATERAL
+                        jsonb_path_query(\(quoted), 'lax $.** ? (@.type() == "string")') mention
+                    """, atOnce: Self.textsAtOnce
+                ) {
+                    use(.name($0))
+                    use(.text($0))
+                }
+            } else if columns.bool(row, 2) == true {
                 let value = "\(quoted)::jsonb"
                 try await read(
                     """
                     SELECT mention #>> '{}' FROM \(quotedTable), LATERAL
                         jsonb_path_query(\(value), 'lax $.** ? (@.__type == "File").name') mention
                     WHERE jsonb_typeof(mention) = 'string'
-                    """
+                    """, atOnce: Self.namesAtOnce
                 ) { use(.name($0)) }
                 try await read(
                     """
                     SELECT mention #>> '{}' FROM \(quotedTable), LATERAL
                         jsonb_path_query(\(value), 'lax $.** ? (@.type() == "string" && @ like_regex "/files/|://")') mention
-                    """
+                    """, atOnce: Self.textsAtOnce
                 ) { use(.text($0)) }
             } else {
                 if columns.bool(row, 3) == true {
-                    try await read("SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) IS NOT NULL") {
-                        use(.name($0))
-                    }
+                    try await read(
+                        "SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) IS NOT NULL", atOnce: Self.namesAtOnce
+                    ) { use(.name($0)) }
                 }
-                try await read("SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) ~ '/files/|://'") {
-                    use(.text($0))
-                }
+                try await read(
+                    "SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) ~ '/files/|://'", atOnce: Self.textsAtOnce
+                ) { use(.text($0)) }
             }
         }
     }
 
-    /// Reads the texts of a statement, some thousand at a time.
-    private func read(_ sql: String, _ use: @Sendable (String) -> Void) async throws {
+    /// How many names are read at a time, and how many texts, which may be large.
+    private static let (namesAtOnce, textsAtOnce) = (5000, 50)
+
+    /// Reads the texts of a statement, so many at a time.
+    private func read(_ sql: String, atOnce: Int, _ use: @Sendable (String) -> Void) async throws {
         try await client.transaction(retries: 0, purpose: .administration) { session in
             _ = try await session.query("DECLARE roost_files NO SCROLL CURSOR FOR \(sql)")
             while true {
-                let rows = try await session.query("FETCH 5000 FROM roost_files")
+                let rows = try await session.query("FETCH \(atOnce) FROM roost_files")
                 guard rows.rowCount > 0 else { break }
                 for row in 0..<rows.rowCount {
                     if let text = rows.string(row, 0) { use(text) }

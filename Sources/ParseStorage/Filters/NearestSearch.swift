@@ -66,9 +66,12 @@ struct NearestSearch {
             let result = try await read(try circle(radius), nil)
             if result.rowCount >= limit { return result }
         }
-        // So few rows match that circles are a detour.
-        history.note(.plain, of: plain.sql)
-        return try await read(plain, nil)
+        // Where so few rows match that all of them are read quickly, circles are a detour. A place that is far from all
+        // is none: the next search may be for another.
+        let begin = ContinuousClock.now
+        let result = try await read(plain, nil)
+        if ContinuousClock.now - begin < Self.patience { history.note(.plain, of: plain.sql) }
+        return result
     }
 
     /// The filter with its nearness bounded by a radius; nil where a row need not be near to match, or the place or

@@ -23,6 +23,8 @@ public struct PushRange: Sendable {
     public let route: String
     /// How often it was taken, this time included.
     public let attempts: Int64
+    /// Whether the process that had it before did not give it back: it may have sent to some of its devices.
+    public let isInterrupted: Bool
     /// The parameters of the request.
     public let body: JSONObject
     /// When the services give up, in milliseconds since 1970; nil for never.
@@ -85,15 +87,15 @@ extension PushRows {
             let taken = try await store.query(
                 Statement(
                     """
-                    WITH taken AS (
-                        UPDATE "_roost_push_range" SET "owner" = $1, "attempts" = "attempts" + 1,
+                    WITH free AS (
+                        SELECT "id", "owner" FROM "_roost_push_range" WHERE "route" = $2 AND "leasedUntil" < now()
+                        ORDER BY "number", "id" LIMIT 1 FOR UPDATE SKIP LOCKED),
+                    taken AS (
+                        UPDATE "_roost_push_range" range SET "owner" = $1, "attempts" = "attempts" + 1,
                             "leasedUntil" = now() + make_interval(secs => $3)
-                        WHERE "id" = (
-                            SELECT "id" FROM "_roost_push_range" WHERE "route" = $2 AND "leasedUntil" < now()
-                            ORDER BY "number", "id" LIMIT 1 FOR UPDATE SKIP LOCKED)
-                        RETURNING *)
+                        FROM free WHERE range."id" = free."id" RETURNING range.*, free."owner" AS "former")
                     SELECT taken."id", taken."pushId", taken."offset", taken."route", taken."attempts",
-                        taken."devices", push."content", push."expiry"
+                        taken."devices", push."content", push."expiry", taken."former" IS NOT NULL
                     FROM taken JOIN "_roost_push" push ON push."id" = taken."pushId"
                     """, [.text(owner), .text(route), .double(Self.lease)]))
             guard taken.rowCount > 0, let id = taken.int(0, 0), let pushId = taken.string(0, 1),
@@ -122,7 +124,8 @@ extension PushRows {
             }
             return PushRange(
                 id: id, pushId: pushId, offset: taken.string(0, 2) ?? "", route: taken.string(0, 3) ?? "",
-                attempts: taken.int(0, 4) ?? 1, body: body, expiry: taken.int(0, 7), devices: devices)
+                attempts: taken.int(0, 4) ?? 1, isInterrupted: taken.bool(0, 8) ?? true, body: body,
+                expiry: taken.int(0, 7), devices: devices)
         }
     }
 
@@ -139,11 +142,15 @@ extension PushRows {
     }
 
     /// Leaves the ranges of a process to others.
-    public func releaseRanges(of owner: String) async throws {
+    ///
+    /// - Parameter ids: Those that others take when their time is over: it is not noted what became of them.
+    public func releaseRanges(of owner: String, except ids: [Int64]) async throws {
         _ = try await store.query(
             Statement(
-                "UPDATE \"_roost_push_range\" SET \"owner\" = NULL, \"leasedUntil\" = '-infinity' WHERE \"owner\" = $1",
-                [.text(owner)]))
+                """
+                UPDATE "_roost_push_range" SET "owner" = NULL, "leasedUntil" = '-infinity'
+                WHERE "owner" = $1 AND "id" <> ALL(SELECT unnest($2)::bigint)
+                """, [.text(owner), .textArray(ids.map { "\($0)" })]))
     }
 
     /// Settles what became of devices of a range, all of it or nothing: the counts of the push, the devices that are left,

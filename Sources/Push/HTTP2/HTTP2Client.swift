@@ -68,6 +68,6 @@ final class HTTP2Client: Sendable {
         try await loop.flatSubmit { [pool] in pool.value.probe() }.get()
     }
 
-    /// Ends all connections.
-    func shutdown() { loop.execute { [pool] in pool.value.close() } }
+    /// Ends all connections. What waits has not been sent, and is reported as that before this returns.
+    func shutdown() async { try? await loop.submit { [pool] in pool.value.close() }.get() }
 }

@@ -104,7 +104,13 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     func flush() { context?.flush() }
 
-    func close() { context?.close(promise: nil) }
+    /// Ends the connection. What has no answer yet may have been taken.
+    func close() {
+        let open = streams
+        streams = [:]
+        for stream in open.values { pool.finish(stream.entry, .unknown("the server is stopping")) }
+        context?.close(promise: nil)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)

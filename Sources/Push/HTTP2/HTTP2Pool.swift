@@ -30,18 +30,10 @@ final class HTTP2Pool {
     private var isConnecting = false
     private var isClosed = false
     private var touched: [ObjectIdentifier: HTTP2Submission] = [:]
-    /// Failures since the last answer, and how often the service was left alone because of them.
-    private var failures = 0
-    private var pauses = 0
-    private var isPaused = false
+    private var pauses = ServicePauses()
     private var probes: [EventLoopPromise<Int>] = []
     private var lastError = "the connection was closed at once"
 
-    private static let mostFailures = 20
-    /// The first pause after failures, the first one where there is no connection, and the longest, in seconds.
-    private static let failurePause: Int64 = 5
-    private static let connectionPause: Int64 = 1
-    private static let longestPause: Int64 = 60
     /// How long a probe waits for the service, in seconds.
     private static let probeTime: Int64 = 10
 
@@ -60,7 +52,7 @@ final class HTTP2Pool {
     /// Takes requests over.
     func submit(_ submission: HTTP2Submission) {
         guard !isClosed else {
-            for index in submission.calls.indices { submission.finish(index, .unknown("the server is stopping")) }
+            for index in submission.calls.indices { submission.finish(index, .unsent) }
             return
         }
         for index in submission.calls.indices { queue.append(.init(submission: submission, index: index)) }
@@ -93,7 +85,7 @@ final class HTTP2Pool {
         failProbes("the server is stopping")
         let waiting = queue
         queue = []
-        for entry in waiting { entry.submission.finish(entry.index, .unknown("the server is stopping")) }
+        for entry in waiting { giveUp(entry, .unsent) }
         for connection in connections { connection.close() }
         flush()
     }
@@ -101,7 +93,7 @@ final class HTTP2Pool {
     /// What became of a request.
     func finish(_ entry: HTTP2Submission.Entry, _ outcome: HTTP2Outcome) {
         if case .answer(let status, _, _) = outcome, status < 500 {
-            (failures, pauses) = (0, 0)
+            pauses.noteAnswer()
         } else {
             noteFailure()
         }
@@ -110,7 +102,9 @@ final class HTTP2Pool {
     }
 
     /// The service has not looked at a request: it is sent before those that wait.
-    func requeue(_ entry: HTTP2Submission.Entry) { queue.prepend(entry) }
+    func requeue(_ entry: HTTP2Submission.Entry) {
+        if isClosed { giveUp(entry, .unsent) } else { queue.prepend(entry) }
+    }
 
     /// The service had no stream for a request.
     func wasRefused(_ entry: HTTP2Submission.Entry) {
@@ -127,29 +121,24 @@ final class HTTP2Pool {
     /// A connection has ended.
     func closed(_ connection: HTTP2Connection, wasReady: Bool) {
         connections.removeAll { $0 === connection }
-        if !wasReady, !isClosed { pause(lastError, first: Self.connectionPause) }
+        if !wasReady { pause(pauses.noteUnreached(), lastError) }
         continueSending()
     }
 
     /// Something went wrong, or the service takes no more on a connection: without an answer in between, often enough of
     /// that is a reason to leave it alone.
     func noteFailure() {
-        failures += 1
-        if failures >= Self.mostFailures { pause("\(failures) failures in a row", first: Self.failurePause) }
+        if let seconds = pauses.noteFailure() { pause(seconds, "\(ServicePauses.mostFailures) failures in a row") }
     }
 
-    /// Leaves the service alone for some time, longer each time.
-    private func pause(_ reason: String, first: Int64) {
+    /// Leaves the service alone for so many seconds; nil where a pause goes on.
+    private func pause(_ seconds: Int64?, _ reason: String) {
         failProbes(reason)
-        guard !isPaused, !isClosed else { return }
-        isPaused = true
-        failures = 0
-        let seconds = min(first << min(pauses, 6), Self.longestPause)
-        pauses += 1
+        guard let seconds, !isClosed else { return }
         report("\(reason); nothing is sent for \(seconds) s")
         let bound = NIOLoopBound(self, eventLoop: loop)
         loop.scheduleTask(in: .seconds(seconds)) {
-            bound.value.isPaused = false
+            bound.value.pauses.end()
             bound.value.dropOverdue()
             bound.value.continueSending()
         }
@@ -160,12 +149,12 @@ final class HTTP2Pool {
         let overdue = queue.filter(\.submission.isOverdue)
         guard !overdue.isEmpty else { return }
         queue.removeAll { $0.submission.isOverdue }
-        for entry in overdue { giveUp(entry) }
+        for entry in overdue { giveUp(entry, .overdue) }
     }
 
-    private func giveUp(_ entry: HTTP2Submission.Entry) {
+    private func giveUp(_ entry: HTTP2Submission.Entry, _ outcome: HTTP2Outcome) {
         touched[ObjectIdentifier(entry.submission)] = entry.submission
-        entry.submission.finish(entry.index, .overdue)
+        entry.submission.finish(entry.index, outcome)
     }
 
     /// Sends what waits as far as there are streams, and makes connections where there are not enough.
@@ -176,14 +165,14 @@ final class HTTP2Pool {
             for promise in probes { promise.succeed(streams) }
             probes = []
         }
-        guard !isPaused, !queue.isEmpty || !probes.isEmpty, !isClosed else { return }
+        guard !pauses.isOn, !queue.isEmpty || !probes.isEmpty, !isClosed else { return }
         for connection in connections {
             var room = connection.room
             guard room > 0 else { continue }
             while room > 0, let entry = queue.popFirst() {
                 guard !entry.submission.isGivenUp else { continue }
                 guard !entry.submission.isOverdue else {
-                    giveUp(entry)
+                    giveUp(entry, .overdue)
                     continue
                 }
                 connection.send(entry, within: timeLimit)
@@ -234,7 +223,7 @@ final class HTTP2Pool {
                     return
                 }
                 pool.connections.removeAll { $0 === connection }
-                pool.pause("no connection: \(error)", first: Self.connectionPause)
+                pool.pause(pool.pauses.noteUnreached(), "no connection: \(error)")
             }
     }
 }

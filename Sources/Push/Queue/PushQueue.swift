@@ -14,15 +14,15 @@ import Synchronization
 public final class PushQueue: Pusher {
     private let settings: Configuration.Push
     private let services: PushServices
-    private let guardian = TokenGuard()
-    private let verdicts = PushVerdicts()
+    private let worker: RangeWorker
     private let logger: Logger
     /// The name of this process among those that have ranges.
-    private let owner = Identifiers.hexadecimal(32)
+    private let owner: String
     private let wakes: [AsyncStream<Void>]
     private let wakers: [AsyncStream<Void>.Continuation]
     private let running = Mutex<[Int: Work]>([:])
-    private let isStopping = Atomic(false)
+    /// Ranges of which it is not settled what became of them.
+    private let unsettled = Mutex<[Int64]>([])
     private let lastRun = Atomic(0)
     private let changes = Mutex<@Sendable (String) async -> Void>({ _ in })
 
@@ -32,19 +32,22 @@ public final class PushQueue: Pusher {
         let task: Task<Void, Never>
     }
 
-    /// How often a range is tried to be settled, and how often when the server stops; once a second.
-    private static let mostSettlings = 600
-    private static let lastSettlings = 5
     /// How many ranges are sent at once to each type of device.
     private static let atOnce = 4
     /// How long ranges have to end when the server stops.
     private static let grace = Duration.seconds(5)
+    /// How long a part waits whose beginning did not work, and for how long after its time that goes on, in seconds.
+    private static let partPause = 30.0
+    private static let partPatience: Int64 = 86_400
 
     /// Makes a queue.
     public init(_ settings: Configuration.Push, services: PushServices, logger: Logger) {
         self.settings = settings
         self.services = services
         self.logger = logger
+        let owner = Identifiers.hexadecimal(32)
+        self.owner = owner
+        worker = RangeWorker(owner: owner, settings: settings, services: services, logger: logger)
         // One for the parts, one for each type, one for devices of no type.
         let streams = (0..<services.types.count + 2).map { _ in
             AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -149,11 +152,11 @@ public final class PushQueue: Pusher {
         } catch {
             // What one push asks for keeps no other from being sent.
             guard let part = taken.withLock({ $0 }) else { throw error }
-            if let error = error as? ParseError, error.code != ParseError.internalServerError {
+            if let error = error as? ParseError, Self.isFinal(error, for: part) {
                 try await store.pushes.fail(part.pushId, code: error.code, message: error.message)
                 await noteChange(part.pushId)
             } else {
-                try await store.pushes.postponePart(part, by: 30)
+                try await store.pushes.postponePart(part, by: Self.partPause)
                 throw error
             }
         }
@@ -161,6 +164,14 @@ public final class PushQueue: Pusher {
         await noteChange(part.pushId)
         for waker in wakers.dropFirst() { waker.yield() }
         return true
+    }
+
+    /// Whether a part that could not be begun is given up: what the push asks for is at fault, or it is long overdue. A
+    /// statement that took too long or waited for others is no fault of the push.
+    private static func isFinal(_ error: ParseError, for part: PushPart) -> Bool {
+        guard [ParseError.internalServerError, ParseError.timeout].contains(error.code) else { return true }
+        guard let time = PushTime(json: .string(part.pushTime)) else { return false }
+        return time.last.milliseconds + partPatience * 1000 < ParseDate.now.milliseconds
     }
 
     private func begin(
@@ -224,17 +235,20 @@ public final class PushQueue: Pusher {
     private func start(
         _ range: PushRange, _ store: ObjectStore, _ slots: RangeSlots, _ waker: AsyncStream<Void>.Continuation
     ) {
-        slots.note(isOpen: true)
+        slots.noteOpened()
         let number = lastRun.wrappingAdd(1, ordering: .relaxed).newValue
         // Under the lock, so that the end of a task is not noted before its beginning.
         running.withLock { running in
             let task = Task.detached {
-                await self.work(on: range, store) { isWaiting in
-                    slots.note(isWaiting: isWaiting)
-                    waker.yield()
-                }
+                let isSettled = await self.worker.work(
+                    on: range, store, noteChange: { await self.noteChange(range.pushId) },
+                    noteWaiting: { isWaiting in
+                        slots.note(isWaiting: isWaiting, devices: range.devices.count)
+                        waker.yield()
+                    })
+                if !isSettled { self.unsettled.withLock { $0.append(range.id) } }
                 self.end(number)
-                slots.note(isOpen: false)
+                slots.noteDone()
                 waker.yield()
             }
             running[number] = Work(range: range.id, task: task)
@@ -243,73 +257,21 @@ public final class PushQueue: Pusher {
 
     private func end(_ number: Int) { running.withLock { $0[number] = nil } }
 
-    private func work(
-        on range: PushRange, _ store: ObjectStore, noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
-    ) async {
-        let isTrial = PushContent(body: range.body, expiry: nil).isTrial
-        let tally = RangeTally(range.devices, cleansTokens: settings.cleansTokens, isTrial: isTrial)
-        if settings.isAtMostOnce, range.attempts > 1 {
-            for row in range.devices {
-                let device = PushDevice(objectId: row.objectId, token: row.token, type: row.type)
-                tally.note(device, .failed("Interrupted"), isDead: false)
-            }
-        } else {
-            let reports = Task {
-                while (try? await Task.sleep(for: .seconds(1))) != nil {
-                    if let progress = tally.take(isEnd: false) { await self.settle(range, progress, tally, store) }
-                }
-            }
-            let sender = RangeSender(
-                services: services, guardian: guardian, verdicts: verdicts, logger: logger)
-            await sender.send(range, tally, noteWaiting: noteWaiting)
-            reports.cancel()
-            await reports.value
-        }
-        // Noted also when the server is about to end, or the database is away: what was sent is not to be sent again.
-        await Task {
-            for number in 1...Self.mostSettlings {
-                guard let progress = tally.take(isEnd: true) else { return }
-                if await self.settle(range, progress, tally, store) { return }
-                if number >= Self.lastSettlings, self.isStopping.load(ordering: .relaxed) { return }
-                try? await Task.sleep(for: .seconds(1))
-            }
-        }.value
-    }
-
-    /// Settles what is known of a range; false when the database does not.
-    @discardableResult
-    private func settle(_ range: PushRange, _ progress: PushProgress, _ tally: RangeTally, _ store: ObjectStore) async
-        -> Bool
-    {
-        do {
-            try await store.pushes.settleRange(range, owner: owner, progress)
-        } catch {
-            tally.restore(progress)
-            logger.warning("a push is not settled yet", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
-            return false
-        }
-        await noteChange(range.pushId)
-        let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
-        logger.debug(
-            "devices were sent to",
-            metadata: ["push": "\(range.pushId)", "sent": "\(sent)", "failed": "\(failed)"])
-        return true
-    }
-
     /// Waits a while for ranges that are being sent, and leaves the rest to others.
     private func stop(_ store: ObjectStore) async {
-        isStopping.store(true, ordering: .relaxed)
+        worker.stopSoon()
         let end = ContinuousClock.now + Self.grace
         while ContinuousClock.now < end, running.withLock({ !$0.isEmpty }) {
             await Task { try? await Task.sleep(for: .milliseconds(10)) }.value
         }
+        // At first, so that it is known which devices were not sent to.
+        await services.shutdown()
         let tasks = running.withLock { $0.values.map(\.task) }
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
-        await services.shutdown()
         await Task {
             do {
-                try await store.pushes.releaseRanges(of: self.owner)
+                try await store.pushes.releaseRanges(of: self.owner, except: self.unsettled.withLock { $0 })
             } catch {
                 self.logger.warning("pushes are left for later", metadata: ["error": "\(error)"])
             }

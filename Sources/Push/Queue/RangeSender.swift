@@ -10,6 +10,8 @@ struct RangeSender {
     let services: PushServices
     let guardian: TokenGuard
     let verdicts: PushVerdicts
+    /// Whether what may have been sent is not sent again.
+    let isAtMostOnce: Bool
     let logger: Logger
 
     /// For how long a device is tried at most.
@@ -32,7 +34,7 @@ struct RangeSender {
 
     /// Sends to all devices of a range.
     ///
-    /// - Parameter noteWaiting: Takes whether a few devices are all that is left, and wait for a later try.
+    /// - Parameter noteWaiting: Takes whether all devices that are left wait for a later try.
     func send(
         _ range: PushRange, _ tally: RangeTally, noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
     ) async {
@@ -75,6 +77,7 @@ struct RangeSender {
                 }
             }
         }
+        activity.end()
     }
 
     private static func time(until expiry: Int64?) -> Duration {
@@ -196,7 +199,7 @@ struct RangeSender {
         case .unclear:
             // A device that was reached already would show it twice, unless it knows it again.
             let most = message.collapseId == nil && entry.repeatsShow ? 2 : outcome.mostTries
-            if let next = attempt.later(outcome, most: most, after: nil) { return next }
+            if !isAtMostOnce, let next = attempt.later(outcome, most: most, after: nil) { return next }
         case .sent: guardian.note(entry.name, isRefusal: false)
         case .dead, .failed, .refused, .unusable: break
         }

@@ -2,33 +2,48 @@ import Synchronization
 
 /// The ranges of one type of devices that a process works on, and whether it may take another one.
 ///
-/// A range of which only a few devices are left, and these wait for a later try, keeps no place: what one device waits for is
-/// not waited for by others.
+/// A range whose devices all wait for a later try keeps no slot: what is sent by one service does not wait for another that
+/// is down. How many devices wait in memory is bounded.
 final class RangeSlots: Sendable {
     private struct State {
         var open = 0
         var waiting = 0
+        /// The devices of the ranges that wait, as they were taken.
+        var devices = 0
     }
 
     private let state = Mutex(State())
     private let atOnce: Int
 
-    /// How many ranges may wait at most, and how many devices may be left of each.
-    private static let mostWaiting = 20
-    static let fewDevices = 5
+    /// How many ranges may wait at most, and how many devices these may have.
+    private static let mostWaiting = 500
+    private static let mostDevices = 20_000
 
     init(atOnce: Int) { self.atOnce = atOnce }
 
     /// Whether another range may be taken.
     var hasRoom: Bool {
-        state.withLock { $0.open - $0.waiting < atOnce && $0.open < atOnce + Self.mostWaiting }
+        state.withLock { state in
+            state.open - state.waiting < atOnce && state.waiting <= Self.mostWaiting
+                && state.devices <= Self.mostDevices
+        }
     }
 
-    /// Notes that a range was taken, or is done.
-    func note(isOpen: Bool) { state.withLock { $0.open += isOpen ? 1 : -1 } }
+    /// Notes that a range was taken.
+    func noteOpened() { state.withLock { $0.open += 1 } }
+
+    /// Notes that a range is done.
+    func noteDone() { state.withLock { $0.open -= 1 } }
 
     /// Notes that all that is left of a range waits, or does so no more.
-    func note(isWaiting: Bool) { state.withLock { $0.waiting += isWaiting ? 1 : -1 } }
+    ///
+    /// - Parameter devices: How many devices the range had.
+    func note(isWaiting: Bool, devices: Int) {
+        state.withLock { state in
+            state.waiting += isWaiting ? 1 : -1
+            state.devices += isWaiting ? devices : -devices
+        }
+    }
 }
 
 /// Whether all that is left of a range waits for a later try.
@@ -58,11 +73,14 @@ final class RangeActivity: Sendable {
     /// Notes that a part goes on.
     func resume() { update(1) }
 
-    private func update(_ change: Int) {
-        let left = left()
+    /// Notes that nothing goes on any more, also where some are left since the task was cancelled.
+    func end() { update(0, isOver: true) }
+
+    private func update(_ change: Int, isOver: Bool = false) {
+        let isLeft = left() > 0 && !isOver
         state.withLock { state in
             state.working += change
-            let isWaiting = state.working == 0 && (1...RangeSlots.fewDevices).contains(left)
+            let isWaiting = state.working == 0 && isLeft
             guard isWaiting != state.isWaiting else { return }
             state.isWaiting = isWaiting
             report(isWaiting)

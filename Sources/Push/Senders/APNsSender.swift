@@ -64,7 +64,7 @@ final class APNsSender: PushSender {
             timeLimit: .milliseconds(settings.timeLimit), report: report)
     }
 
-    func shutdown() async { client.shutdown() }
+    func shutdown() async { await client.shutdown() }
 
     func size(of message: PushMessage) -> Int? {
         message.data.map { JSONValue.object(APNsForm.body($0)).serialized().count }
@@ -142,6 +142,7 @@ final class APNsSender: PushSender {
                 let index = places[result.index]
                 switch result.outcome {
                 case .unknown(let reason): known.append((index, .unclear(reason)))
+                case .unsent: known.append((index, .unreached("the server is stopping")))
                 case .overdue: known.append((index, .failed(PushMessage.overdue)))
                 case .answer(let status, let retryAfter, let body):
                     let answer = APNsAnswer(status: status, retryAfter: retryAfter, body: body)

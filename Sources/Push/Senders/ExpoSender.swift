@@ -76,6 +76,7 @@ final class ExpoSender: PushSender {
         func all(_ outcome: PushOutcome) -> (outcomes: [(index: Int, outcome: PushOutcome)], refusal: String?) {
             (indices.map { ($0, outcome) }, nil)
         }
+        guard !Task.isCancelled else { return all(.unreached("the server is stopping")) }
         do {
             let reply = try await caller.send(
                 HTTPCall(

@@ -51,7 +51,7 @@ final class FCMSender: PushSender {
     /// Android's SDK knows a notification again by its id.
     var repeatsShow: Bool { settings.isForApple }
 
-    func shutdown() async { client.shutdown() }
+    func shutdown() async { await client.shutdown() }
 
     var asksInTrials: Bool { settings.asksInTrials }
 
@@ -152,6 +152,7 @@ final class FCMSender: PushSender {
                 let index = indices[result.index]
                 switch result.outcome {
                 case .unknown(let reason): known.append((index, .unclear(reason)))
+                case .unsent: known.append((index, .unreached("the server is stopping")))
                 case .overdue: known.append((index, .failed(PushMessage.overdue)))
                 case .answer(let status, let retryAfter, let body):
                     let answer = FCMAnswer(status: status, retryAfter: retryAfter, body: body)

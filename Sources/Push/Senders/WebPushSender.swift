@@ -4,6 +4,8 @@ import JSON
 import JWTKit
 import Outgoing
 import ServerConfiguration
+import Synchronization
+import Tasks
 
 /// Web push: to the services of browsers, whose addresses the browsers' tokens name.
 final class WebPushSender: PushSender {
@@ -11,6 +13,15 @@ final class WebPushSender: PushSender {
     private let settings: WebPush
     private let caller: HTTPCaller
     private let key: ES256PrivateKey
+    private let services = Mutex(BoundedTable<String, Service>(capacity: 1000))
+
+    /// What is known of one service.
+    private struct Service {
+        var pauses = ServicePauses()
+        var pauseEnd = ContinuousClock.now
+        /// What says to it who sends, and until when, in seconds since 1970.
+        var authorization: (text: String, until: Int)?
+    }
 
     private struct Claims: JWTPayload {
         var aud: String
@@ -30,7 +41,7 @@ final class WebPushSender: PushSender {
     }
 
     /// The services of the browsers that there are. A token comes from a client: no other address is called.
-    private static let services = [
+    private static let hosts = [
         "fcm.googleapis.com", "android.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
         "*.push.apple.com", "*.notify.windows.com",
     ]
@@ -38,6 +49,9 @@ final class WebPushSender: PushSender {
     /// Those of Base64 for URLs: services refuse a notification whose topic has others.
     private static let topicBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let mostBytes = 3993
+    /// For how long a service is told who sends, and how much of that is left at least, in seconds.
+    private static let tokenTime = 12 * 3600
+    private static let tokenRest = 3600
     private static let atOnce = 16
 
     /// Makes a sender.
@@ -74,10 +88,39 @@ final class WebPushSender: PushSender {
 
     /// What says to a service who sends.
     private func authorization(for origin: String, at now: Int) async throws -> String {
+        let kept = services.withLock { $0.value(of: origin)?.authorization }
+        if let kept, kept.until > now { return kept.text }
         let keys = JWTKeyCollection()
         await keys.add(ecdsa: key)
-        let token = try await keys.sign(Claims(aud: origin, exp: now + 12 * 3600, sub: settings.subject))
-        return "vapid t=\(token), k=\(settings.publicKey)"
+        let token = try await keys.sign(Claims(aud: origin, exp: now + Self.tokenTime, sub: settings.subject))
+        let text = "vapid t=\(token), k=\(settings.publicKey)"
+        change(origin) { $0.authorization = (text, now + Self.tokenTime - Self.tokenRest) }
+        return text
+    }
+
+    private func change(_ origin: String, _ body: (inout Service) -> Void) {
+        services.withLock { services in
+            var service = services.value(of: origin) ?? Service()
+            body(&service)
+            services.set(service, for: origin)
+        }
+    }
+
+    /// For how long a service is left alone, in seconds; nil where it is not.
+    private func pause(of origin: String) -> Double? {
+        let now = ContinuousClock.now
+        var rest: Duration?
+        change(origin) { service in
+            guard service.pauses.isOn else { return }
+            if service.pauseEnd > now { rest = service.pauseEnd - now } else { service.pauses.end() }
+        }
+        return rest.map { $0 / .seconds(1) }
+    }
+
+    private func note(_ origin: String, _ event: (inout ServicePauses) -> Int64?) {
+        change(origin) { service in
+            if let seconds = event(&service.pauses) { service.pauseEnd = .now + .seconds(seconds) }
+        }
     }
 
     func send(
@@ -115,7 +158,7 @@ final class WebPushSender: PushSender {
             let encryption = WebPushEncryption(p256dh: p256dh, auth: auth)
         else { return nil }
         let origin = "https://\(host)\(parts.port.map { ":\($0)" } ?? "")"
-        let names = Self.services + settings.allowedHosts.map { $0.lowercased() }
+        let names = Self.hosts + settings.allowedHosts.map { $0.lowercased() }
         let isNamed = names.contains(host) || names.contains(String(origin.dropFirst(8)))
         return Subscription(endpoint: endpoint, origin: origin, isNamed: isNamed, encryption: encryption)
     }
@@ -126,7 +169,7 @@ final class WebPushSender: PushSender {
         func fits(_ pattern: String, _ name: String) -> Bool {
             pattern.hasPrefix("*.") ? name.hasSuffix(pattern.dropFirst()) : name == pattern
         }
-        let isKnown = (port ?? 443) == 443 && Self.services.contains { fits($0, host) }
+        let isKnown = (port ?? 443) == 443 && Self.hosts.contains { fits($0, host) }
         return isKnown
             || settings.allowedHosts.contains { pattern in
                 fits(pattern.lowercased(), host) || port.map { fits(pattern.lowercased(), "\(host):\($0)") } == true
@@ -135,31 +178,53 @@ final class WebPushSender: PushSender {
 
     private func send(_ text: [UInt8], _ message: PushMessage, to token: String) async -> PushOutcome {
         guard let subscription = subscription(token) else { return .failed("InvalidSubscription") }
+        let origin = subscription.origin
+        guard !Task.isCancelled else { return .unreached("the server is stopping") }
+        if let rest = pause(of: origin) {
+            let reason = "the service is left alone for a while"
+            return subscription.isNamed ? .unreached(reason) : .busy(reason, after: rest)
+        }
+        let call: HTTPCall
         do {
-            let now = Int(Date.now.timeIntervalSince1970)
-            var timeToLive = settings.timeToLive
-            if let expiry = message.expiry { timeToLive = min(timeToLive, max(Int(expiry / 1000) - now, 0)) }
-            var headers = [
-                ("Authorization", try await authorization(for: subscription.origin, at: now)),
-                ("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream"),
-                ("TTL", "\(timeToLive)"),
-            ]
-            if let urgency = settings.urgency { headers.append(("Urgency", urgency)) }
-            if let topic = message.collapseId, topic.utf8.count <= 32, topic.utf8.allSatisfy(Self.topicBytes.contains) {
-                headers.append(("Topic", topic))
-            }
-            let reply = try await caller.send(
-                HTTPCall(
-                    "POST", subscription.endpoint, headers: headers, body: try subscription.encryption.encrypt(text)),
-                timeLimit: .seconds(10))
-            return Self.outcome(reply)
-        } catch let failure as HTTPCallFailure {
-            guard failure.kind == .unreachable else { return .unclear(failure.description) }
-            return subscription.isNamed
-                ? .unreached(failure.description) : .busy("the service is not reached", after: nil)
+            call = try await self.call(text, message, subscription)
         } catch {
             return .failed("it cannot be encrypted")
         }
+        do {
+            let reply = try await caller.send(call, timeLimit: .seconds(10))
+            note(origin) { pauses in
+                guard reply.status < 500 else { return pauses.noteFailure() }
+                pauses.noteAnswer()
+                return nil
+            }
+            return Self.outcome(reply)
+        } catch let failure as HTTPCallFailure {
+            guard failure.kind == .unreachable else {
+                note(origin) { $0.noteFailure() }
+                return .unclear(failure.description)
+            }
+            note(origin) { $0.noteUnreached() }
+            return subscription.isNamed
+                ? .unreached(failure.description) : .busy("the service is not reached", after: nil)
+        } catch {
+            return .unclear("the server is stopping")
+        }
+    }
+
+    private func call(_ text: [UInt8], _ message: PushMessage, _ subscription: Subscription) async throws -> HTTPCall {
+        let now = Int(Date.now.timeIntervalSince1970)
+        var timeToLive = settings.timeToLive
+        if let expiry = message.expiry { timeToLive = min(timeToLive, max(Int(expiry / 1000) - now, 0)) }
+        var headers = [
+            ("Authorization", try await authorization(for: subscription.origin, at: now)),
+            ("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream"), ("TTL", "\(timeToLive)"),
+        ]
+        if let urgency = settings.urgency { headers.append(("Urgency", urgency)) }
+        if let topic = message.collapseId, topic.utf8.count <= 32, topic.utf8.allSatisfy(Self.topicBytes.contains) {
+            headers.append(("Topic", topic))
+        }
+        return HTTPCall(
+            "POST", subscription.endpoint, headers: headers, body: try subscription.encryption.encrypt(text))
     }
 
     private static func outcome(_ reply: HTTPReply) -> PushOutcome {

@@ -87,9 +87,12 @@ extension ApplicationKeys {
         return .client
     }
 
+    /// What the holder of the master key is called.
+    static let masterKeyName = "masterKey"
+
     /// Who has a key that may do everything: `masterKey`, or the name of an administrator's key; nil for other keys.
     func administrator(with key: String?) -> String? {
-        if Self.matches(key, masterKey) { return "masterKey" }
+        if Self.matches(key, masterKey) { return Self.masterKeyName }
         guard let key, !adminKeys.isEmpty else { return nil }
         let digest = SHA256.hash(data: Array(key.utf8))
         return adminKeys.first { digest == $0.value }?.key

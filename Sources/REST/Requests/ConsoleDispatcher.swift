@@ -95,13 +95,16 @@ package struct ConsoleDispatcher: Sendable {
     /// The address of a client, as far as proxies are believed.
     package func address(of request: IncomingRequest) -> String { opener.address(of: request) }
 
-    /// What a key is worth at an address; nil for a wrong one.
-    package func power(ofKey key: String, from address: String) -> Caller.Power? {
+    /// What a key is worth at an address, and the name of the administrator whose key it is, where it is not the master
+    /// key; nil for a wrong one.
+    package func power(ofKey key: String, from address: String) -> (power: Caller.Power, administrator: String?)? {
         var credentials = Credentials()
         credentials.applicationID = opener.keys.applicationID
         credentials.masterKey = key
         let power = try? opener.keys.power(of: credentials, address: address)
-        return power == .master || power == .readOnlyMaster ? power : nil
+        guard let power, power == .master || power == .readOnlyMaster else { return nil }
+        let name = opener.keys.administrator(with: key)
+        return (power, name == ApplicationKeys.masterKeyName ? nil : name)
     }
 
     /// The answer for an error.

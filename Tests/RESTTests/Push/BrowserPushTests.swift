@@ -1,11 +1,10 @@
 import Crypto
 import Foundation
 import JSON
-import Synchronization
 import TestSupport
 import Testing
 
-/// Web push and Expo over TLS, to a stand-in for their hosts.
+/// Web push over TLS, to a stand-in for its hosts.
 @Suite struct BrowserPushTests {
     /// A browser that has subscribed.
     private struct Browser: Sendable {
@@ -85,14 +84,7 @@ import Testing
         try await IdentityStandIn.run(answer) { standIn in
             var options = standIn.options
             options["push"] = [
-                "web": [
-                    "vapidDetails": [
-                        "subject": "mailto:push@songs.example",
-                        "publicKey": .string(Self.text(Array(key.publicKey.x963Representation))),
-                        "privateKey": .string(Self.text(Array(key.rawRepresentation))),
-                    ],
-                    "urgency": "high", "TTL": 3600,
-                ]
+                "web": ["vapidDetails": Self.details(key), "urgency": "high", "TTL": 3600]
             ]
             try await TestServer.run(options) { server in
                 let browsers = ["/one", "/two", "/gone"].map { Browser(path: $0) }
@@ -142,12 +134,7 @@ import Testing
     @Test("A browser's service that there is not is given up after a few tries: a client has named it")
     func noService() async throws {
         let key = P256.Signing.PrivateKey()
-        let details: JSONValue = [
-            "subject": "mailto:push@songs.example",
-            "publicKey": .string(Self.text(Array(key.publicKey.x963Representation))),
-            "privateKey": .string(Self.text(Array(key.rawRepresentation))),
-        ]
-        try await TestServer.run(["push": ["web": ["vapidDetails": details]]]) { server in
+        try await TestServer.run(["push": ["web": ["vapidDetails": Self.details(key)]]]) { server in
             let token = Browser(path: "/x").token.replacing(
                 "updates.push.services.mozilla.com", with: "no-such-host.push.apple.com")
             try await PushFixture.device(server, token, "web")
@@ -156,111 +143,44 @@ import Testing
         }
     }
 
-    @Test("Expo gets a hundred at a time; a device that it does not know is cleared, and a busy Expo is asked again")
-    func expo() async throws {
-        try await WebhookServer.run { expo in
-            let isFirst = Once()
-            expo.on("--/api/v2/push/send") { call in
-                if isFirst.take() { return .text("", status: 503, headers: [("Retry-After", "1")]) }
-                let tickets = (call.body.arrayValue ?? []).map { message -> JSONValue in
-                    message["to"] == "t3"
-                        ? ["status": "error", "message": "x", "details": ["error": "DeviceNotRegistered"]]
-                        : ["status": "ok", "id": "1"]
+    @Test("While one browser's service is busy for a minute, browsers of the others are sent to, and signed for once")
+    func busyService() async throws {
+        let key = P256.Signing.PrivateKey()
+        let answer: IdentityStandIn.Answer = { request in
+            request.host == "updates.push.services.mozilla.com"
+                ? .init("", status: 503, headers: [("Retry-After", "60")]) : .init("", status: 201)
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            var options = standIn.options
+            options["push"] = ["web": ["vapidDetails": Self.details(key)], "queueOptions": ["batchSize": 80]]
+            try await TestServer.run(options) { server in
+                for number in 0..<80 {
+                    try await PushFixture.device(server, Browser(path: "/\(number)").token, "web")
+                    let other = Browser(path: "/\(number)").token.replacing(
+                        "updates.push.services.mozilla.com", with: "web.push.apple.com")
+                    try await PushFixture.device(server, other, "web")
                 }
-                return .text(JSONValue.object(["data": .array(tickets)]).text)
-            }
-            let entry: JSONValue = [
-                "accessToken": "secret", "endpoint": .string(String(expo.url("").dropLast())),
-            ]
-            try await TestServer.run(["push": ["expo": entry]]) { server in
-                for number in 0..<250 { try await PushFixture.device(server, "t\(number)", "expo") }
-                let row = try await PushFixture.push(
-                    server, ["where": [:], "data": ["alert": "hello", "title": "t"]])
-                #expect(row["numSent"] == 249 && row["numFailed"] == 1, "\(row.text)")
-                let left = try await PushFixture.tokens(server)
-                #expect(left.count == 249 && !left.contains("t3"))
-                let calls = expo.calls("--/api/v2/push/send")
-                // On a busy machine what is read late comes in a call of its own.
-                #expect(calls.count >= 4 && calls.allSatisfy { $0.headers["authorization"] == "Bearer secret" })
-                #expect(calls.allSatisfy { ($0.body.arrayValue ?? []).count <= 100 })
-                let message = try #require(calls[1].body.arrayValue?.first)
-                #expect(message["body"] == "hello" && message["title"] == "t" && message["to"] != nil)
+                _ = try await server.send("POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
+                    .succeeded()
+                func requests(_ host: String) -> [IdentityStandIn.Request] {
+                    standIn.requests.filter { $0.host == host }
+                }
+                let isSent = try await eventually(within: .seconds(50)) { requests("web.push.apple.com").count == 80 }
+                #expect(isSent, "\(requests("web.push.apple.com").count)")
+                let busy = requests("updates.push.services.mozilla.com").map(\.path)
+                #expect(Set(busy).count == busy.count && busy.count < 80)
+                // Some of the first ones may be signed for at the same time.
+                let signed = Set(requests("web.push.apple.com").map { $0.headers["authorization"] ?? "" })
+                #expect(signed.count < 70, "\(signed.count)")
             }
         }
     }
 
-    @Test("What has expired when its turn comes is not sent, though its service knows no expiry")
-    func expired() async throws {
-        try await WebhookServer.run { expo in
-            expo.on("--/api/v2/push/send") { _ in .text(#"{"data":[{"status":"ok","id":"1"}]}"#) }
-            let entry: JSONValue = ["endpoint": .string(String(expo.url("").dropLast()))]
-            try await TestServer.run(["push": ["expo": entry, "queueOptions": ["disablePushWorker": true]]]) { server in
-                try await PushFixture.device(server, "t1", "expo")
-                let answer = try await server.send(
-                    "POST", "/push", ["where": [:], "data": ["alert": "x"], "expiration_interval": 3600], as: .master)
-                let id = try #require(answer.headers["x-parse-push-status-id"])
-                // As it is when what came before it took too long.
-                try await server.execute(
-                    """
-                    INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices")
-                    SELECT '\(id)', '', 'expo', 0, array_agg("objectId") FROM "_Installation";
-                    DELETE FROM "_roost_push_part";
-                    UPDATE "_roost_push" SET "expiry" = 1000;
-                    UPDATE "_PushStatus" SET "status" = 'running', "count" = 1;
-                    """)
-                try await server.alongside(["push": ["expo": entry]]) { _ in
-                    let row = try await PushFixture.row(server, id)
-                    #expect(row["numSent"] == 0 && row["numFailed"] == 1, "\(row.text)")
-                    let failures = try await PushFixture.failures(server, row)
-                    #expect(failures == ["i-t1": "expired before it could be sent"])
-                }
-                #expect(expo.calls("--/api/v2/push/send").isEmpty)
-            }
-        }
-    }
-
-    @Test(
-        "A token of another project has Expo refuse what stands beside it: it fails alone, and so does one without keys"
-    )
-    func foreignTokens() async throws {
-        try await WebhookServer.run { expo in
-            expo.on("--/api/v2/push/send") { call in
-                let tokens = (call.body.arrayValue ?? []).compactMap { $0["to"]?.stringValue }
-                if tokens.contains(where: { $0.hasPrefix("other") }) {
-                    return .text(#"{"errors":[{"code":"PUSH_TOO_MANY_EXPERIENCE_IDS"}]}"#, status: 400)
-                }
-                let tickets = tokens.map { token -> JSONValue in
-                    token == "keyless"
-                        ? ["status": "error", "details": ["error": "InvalidCredentials"]] : ["status": "ok", "id": "1"]
-                }
-                return .text(JSONValue.object(["data": .array(tickets)]).text)
-            }
-            let entry: JSONValue = ["endpoint": .string(String(expo.url("").dropLast()))]
-            try await TestServer.run(["push": ["expo": entry]]) { server in
-                for number in 0..<60 { try await PushFixture.device(server, "t\(number)", "expo") }
-                for token in ["other1", "other2", "keyless"] { try await PushFixture.device(server, token, "expo") }
-                for _ in 0..<2 {
-                    let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
-                    #expect(row["numSent"] == 60 && row["numFailed"] == 3, "\(row.text)")
-                    let reasons = try await PushFixture.failures(server, row)
-                    #expect(
-                        reasons == [
-                            "i-other1": "status 400", "i-other2": "status 400", "i-keyless": "InvalidCredentials",
-                        ])
-                }
-            }
-        }
-    }
-}
-
-/// Says yes once.
-private final class Once: Sendable {
-    private let isTaken = Mutex(false)
-
-    func take() -> Bool {
-        isTaken.withLock { isTaken in
-            defer { isTaken = true }
-            return !isTaken
-        }
+    private static func details(_ key: P256.Signing.PrivateKey) -> JSONValue {
+        [
+            "subject": "mailto:push@songs.example",
+            "publicKey": .string(text(Array(key.publicKey.x963Representation))),
+            "privateKey": .string(text(Array(key.rawRepresentation))),
+        ]
     }
 }

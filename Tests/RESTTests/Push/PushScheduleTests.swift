@@ -88,6 +88,55 @@ import Testing
         }
     }
 
+    @Test("Where nothing may be sent twice, a server that stops gives back what it has not sent, and no more")
+    func cleanStop() async throws {
+        let identity = try PushSink.Identity()
+        var manners = PushSink.Manners()
+        manners.streams = 1
+        manners.scripts = ["": [.silence]]
+        let silent = manners
+        try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, _ in
+            try await PushFixture.fill(server, 10)
+            let answer = try await server.send("POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"])
+            let first = try await PushSink.run(silent, identity: identity) { sink in
+                try await server.alongside(["push": ["ios": sink.apple("app.one"), "delivery": "atMostOnce"]]) { _ in
+                    let isSent = try await eventually { sink.tokens.count == 1 }
+                    #expect(isSent)
+                }
+                return sink.tokens
+            }
+            #expect((1..<10).contains(first.count))
+            try await PushSink.run(identity: identity) { sink in
+                try await server.alongside(["push": ["ios": sink.apple("app.one"), "delivery": "atMostOnce"]]) { _ in
+                    let row = try await PushFixture.row(server, id)
+                    #expect(row["numSent"] == .number(Double(10 - first.count)), "\(row.text)")
+                    #expect(row["numFailed"] == .number(Double(first.count)), "\(row.text)")
+                }
+                #expect(Set(sink.tokens).count == sink.tokens.count && Set(sink.tokens).isDisjoint(with: first))
+            }
+        }
+    }
+
+    @Test("A push that waits in vain for a lock when it is begun is begun later, and has not failed")
+    func slowBeginning() async throws {
+        try await PushFixture.run(options: ["statementTimeout": 1000]) { server, sink in
+            try await PushFixture.device(server, "ab01")
+            let id = try await server.whileLocked("LOCK TABLE \"_Installation\" IN ACCESS EXCLUSIVE MODE") {
+                let answer = try await server.send(
+                    "POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
+                let isPostponed = try await eventually {
+                    try await server.texts(#"SELECT "pushId" FROM "_roost_push_part" WHERE "due" > now()"#).count == 1
+                }
+                #expect(isPostponed)
+                return try #require(answer.headers["x-parse-push-status-id"])
+            }
+            try await server.execute(#"UPDATE "_roost_push_part" SET "due" = now()"#)
+            let row = try await PushFixture.row(server, id)
+            #expect(row["status"] == "succeeded" && sink.tokens == ["ab01"], "\(row.text)")
+        }
+    }
+
     @Test("A range that its process has forgotten is free when its time is over, also for the same process")
     func forgotten() async throws {
         var manners = PushSink.Manners()

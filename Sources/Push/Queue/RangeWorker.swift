@@ -1,0 +1,95 @@
+import Logging
+import ParseStorage
+import ServerConfiguration
+import Synchronization
+
+/// Works on ranges that the process has taken: sends to their devices, and settles what became of them.
+final class RangeWorker: Sendable {
+    private let owner: String
+    private let settings: Configuration.Push
+    private let services: PushServices
+    private let guardian = TokenGuard()
+    private let verdicts = PushVerdicts()
+    private let logger: Logger
+    private let isStopping = Atomic(false)
+
+    /// How often a range is tried to be settled, and how often when the server stops; once a second.
+    private static let mostSettlings = 600
+    private static let lastSettlings = 5
+
+    /// - Parameter owner: The name of the process among those that have ranges.
+    init(owner: String, settings: Configuration.Push, services: PushServices, logger: Logger) {
+        self.owner = owner
+        self.settings = settings
+        self.services = services
+        self.logger = logger
+    }
+
+    /// The server is about to end: a database that is away is not waited for much longer.
+    func stopSoon() { isStopping.store(true, ordering: .relaxed) }
+
+    /// Sends to the devices of a range until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - noteChange: Called when the row of the push has changed.
+    ///   - noteWaiting: Takes whether all devices that are left wait for a later try.
+    /// - Returns: Whether the database knows what became of them.
+    func work(
+        on range: PushRange, _ store: ObjectStore, noteChange: @escaping @Sendable () async -> Void,
+        noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
+    ) async -> Bool {
+        let isTrial = PushContent(body: range.body, expiry: nil).isTrial
+        let tally = RangeTally(range.devices, cleansTokens: settings.cleansTokens, isTrial: isTrial)
+        let settle = { @Sendable (progress: PushProgress) in
+            await self.settle(range, progress, tally, store, noteChange)
+        }
+        if settings.isAtMostOnce, range.isInterrupted {
+            for row in range.devices {
+                let device = PushDevice(objectId: row.objectId, token: row.token, type: row.type)
+                tally.note(device, .failed("Interrupted"), isDead: false)
+            }
+        } else {
+            let reports = Task {
+                while (try? await Task.sleep(for: .seconds(1))) != nil {
+                    if let progress = tally.take(isEnd: false) { _ = await settle(progress) }
+                }
+            }
+            let sender = RangeSender(
+                services: services, guardian: guardian, verdicts: verdicts, isAtMostOnce: settings.isAtMostOnce,
+                logger: logger)
+            await sender.send(range, tally, noteWaiting: noteWaiting)
+            reports.cancel()
+            await reports.value
+        }
+        // Noted also when the server is about to end, or the database is away: what was sent is not to be sent again.
+        return await Task {
+            for number in 1...Self.mostSettlings {
+                guard let progress = tally.take(isEnd: true) else { return true }
+                if await settle(progress) { return true }
+                if number >= Self.lastSettlings, self.isStopping.load(ordering: .relaxed) { return false }
+                try? await Task.sleep(for: .seconds(1))
+            }
+            return false
+        }.value
+    }
+
+    /// Settles what is known of a range; false when the database does not.
+    private func settle(
+        _ range: PushRange, _ progress: PushProgress, _ tally: RangeTally, _ store: ObjectStore,
+        _ noteChange: @Sendable () async -> Void
+    ) async -> Bool {
+        do {
+            try await store.pushes.settleRange(range, owner: owner, progress)
+        } catch {
+            tally.restore(progress)
+            logger.warning("a push is not settled yet", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
+            return false
+        }
+        await noteChange()
+        let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
+        logger.debug(
+            "devices were sent to",
+            metadata: ["push": "\(range.pushId)", "sent": "\(sent)", "failed": "\(failed)"])
+        return true
+    }
+}
