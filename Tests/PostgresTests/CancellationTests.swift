@@ -41,9 +41,10 @@ struct CancellationTests {
     @Test("A cancelled task leaves the queue for a connection")
     func waiting() async throws {
         try await TestDatabase.run(exclusive: 1) { database in
-            try await database.client.exclusively { (_) async throws in
-                let task = Task { try await database.client.exclusively { _ in } }
-                try await Task.sleep(for: .milliseconds(50))
+            let client = database.client
+            try await client.exclusively { (_) async throws in
+                let task = Task { try await client.exclusively { _ in } }
+                #expect(try await eventually { client.statistics.waiting == 1 })
                 task.cancel()
                 #expect(try await failure { try await task.value }?.kind == .cancelled)
             }
@@ -54,14 +55,14 @@ struct CancellationTests {
     func shared() async throws {
         try await TestDatabase.run(shared: 1) { database in
             let client = database.client
-            try await database.withSecondClient { (observer) async throws in
-                let task = Task { try await client.query("SELECT pg_sleep(3)") }
-                #expect(try await eventually { try await observer.isRunning("pg_sleep") })
+            try await database.whileLocked { (session) async throws in
+                let task = Task { try await client.query("SELECT \(TestDatabase.waiting)") }
+                #expect(try await eventually { try await session.query(TestDatabase.waiters).rowCount == 1 })
                 task.cancel()
                 #expect(try await failure { try await task.value }?.kind == .cancelled)
-                #expect(try await observer.isRunning("pg_sleep"))
-                #expect(try await client.query("SELECT 6").int(0, 0) == 6)
+                #expect(try await session.query(TestDatabase.waiters).rowCount == 1)
             }
+            #expect(try await client.query("SELECT 6").int(0, 0) == 6)
         }
     }
 }
