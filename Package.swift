@@ -301,8 +301,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "App", "Console", "Encoding", "HTTP", "JSON", "ParseModel", "REST", "ServerConfiguration", "SignIn",
-                "TestSupport", "TestTools",
+                "App", "Console", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "REST", "ServerConfiguration",
+                "SignIn", "TestSupport", "TestTools",
             ],
             exclude: ["Browser"]),
         .testTarget(
