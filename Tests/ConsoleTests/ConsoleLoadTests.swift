@@ -3,9 +3,40 @@ import JSON
 import TestSupport
 import Testing
 
-/// What the console costs others: nobody waits for what it waits for.
-@Suite("The load of a console")
+/// What the console costs others.
+@Suite("The load of a console", .serialized)
 struct ConsoleLoadTests {
+    /// How long calls took, the quickest first.
+    private static func times(_ calls: Int, _ call: () async throws -> Void) async throws -> [Duration] {
+        var times: [Duration] = []
+        for _ in 0..<calls {
+            let start = ContinuousClock.now
+            try await call()
+            times.append(.now - start)
+        }
+        return times.sorted()
+    }
+
+    /// The least ratio of several attempts: other work of the machine makes any of them large.
+    private static func ratio(
+        _ share: Double, calls: Int, _ call: @Sendable () async throws -> Void,
+        beside other: @escaping @Sendable () async throws -> Void
+    ) async throws -> (ratio: Double, time: Duration) {
+        var least = (ratio: Double.infinity, time: Duration.seconds(60))
+        for _ in 0..<4 where least.ratio > 3 {
+            let alone = try await times(calls, call)
+            let beside = try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 { group.addTask { while !Task.isCancelled { try? await other() } } }
+                defer { group.cancelAll() }
+                return try await times(calls, call)
+            }
+            let place = Int(Double(calls - 1) * share)
+            let ratio = beside[place] / alone[place]
+            if ratio < least.ratio { least = (ratio, beside[place]) }
+        }
+        return least
+    }
+
     @Test("Gets go on beside consoles whose finds take long, of which few are carried out at once")
     func gets() async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
@@ -37,24 +68,22 @@ struct ConsoleLoadTests {
 
     @Test("Counts of 200 classes keep no read of the console waiting", .timeLimit(.minutes(4)))
     func counts() async throws {
-        try await TestServer.run(["lockTimeout": 60_000]) { server in
+        try await TestServer.run { server in
             for number in 0..<200 {
                 let made = try await server.send("POST", "/schemas/Class\(number)", [:], as: .master)
                 try #require(made.status == 200)
             }
             _ = try await server.create("Class0", ["title": "a"])
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
-            let counts = try await server.whileLocked("LOCK TABLE \"Class7\" IN ACCESS EXCLUSIVE MODE") {
-                let counts = (0..<3).map { _ in Task { try await browser.send("GET", "/console/api/counts") } }
-                let areUnderWay = try await server.waitsForLocks()
-                #expect(areUnderWay)
-                for _ in 0..<20 {
-                    let found = try await browser.parse("GET", "/classes/Class0?limit=200")
-                    #expect(found.results.count == 1, "\(found.text)")
-                }
-                return counts
+            let counted = try await browser.send("GET", "/console/api/counts")["classes"]?.arrayValue
+            #expect(counted.map { $0.count >= 200 } == true)
+            let (ratio, time) = try await Self.ratio(0.5, calls: 60) {
+                _ = try await browser.parse("GET", "/classes/Class0?limit=200")
+            } beside: {
+                _ = try await browser.send("GET", "/console/api/counts")
             }
-            for count in counts { #expect(try await count.value["classes"]?.arrayValue?.count ?? 0 >= 200) }
+            // A click shows its effect within a tenth of a second, a round trip included.
+            #expect(ratio <= 3 || time < .milliseconds(100), "\(ratio), \(time)")
         }
     }
 }

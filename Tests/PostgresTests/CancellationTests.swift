@@ -55,14 +55,14 @@ struct CancellationTests {
     func shared() async throws {
         try await TestDatabase.run(shared: 1) { database in
             let client = database.client
-            try await database.whileLocked { (session) async throws in
-                let task = Task { try await client.query("SELECT \(TestDatabase.waiting)") }
-                #expect(try await eventually { try await session.query(TestDatabase.waiters).rowCount == 1 })
+            try await database.withSecondClient { (observer) async throws in
+                let task = Task { try await client.query("SELECT pg_sleep(3)") }
+                #expect(try await eventually { try await observer.isRunning("pg_sleep") })
                 task.cancel()
                 #expect(try await failure { try await task.value }?.kind == .cancelled)
-                #expect(try await session.query(TestDatabase.waiters).rowCount == 1)
+                #expect(try await observer.isRunning("pg_sleep"))
+                #expect(try await client.query("SELECT 6").int(0, 0) == 6)
             }
-            #expect(try await client.query("SELECT 6").int(0, 0) == 6)
         }
     }
 }
