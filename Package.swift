@@ -302,8 +302,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "App", "Console", "Encoding", "HTTP", "JSON", "ParseModel", "REST", "Roost", "ServerConfiguration",
-                "SignIn", "TestSupport", "TestTools", logging,
+                "App", "Console", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "REST", "Roost",
+                "ServerConfiguration", "SignIn", "TestSupport", "TestTools", logging,
             ],
             exclude: ["Browser"]),
         .testTarget(

@@ -194,7 +194,7 @@ class Browser:
     NAVIGATIONS = ("Inspected target navigated or closed", "Execution context was destroyed",
                    "Cannot find default execution context")
 
-    def wait(self, condition, seconds=10):
+    def wait(self, condition, seconds=30):
         """Waits until an expression is true in the page, and gives its value."""
         deadline = time.monotonic() + seconds
         while True:

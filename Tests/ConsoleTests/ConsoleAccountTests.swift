@@ -1,6 +1,8 @@
+import App
 import Encoding
-import Foundation
 import JSON
+import Operations
+import ParseModel
 import SignIn
 import TestSupport
 import Testing
@@ -122,7 +124,11 @@ struct ConsoleAccountTests {
 
     @Test("A second factor is asked for after the password, and a code is good once")
     func secondFactor() async throws {
-        try await TestServer.run { server in
+        // The steps below are those of one half minute.
+        let now = ParseDate.now
+        var extensions = ServerExtensions()
+        extensions.backend.clock = WallClock { now }
+        try await TestServer.run(extensions: extensions) { server in
             guard case .object(var way) = try await Self.add(server, "kim", "developer") else { return }
             let kim = try await ConsoleBrowser(server, .object(way))
             #expect(try await kim.send("GET", "/console/api/session")["operator"]?["totp"] == false)
@@ -130,9 +136,7 @@ struct ConsoleAccountTests {
             let secret = try #require(made["secret"]?.stringValue)
             #expect(made["url"]?.stringValue?.hasPrefix("otpauth://totp/") == true)
             let codes = OneTimeCode(secret: try #require(Base32.decode(secret)))
-            // The steps below are those of the same half minute.
-            while Int(Date().timeIntervalSince1970) % 30 > 15 { try await Task.sleep(for: .milliseconds(100)) }
-            let step = Int(Date().timeIntervalSince1970) / 30
+            let step = Int(now.milliseconds / 30_000)
             func code(_ after: Int) -> JSONValue { .string(codes.code(step: step + after)) }
             func set(_ code: JSONValue) async throws -> Int {
                 try await kim.send("PUT", "/console/api/totp", ["secret": .string(secret), "code": code]).status

@@ -2,6 +2,7 @@ import Foundation
 import JSON
 import Logging
 import ServerConfiguration
+import Synchronization
 import TestSupport
 import Testing
 
@@ -117,29 +118,35 @@ struct CredentialTests {
         }
     }
 
-    /// Credentials of a short life, counted.
+    /// Credentials of a life of a minute, counted, by a clock that stands until it is set.
     private actor Short: AWSCredentialProvider {
         nonisolated let name = "a test"
+        nonisolated let clock = Mutex(Date(timeIntervalSince1970: 0))
         private(set) var count = 0
 
         func credentials() async throws -> AWSCredentials {
             count += 1
+            let number = count
             try await Task.sleep(for: .milliseconds(50))
             return AWSCredentials(
-                accessKeyId: "\(count)", secretAccessKey: "s", expiration: Date().addingTimeInterval(1.5))
+                accessKeyId: "\(number)", secretAccessKey: "s",
+                expiration: clock.withLock { $0.addingTimeInterval(60) })
         }
     }
 
     @Test("Credentials are renewed before they end, one renewal for all, and nobody waits for it")
     func renewal() async throws {
         let short = Short()
-        let source = CredentialSource(short, logger: TestServer.quietLogger)
+        let source = CredentialSource(short, logger: TestServer.quietLogger) { short.clock.withLock { $0 } }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { _ = try await source.current() } }
             try await group.waitForAll()
         }
         let first = await short.count
         #expect(first == 1)
+        short.clock.withLock { $0 += 50 }
+        let old = try await source.current()
+        #expect(old.accessKeyId == "1")
         let isRenewed = try await eventually { try await source.current().accessKeyId == "2" }
         #expect(isRenewed)
         let renewed = await source.renew(those: .now)

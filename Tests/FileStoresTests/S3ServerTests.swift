@@ -97,7 +97,7 @@ struct S3ServerTests {
             let before = ContinuousClock.now
             let refused = try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master)
             #expect(refused.status == 503)
-            #expect(ContinuousClock.now - before < .seconds(10))
+            #expect(ContinuousClock.now - before < .seconds(20))
             let behaviour: StoreStandIn.Behaviour = { _, _ in .reply(200, headers: [("ETag", "\"a\"")]) }
             try await StoreStandIn.run(port: port, behaviour) { _ in
                 let isBack = try await eventually(within: .seconds(60)) {

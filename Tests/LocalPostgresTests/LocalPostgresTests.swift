@@ -133,6 +133,21 @@ struct LocalPostgresTests {
         }
     }
 
+    /// The processes that run, with when they began: those of one parent, or all.
+    private func processes(of parent: Int32?) throws -> Set<String> {
+        Set(
+            try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { name in
+                guard Int32(name) != nil, let stat = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
+                    let end = stat.lastIndex(of: ")")
+                else { return nil }
+                let fields = stat[stat.index(after: end)...].split(separator: " ")
+                guard fields.count > 19, fields[0] != "Z", parent.map({ Int32(fields[1]) == $0 }) ?? true else {
+                    return nil
+                }
+                return "\(name) \(fields[19])"
+            })
+    }
+
     @Test("A cluster whose postmaster was killed recovers what was committed")
     func killed() async throws {
         try await withFolder { folder in
@@ -141,9 +156,14 @@ struct LocalPostgresTests {
             try await query(uri, "CREATE TABLE t AS SELECT 7::int8 AS a")
             let text = try String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8)
             let postmaster = try #require(text.split(separator: "\n").first.flatMap { pid_t($0) })
+            let processes = try self.processes(of: postmaster)
             kill(postmaster, SIGKILL)
             abandoned = nil
-            try await Task.sleep(for: .milliseconds(500))
+            // They end by themselves, and keep the memory of the cluster until then.
+            let end = ContinuousClock.now + .seconds(30)
+            while try !self.processes(of: nil).isDisjoint(with: processes), .now < end {
+                try await Task.sleep(for: .milliseconds(20))
+            }
             let next = LocalPostgres(dataFolder: folder, logger: Self.logger)
             #expect(try await query(try await next.start(), "SELECT a FROM t").int(0, 0) == 7)
             await next.stop()

@@ -16,8 +16,6 @@ extension TestServer {
 
     /// Whether a line that has a text in it comes to the log.
     func logs(_ text: String) async throws -> Bool {
-        try await eventually(within: .seconds(10)) {
-            try await log().contains { $0.text.contains(text) }
-        }
+        try await eventually { try await log().contains { $0.text.contains(text) } }
     }
 }

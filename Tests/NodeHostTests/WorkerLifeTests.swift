@@ -9,7 +9,12 @@ import Testing
 struct WorkerLifeTests {
     private static let code = """
         Parse.Cloud.define('pid', () => process.pid);
-        Parse.Cloud.define('wait', request => new Promise(resolve => setTimeout(() => resolve('done'), request.params.ms)));
+        let waits = 0;
+        Parse.Cloud.define('waits', () => waits);
+        Parse.Cloud.define('wait', request => {
+          waits += 1;
+          return new Promise(resolve => setTimeout(() => resolve('done'), request.params.ms));
+        });
         Parse.Cloud.define('die', () => process.exit(3));
         Parse.Cloud.define('spin', () => { for (;;); });
         Parse.Cloud.define('lost', () => { Promise.reject(new Error('nobody waits for this')); return 1; });
@@ -24,8 +29,8 @@ struct WorkerLifeTests {
     func killed() async throws {
         try await TunedServer(Self.code).run { server, _, _ in
             let first = try #require(try await Self.pid(server))
-            async let open = server.call("wait", ["ms": 20_000])
-            try await Task.sleep(for: .milliseconds(300))
+            async let open = server.call("wait", ["ms": 60_000])
+            #expect(try await eventually { try await server.call("waits")["result"] == 1 })
             kill(first, SIGKILL)
             let broken = try await open
             #expect(

@@ -41,9 +41,10 @@ struct CancellationTests {
     @Test("A cancelled task leaves the queue for a connection")
     func waiting() async throws {
         try await TestDatabase.run(exclusive: 1) { database in
-            try await database.client.exclusively { (_) async throws in
-                let task = Task { try await database.client.exclusively { _ in } }
-                try await Task.sleep(for: .milliseconds(50))
+            let client = database.client
+            try await client.exclusively { (_) async throws in
+                let task = Task { try await client.exclusively { _ in } }
+                #expect(try await eventually { client.statistics.waiting == 1 })
                 task.cancel()
                 #expect(try await failure { try await task.value }?.kind == .cancelled)
             }

@@ -36,13 +36,8 @@ struct ResilienceTests {
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
                 + "AND query LIKE '%long_sleep%' AND state = 'active' AND pid <> pg_backend_pid()"
             #expect(try await eventually { try await database.client.query(running).int(0, 0) == 1 })
-            let clock = ContinuousClock()
-            let time = await clock.measure {
-                task.cancel()
-                _ = await task.result
-            }
-            #expect(time < .seconds(5))
-            await #expect(throws: PostgresError.self) { try await task.value }
+            task.cancel()
+            #expect(try await failure { try await task.value }?.kind == .cancelled)
             #expect(try await eventually { try await database.client.query(running).int(0, 0) == 0 })
             // The connection goes back to the others in order.
             #expect(try await database.client.slowQuery(Statement("SELECT 5")).int(0, 0) == 5)
@@ -197,34 +192,32 @@ struct ResilienceTests {
                 configuration: PostgresConfiguration(connectionString: TestDatabase.cluster),
                 logger: TestDatabase.logger)
             try await administrator.execute(script: "DROP DATABASE \(SQL.identifier(name)) WITH (FORCE)")
-            let clock = ContinuousClock()
-            let time = try await clock.measure {
-                let error = try await failure { try await database.client.query("SELECT 1", readOnly: true) }
-                #expect(error?.kind == .unavailable)
-                let lease = try await failure { try await database.client.slowQuery(Statement("SELECT 1")) }
-                #expect(lease?.kind == .unavailable)
-            }
-            #expect(time < .seconds(20))
+            let error = try await failure { try await database.client.query("SELECT 1", readOnly: true) }
+            #expect(error?.kind == .unavailable)
+            let lease = try await failure { try await database.client.slowQuery(Statement("SELECT 1")) }
+            #expect(lease?.kind == .unavailable)
         }
     }
 
     @Test("Shutting down finishes what is under way and refuses what comes later")
     func shutdown() async throws {
-        try await TestDatabase.run { database in
-            let shared = Task { try await database.client.query("SELECT 1, pg_sleep(1) AS work").int(0, 0) }
-            let slow = Task {
-                try await database.client.slowQuery(Statement("SELECT 2, pg_sleep(1) AS work")).int(0, 0)
-            }
-            let areRunning = try await database.withSecondClient { second in
-                try await eventually {
-                    let busy = try await second.query(
-                        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-                            + "AND query LIKE '%AS work' AND state = 'active'")
-                    return busy.int(0, 0) == 2
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            let (shared, slow, end) = try await database.whileLocked { (session) async throws in
+                let shared = Task { try await client.query("SELECT 1, \(TestDatabase.waiting)").int(0, 0) }
+                let slow = Task {
+                    try await client.slowQuery(Statement("SELECT 2, \(TestDatabase.waiting)")).int(0, 0)
                 }
+                let areWaiting = try await eventually { try await session.query(TestDatabase.waiters).rowCount == 2 }
+                #expect(areWaiting)
+                let end = Task { await client.shutdown() }
+                let hasBegun = try await eventually {
+                    try await failure { try await client.slowQuery(Statement("SELECT 1")) }?.kind == .shutdown
+                }
+                #expect(hasBegun)
+                return (shared, slow, end)
             }
-            #expect(areRunning)
-            await database.client.shutdown()
+            await end.value
             #expect(try await shared.value == 1)
             #expect(try await slow.value == 2)
             #expect(try await failure { try await database.client.query("SELECT 1") }?.kind == .shutdown)
@@ -236,7 +229,7 @@ struct ResilienceTests {
 
     @Test("Every caller gets an answer when the client is shut down amid many statements")
     func shutdownUnderLoad() async throws {
-        try await TestDatabase.run { database in
+        try await TestDatabase.run { (database) async throws in
             let answered = Counter()
             let tasks = (0..<200).map { number in
                 Task {
@@ -248,7 +241,7 @@ struct ResilienceTests {
                     answered.add(1)
                 }
             }
-            try await Task.sleep(for: .milliseconds(30))
+            #expect(try await eventually { database.client.statistics.inFlight > 0 })
             await database.client.shutdown()
             for task in tasks { await task.value }
             #expect(answered.value == 200)

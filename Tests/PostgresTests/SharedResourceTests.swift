@@ -111,18 +111,17 @@ struct SharedResourceTests {
                     group.addTask { _ = try? await client.heavyQuery(sleep) }
                 }
                 #expect(try await eventually { client.statistics.inFlight >= 3 })
-                let start = ContinuousClock.now
                 try await client.transaction { session in _ = try await session.query("SELECT 1") }
                 try await client.exclusively { session in _ = try await session.query("SELECT 1") }
-                #expect(ContinuousClock.now - start < .seconds(10))
+                // These have not waited for the end of those.
+                #expect(try await eventually { client.statistics.inFlight >= 3 })
                 group.cancelAll()
             }
             try await withThrowingTaskGroup(of: Void.self) { (group) async throws in
                 group.addTask { try? await client.transaction { session in _ = try await session.query(sleep) } }
                 #expect(try await eventually { client.statistics.inFlight >= 1 })
-                let start = ContinuousClock.now
                 #expect(try await client.slowQuery(Statement("SELECT 1")).int(0, 0) == 1)
-                #expect(ContinuousClock.now - start < .seconds(10))
+                #expect(client.statistics.inFlight >= 1)
                 group.cancelAll()
             }
         }
@@ -152,12 +151,13 @@ struct SharedResourceTests {
             let error = try await failure {
                 try await client.transaction { session in
                     _ = try await session.query(Self.update(1))
-                    _ = try await session.query("SELECT pg_sleep(20)")
+                    _ = try await session.query("SELECT pg_sleep(60)")
                 }
             }
             #expect(error?.sqlState == "57014")
             #expect(error?.kind == .server)
-            #expect(ContinuousClock.now - start < .seconds(5))
+            // Before the limit of a statement, which is half a minute.
+            #expect(ContinuousClock.now - start < .seconds(25))
             try await client.transaction { session in _ = try await session.query(Self.update(2)) }
             #expect(try await client.query("SELECT sum(number)::int8 FROM t").int(0, 0) == 1)
         }
@@ -174,7 +174,7 @@ struct SharedResourceTests {
                 }
             }
             #expect(error?.sqlState == "40001" || error?.sqlState == "57014")
-            #expect(ContinuousClock.now - start < .seconds(8))
+            #expect(ContinuousClock.now - start < .seconds(60))
         }
     }
 
@@ -210,10 +210,10 @@ struct SharedResourceTests {
             let client = database.client
             let start = ContinuousClock.now
             let error = try await failure {
-                try await client.slowQuery(Statement("SELECT pg_sleep(20)"), timeLimit: .milliseconds(200))
+                try await client.slowQuery(Statement("SELECT pg_sleep(60)"), timeLimit: .milliseconds(200))
             }
             #expect(error?.sqlState == "57014")
-            #expect(ContinuousClock.now - start < .seconds(5))
+            #expect(ContinuousClock.now - start < .seconds(25))
             let limit = try await client.slowQuery(
                 Statement("SELECT current_setting('statement_timeout')"), timeLimit: .seconds(7))
             #expect(limit.string(0, 0) == "7s")

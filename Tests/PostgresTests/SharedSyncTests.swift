@@ -45,7 +45,10 @@ struct SharedSyncTests {
                 for count in 1...2 {
                     first.append(
                         Task { try await client.query("SELECT pg_advisory_xact_lock(7)::text", readOnly: true) })
-                    while try await session.query("SELECT 1 FROM pg_locks WHERE NOT granted").rowCount < count {}
+                    let areWaiting = try await eventually {
+                        try await session.query(TestDatabase.waiters).rowCount == count
+                    }
+                    #expect(areWaiting)
                 }
                 // Until the connections count as slow: what is sent before that may wait behind them.
                 try await Task.sleep(for: .milliseconds(200))

@@ -71,6 +71,25 @@ struct TestDatabase: Sendable {
         return try result.get()
     }
 
+    /// Runs `body` while another client holds an advisory lock, which statements wait for by ``waiting``.
+    func whileLocked<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
+        try await withSecondClient { second in
+            try await second.exclusively { session in
+                _ = try await session.query("SELECT pg_advisory_lock(77)")
+                return try await body(session)
+            }
+        }
+    }
+
+    /// An expression that waits while ``whileLocked(_:)`` runs.
+    static let waiting = "pg_advisory_xact_lock_shared(77)::text"
+
+    /// Gives a row for each statement of the database that waits for an advisory lock.
+    static let waiters = """
+        SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+        WHERE NOT granted AND locktype = 'advisory' AND datname = current_database()
+        """
+
     /// A second client of the same database, for what needs two; open, and shut down afterwards.
     func withSecondClient<R: Sendable>(_ body: @Sendable (PostgresClient) async throws -> R) async throws -> R {
         var configuration = PostgresConfiguration(connectionString: uri)
@@ -89,9 +108,9 @@ struct TestDatabase: Sendable {
     }
 }
 
-/// Waits until a condition holds, ten seconds at most; gives whether it did.
+/// Waits until a condition holds, half a minute at most; gives whether it did.
 func eventually(_ condition: @Sendable () async throws -> Bool) async throws -> Bool {
-    let end = ContinuousClock.now + .seconds(10)
+    let end = ContinuousClock.now + .seconds(30)
     while ContinuousClock.now < end {
         if try await condition() { return true }
         try await Task.sleep(for: .milliseconds(10))

@@ -96,7 +96,7 @@ struct TransactionTests {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (id int8, value int8)")
             _ = try await database.client.query("INSERT INTO t VALUES (1, 0), (2, 0)")
-            let runs = Counter()
+            let (runs, holding) = (Counter(), Counter())
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for (first, second) in [(1, 2), (2, 1)] {
                     tasks.addTask {
@@ -104,7 +104,11 @@ struct TransactionTests {
                             let run = runs.add(1)
                             let sql = "UPDATE t SET value = value + 1 WHERE id = $1"
                             _ = try await session.query(sql, [.int(Int64(first))])
-                            if run <= 2 { try await Task.sleep(for: .milliseconds(200)) }
+                            if run <= 2 {
+                                // Both hold their first row.
+                                holding.add(1)
+                                _ = try await eventually { holding.value == 2 }
+                            }
                             _ = try await session.query(sql, [.int(Int64(second))])
                         }
                     }

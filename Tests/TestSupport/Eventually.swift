@@ -1,5 +1,22 @@
+import Synchronization
+
+/// What others wait for until a test opens it.
+public final class Latch: Sendable {
+    private let isOpen = Atomic(false)
+
+    public init() {}
+
+    /// Lets all pass, from now on.
+    public func open() { isOpen.store(true, ordering: .releasing) }
+
+    /// Waits until it is open, or the task is cancelled.
+    public func wait() async {
+        while !isOpen.load(ordering: .acquiring), (try? await Task.sleep(for: .milliseconds(10))) != nil {}
+    }
+}
+
 /// Asks again and again until the answer is yes, and gives up after a time that is long beside what is waited for.
-public func eventually(within limit: Duration = .seconds(20), _ condition: () async throws -> Bool) async throws
+public func eventually(within limit: Duration = .seconds(30), _ condition: () async throws -> Bool) async throws
     -> Bool
 {
     let end = ContinuousClock.now + limit
@@ -12,10 +29,10 @@ public func eventually(within limit: Duration = .seconds(20), _ condition: () as
 
 /// Whether something has become so within a second from now: asks until the answer is yes.
 ///
-/// The second is fifty pauses of 20 milliseconds, so that a machine which stands still for a while, or takes long for an
-/// answer, does not spend it.
+/// The second is pauses of 20 milliseconds, three times as many as fit in it, so that a machine which stands still for a
+/// while, or takes long for an answer, does not spend it.
 public func withinOneSecond(_ condition: () async throws -> Bool) async throws -> Bool {
-    for _ in 0..<50 {
+    for _ in 0..<150 {
         if try await condition() { return true }
         try await Task.sleep(for: .milliseconds(20))
     }

@@ -17,6 +17,7 @@ public final class LiveQueryClient: Sendable {
     private struct State {
         var messages: [JSONObject] = []
         var isClosed = false
+        var pings = 0
     }
 
     private let state = Mutex(State())
@@ -77,6 +78,7 @@ public final class LiveQueryClient: Sendable {
                     guard let message = try JSONValue(parsing: bytes).objectValue else { continue }
                     state.withLock { $0.messages.append(message) }
                 case .ping where answersPings:
+                    state.withLock { $0.pings += 1 }
                     try await outbound.write(
                         WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: frame.unmaskedData))
                 case .connectionClose: state.withLock { $0.isClosed = true }
@@ -86,6 +88,9 @@ public final class LiveQueryClient: Sendable {
         } catch {}
         state.withLock { $0.isClosed = true }
     }
+
+    /// How many times the server asked whether the client is there, and was answered.
+    public var pings: Int { state.withLock { $0.pings } }
 
     /// Sends a message.
     public func send(_ message: JSONObject) async throws { try await send(text: message.text) }
@@ -99,7 +104,7 @@ public final class LiveQueryClient: Sendable {
     /// The next message that the server sends.
     ///
     /// - Throws: ``Unexpected`` when none comes in time.
-    public func next(within limit: Duration = .seconds(20)) async throws -> JSONObject {
+    public func next(within limit: Duration = .seconds(30)) async throws -> JSONObject {
         let end = ContinuousClock.now + limit
         while ContinuousClock.now < end {
             let (message, isOver) = state.withLock { state in

@@ -1,3 +1,5 @@
+import JSON
+
 /// The samples of metrics, by their names with labels, as `roost_logins_total{method="password",result="ok"}`.
 public struct MetricSamples: Sendable {
     /// The text as it came.
@@ -24,11 +26,26 @@ public struct MetricSamples: Sendable {
     /// The sum of all samples whose names begin so.
     public func sum(_ prefix: String) -> Double { names(beginningWith: prefix).reduce(0) { $0 + (values[$1] ?? 0) } }
 
+    /// How many connections have a request under way.
+    public var activeRequests: Int { Int(self[#"roost_http_connections{state="active"}"#] ?? 0) }
+
     /// How many series there are.
     public var count: Int { values.count }
 }
 
 extension TestServer {
+    /// Starts a server with metrics at a port of their own, runs `body` with both, and stops it.
+    public static func runMeasured(
+        _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer, Int) async throws -> Void
+    ) async throws {
+        let port = try await FreePort.find()
+        var options = options ?? [:]
+        var metrics = options["metrics"]?.objectValue ?? [:]
+        metrics["port"] = .number(Double(port))
+        options["metrics"] = .object(metrics)
+        try await run(options) { server in try await body(server, port) }
+    }
+
     /// Reads the metrics at a port of their own.
     public static func metrics(at port: Int) async throws -> MetricSamples {
         let answer = try await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send(

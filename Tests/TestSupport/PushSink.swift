@@ -51,6 +51,8 @@ public final class PushSink: Sendable {
         case answer(Answer)
         /// The answer comes after a while.
         case late(Duration, Answer)
+        /// The answer comes once a latch is open.
+        case held(Latch, Answer)
         /// The stream is reset, after the request was taken.
         case reset
         /// The connection is closed without an answer.

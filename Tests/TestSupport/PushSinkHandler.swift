@@ -75,18 +75,30 @@ final class PushSinkHandler: ChannelInboundHandler {
         case .close: context.close(promise: nil)
         case .silence: break
         case .late(let time, let answer):
-            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            context.eventLoop.scheduleTask(in: TimeAmount(time)) {
-                let (handler, context) = bound.value
-                handler.answer(context, id, answer)
-                context.flush()
-            }
+            later(context, id, answer) { try? await Task.sleep(for: time) }
+        case .held(let latch, let answer): later(context, id, answer, after: latch.wait)
         }
         if let most = manners.requestsBeforeGoAway, count >= most, !hasSaidGoAway {
             hasSaidGoAway = true
             // What comes after the last stream that was looked at is not looked at any more.
             streams = streams.filter { $0.key < last }
             write(context, .rootStream, .goAway(lastStreamID: last, errorCode: .noError, opaqueData: nil))
+        }
+    }
+
+    private func later(
+        _ context: ChannelHandlerContext, _ id: HTTP2StreamID, _ answer: PushSink.Answer,
+        after wait: @escaping @Sendable () async -> Void
+    ) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        Task {
+            await wait()
+            loop.execute {
+                let (handler, context) = bound.value
+                handler.answer(context, id, answer)
+                context.flush()
+            }
         }
     }
 

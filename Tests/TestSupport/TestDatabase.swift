@@ -29,19 +29,31 @@ extension TestServer {
 
     /// Runs `body` while a transaction of another session holds the locks that a statement takes.
     ///
-    /// - Parameter commits: Whether the transaction is committed in the end, and not undone.
+    /// - Parameters:
+    ///   - last: A statement that the transaction runs after `body`.
+    ///   - commits: Whether the transaction is committed in the end, and not undone.
     public func whileLocked<R: Sendable>(
-        _ statement: String, commits: Bool = false, _ body: @Sendable () async throws -> R
+        _ statement: String, last: String? = nil, commits: Bool = false, _ body: @Sendable () async throws -> R
     ) async throws -> R {
         try await Self.withClient(databaseURI) { client in
             try await client.exclusively { session in
                 _ = try await session.query("BEGIN")
                 _ = try await session.query(statement)
                 let result = try await body()
+                if let last { _ = try await session.query(last) }
                 if commits { _ = try await session.query("COMMIT") }
                 return result
             }
         }
+    }
+
+    /// The statements of the database that wait for locks.
+    public static let lockWaits =
+        "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+    /// Whether so many statements come to wait for locks.
+    public func waitsForLocks(_ count: Int = 1) async throws -> Bool {
+        try await eventually { try await texts(Self.lockWaits).count >= count }
     }
 
     /// Runs statements on a database.

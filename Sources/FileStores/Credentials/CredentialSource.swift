@@ -43,10 +43,16 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     private let state = Mutex(State())
     private let provider: any CredentialProvider<Credentials>
     private let logger: Logger
+    private let now: @Sendable () -> Date
 
-    init(_ provider: some CredentialProvider<Credentials>, logger: Logger) {
+    /// - Parameter now: The clock by which credentials end.
+    init(
+        _ provider: some CredentialProvider<Credentials>, logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.provider = provider
         self.logger = logger
+        self.now = now
     }
 
     /// Closes what the provider has open.
@@ -76,7 +82,7 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
 
     /// What is known. Where it is time, others are fetched beside.
     private func look() -> (known: Credentials?, pending: Task<Credentials, any Error>?) {
-        let now = Date()
+        let now = now()
         return state.withLock { state -> (known: Credentials?, pending: Task<Credentials, any Error>?) in
             let isGood = state.latest.map { $0.expiration.map { $0 > now } ?? true } ?? false
             if isGood, state.renewsAt.map({ $0 > now }) ?? true { return (state.latest, nil) }
@@ -110,7 +116,7 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
                 self.state.withLock { state in
                     state.renewal = nil
                     // The old ones serve on; the next try is not at once.
-                    state.renewsAt = Date().addingTimeInterval(5)
+                    state.renewsAt = now().addingTimeInterval(5)
                 }
                 logger.error(
                     "credentials cannot be renewed", metadata: ["from": "\(provider.name)", "reason": "\(error)"])
@@ -129,7 +135,7 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
                 state.renewal = nil
                 // Five minutes before the end, or a third of a short life, and not all servers at once.
                 state.renewsAt = fetched.expiration.map { end in
-                    let life = end.timeIntervalSinceNow
+                    let life = end.timeIntervalSince(now())
                     let before = min(300, life / 3)
                     return end.addingTimeInterval(-before * Double.random(in: 1...1.2))
                 }

@@ -8,7 +8,10 @@ import Testing
 struct CloudProcessTests {
     private static let code = """
         Parse.Cloud.define('pid', () => process.pid);
-        Parse.Cloud.define('spin', () => { for (;;); });
+        Parse.Cloud.define('spin', () => {
+          require('fs').writeFileSync(`${__dirname}/spins`, '');
+          for (;;);
+        });
         """
 
     private static func pid(_ server: TestServer) async throws -> pid_t {
@@ -38,7 +41,8 @@ struct CloudProcessTests {
                 let server = processes.servers[0]
                 let node = try await Self.pid(server)
                 async let _ = try? server.send("POST", "/functions/spin", [:])
-                try await Task.sleep(for: .milliseconds(300))
+                let spins = try await eventually { FileManager.default.fileExists(atPath: app.folder + "/cloud/spins") }
+                #expect(spins)
                 kill(processes.identifiers[0], SIGKILL)
                 #expect(try await Self.ends(node))
             }

@@ -169,8 +169,14 @@ class Console:
     def text(self, selector="body"):
         return self.value(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
 
-    def wait_text(self, text, selector="body", seconds=10):
+    def wait_text(self, text, selector="body", seconds=30):
         self.wait(f"(document.querySelector({json.dumps(selector)})?.innerText ?? '').includes({json.dumps(text)})", seconds)
+
+    def requests_before(self, text):
+        """The addresses that the page asked for before the first that holds a text."""
+        addresses = self.value("""performance.getEntriesByType('resource').sort((a, b) => a.startTime - b.startTime)
+            .map(({ name }) => name)""")
+        return addresses[:next(place for place, address in enumerate(addresses) if text in address)]
 
     def api(self, method, path, body=None):
         """Calls a route of the console with the session of the page; gives the status."""

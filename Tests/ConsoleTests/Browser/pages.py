@@ -8,7 +8,7 @@ PHONE = """document.documentElement.scrollWidth <= innerWidth
     && [...document.querySelectorAll('main *')].every((e) => e.closest('.diagram, .tabs, .sr, svg') || e.getBoundingClientRect().right <= innerWidth + 1)"""
 
 
-def until(condition, what, seconds=20):
+def until(condition, what, seconds=30):
     """Waits for what the server is to say."""
     end = time.monotonic() + seconds
     while not condition():

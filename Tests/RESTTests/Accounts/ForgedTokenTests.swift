@@ -16,6 +16,7 @@ import Testing
     }
 
     private static func run(
+        _ options: JSONObject = [:],
         _ body: @escaping @Sendable (TestServer, IdentityStandIn, IdentityKey) async throws -> Void
     ) async throws {
         let key = try IdentityKey("one")
@@ -26,7 +27,8 @@ import Testing
         }
         try await IdentityStandIn.run(answer) { standIn in
             let auth: JSONValue = ["school": ["issuer": .string(issuer), "clientId": "music"]]
-            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+            let options = options.merging(standIn.options) { $1 }.merging(["auth": auth]) { $1 }
+            try await TestServer.run(options) { server in
                 try await body(server, standIn, key)
             }
         }
@@ -130,9 +132,10 @@ import Testing
 
     @Test("An issuer that is away is asked once by all who come at once, and again when it is back")
     func away() async throws {
-        try await Self.run { server, standIn, key in
+        let port = try await FreePort.find()
+        try await Self.run(["metrics": ["port": .number(Double(port))]]) { server, standIn, key in
             standIn.setAnswer { _ in
-                try await Task.sleep(for: .milliseconds(300))
+                _ = try await eventually { try await TestServer.metrics(at: port).activeRequests >= 20 }
                 return .init("", status: 503)
             }
             let token = try key.token(Self.claims())

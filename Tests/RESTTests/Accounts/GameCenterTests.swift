@@ -56,16 +56,21 @@ import Testing
     @Test("Players who come at once wait for one fetch of each certificate; addresses that clients draw are few")
     func fetches() async throws {
         let key = try PlayerKey()
+        let port = try await FreePort.find()
         let answer: IdentityStandIn.Answer = { request in
-            try await Task.sleep(for: .milliseconds(300))
             if request.path.contains("drawn") { return .init("", status: 404) }
+            // All wait for it, where they come in time: it is kept for those that do not.
+            _ = try await eventually(within: .seconds(2)) {
+                try await TestServer.metrics(at: port).activeRequests >= 8
+            }
             return .init(request.host == "authority.example" ? key.authority : key.certificate)
         }
         try await IdentityStandIn.run(answer) { standIn in
             let provider: JSONValue = [
                 "bundleId": "app.music", "rootCertificateUrl": "https://authority.example/root.pem",
             ]
-            try await TestServer.run(standIn.options.merging(["auth": ["gcenter": provider]]) { $1 }) { server in
+            let options: JSONObject = ["auth": ["gcenter": provider], "metrics": ["port": .number(Double(port))]]
+            try await TestServer.run(standIn.options.merging(options) { $1 }) { server in
                 @Sendable func logIn(_ data: JSONObject) async throws -> TestAnswer {
                     try await server.send("POST", "/users", ["authData": ["gcenter": .object(data)]])
                 }

@@ -39,17 +39,15 @@ import Testing
                 "UPDATE \"_User\" SET \"_account_lockout_expires_at\" = now() + interval '150 s'")
             #expect(try await text()?.hasSuffix("after 3 minute(s)") == true)
         }
-        try await TestServer.run(["accountLockout": ["threshold": 1, "duration": 0.02]]) { server in
+        try await TestServer.run(["accountLockout": ["threshold": 1, "duration": 0.9]]) { server in
             _ = try await server.signUp("kim")
             let body: JSONValue = ["username": "kim", "password": "wrong"]
             _ = try await server.send("POST", "/login", body)
             let locked = try await server.send("POST", "/login", body)
-            #expect(locked.error?.hasSuffix("after 0.02 minute(s)") == true, "\(locked.text)")
+            #expect(locked.error?.hasSuffix("after 0.9 minute(s)") == true, "\(locked.text)")
             // When the lock ends, the count begins anew.
-            let isOver = try await eventually {
-                try await server.send("POST", "/login", body).error == "Invalid username/password."
-            }
-            #expect(isOver)
+            try await server.execute("UPDATE \"_User\" SET \"_account_lockout_expires_at\" = now() - interval '1 s'")
+            #expect(try await server.send("POST", "/login", body).error == "Invalid username/password.")
         }
     }
 

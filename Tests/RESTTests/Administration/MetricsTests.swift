@@ -5,23 +5,11 @@ import Testing
 
 @Suite("The metrics of a server")
 struct MetricsTests {
-    /// A server with metrics on a port of their own, with which `body` is called.
-    private static func run(
-        _ options: JSONObject = [:], _ body: @escaping @Sendable (TestServer, Int) async throws -> Void
-    ) async throws {
-        let port = try await FreePort.find()
-        var options = options
-        var metrics = options["metrics"]?.objectValue ?? [:]
-        metrics["port"] = .number(Double(port))
-        options["metrics"] = .object(metrics)
-        try await TestServer.run(options) { server in try await body(server, port) }
-    }
-
     private static let durations = "http_server_request_duration_seconds"
 
     @Test("Every request counts once, under its route, the method that it means, and its status")
     func counts() async throws {
-        try await Self.run { server, port in
+        try await TestServer.runMeasured { server, port in
             let song = try await server.create("Song", ["n": 1])
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for client in 0..<8 {
@@ -73,7 +61,7 @@ struct MetricsTests {
 
     @Test("promtool has no remark about a server that was used for many things")
     func lint() async throws {
-        try await Self.run(["accountLockout": ["threshold": 3, "duration": 1]]) { server, port in
+        try await TestServer.runMeasured(["accountLockout": ["threshold": 3, "duration": 1]]) { server, port in
             let user = try await server.signUp("anna")
             _ = try await server.create("Song", ["n": 1])
             _ = try await server.find("Song", ["count": 1, "limit": 0])
@@ -106,7 +94,7 @@ struct MetricsTests {
 
     @Test("A reader gets OpenMetrics where it asks for it, and packed where it takes that")
     func formats() async throws {
-        try await Self.run { server, port in
+        try await TestServer.runMeasured { server, port in
             _ = try await server.create("Song", ["n": 1])
             func read(_ headers: [String: String]) async throws -> TestAnswer {
                 try await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send(
@@ -131,7 +119,7 @@ struct MetricsTests {
 
     @Test("A batch counts once, and what clients make up makes no series")
     func cardinality() async throws {
-        try await Self.run { server, port in
+        try await TestServer.runMeasured { server, port in
             let calls = (0..<20).map {
                 JSONValue.object(["method": "POST", "path": "/parse/classes/Song", "body": ["n": .number(Double($0))]])
             }
@@ -152,7 +140,7 @@ struct MetricsTests {
 
     @Test("On the main port metrics need a key of their own, on their own port of this machine none")
     func keys() async throws {
-        try await Self.run(["metrics": ["onMainPort": true, "key": "watcher"]]) { server, port in
+        try await TestServer.runMeasured(["metrics": ["onMainPort": true, "key": "watcher"]]) { server, port in
             func status(_ authorization: String?, as identity: TestServer.Identity = .nobody) async throws -> Int {
                 let headers = authorization.map { ["Authorization": $0] } ?? [:]
                 return try await server.send("GET", "/metrics", as: identity, headers: headers).status

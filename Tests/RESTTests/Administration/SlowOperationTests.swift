@@ -25,17 +25,21 @@ struct SlowOperationTests {
                 let answer = try await server.find("Song", ["where": ["title": .string(title)]])
                 #expect(answer.status == 200)
             }
-            let slow = lines.all.filter { $0.contains("slow query") }
+            // Where the machine is busy, there are others.
+            let slow = lines.all.filter { line in
+                ["slow query", "class=Song", "operation=find"].allSatisfy { line.contains($0) }
+            }
             #expect(slow.count == 2)
             let line = try #require(slow.first)
-            for part in ["class=Song", "operation=find", "statement=SELECT", "$1", "id="] {
+            for part in ["statement=SELECT", "$1", "id="] {
                 #expect(line.contains(part), "\(line)")
             }
             #expect(!line.contains("secret"))
             func hash(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("hash=") } }
             #expect(hash(slow[0]) == hash(slow[1]))
             let answer = try await server.send("GET", "/slow_queries", as: .master)
-            let shape = try #require(answer["results"]?.arrayValue?.first { $0["class"] == "Song" })
+            let shapes = answer["results"]?.arrayValue ?? []
+            let shape = try #require(shapes.first { $0["class"] == "Song" && $0["operation"] == "find" })
             #expect(shape["count"] == 2)
             #expect(shape["longestMs"]?.numberValue ?? 0 >= 100)
             let explained = try await server.send(

@@ -10,28 +10,29 @@ import Testing
     func silence() async throws {
         try await WebhookServer.run { hooks in
             let options: JSONObject = [
-                "webhookTimeout": 6000, "databaseOptions": ["poolSize": 2, "sharedConnections": 1],
+                "webhookTimeout": 20_000, "databaseOptions": ["poolSize": 2, "sharedConnections": 1],
             ]
             try await TestServer.run(options) { server in
                 try await hooks.trigger("beforeSave", "Slow", on: server) { _ in .silence }
                 let id = try await server.create("Quick", ["n": 1])
+                let answered = Lines()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 1...40 {
                         group.addTask {
                             let answer = try await server.send("POST", "/classes/Slow", ["a": 1])
+                            answered.append("")
                             #expect(answer.status == 400)
                             #expect(answer.json == ["code": 124, "error": "Cloud code timed out."])
                         }
                     }
                     #expect(try await eventually { hooks.calls.count == 40 })
                     // All forty wait now.
-                    let start = ContinuousClock.now
                     #expect(try await server.send("PUT", "/classes/Quick/\(id)", ["n": 2]).status == 200)
                     let create: JSONValue = ["method": "POST", "path": "/parse/classes/Quick", "body": [:]]
                     let batch = try await server.send(
                         "POST", "/batch", ["requests": [create], "transaction": true])
                     #expect(batch.status == 200)
-                    #expect(ContinuousClock.now - start < .seconds(4))
+                    #expect(answered.all.isEmpty)
                     try await group.waitForAll()
                 }
                 #expect(try await server.find("Slow").results.isEmpty)
@@ -43,7 +44,7 @@ import Testing
     func openCalls() async throws {
         try await WebhookServer.run { slow in
             try await WebhookServer.run { quick in
-                try await TestServer.run(["webhookConnections": 1, "webhookTimeout": 1000]) { server in
+                try await TestServer.run(["webhookConnections": 1, "webhookTimeout": 20_000]) { server in
                     try await slow.function("slow", on: server) { _ in .silence }
                     try await quick.function("quick", on: server) { _ in .success(1) }
                     let codes = try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -209,11 +210,9 @@ import Testing
                     "method": "PUT", "path": .string("/parse/classes/Song/\(id)"), "body": ["a": 2],
                 ]
                 let deletion: JSONValue = ["method": "DELETE", "path": .string("/parse/classes/Song/\(id)")]
-                let start = ContinuousClock.now
                 let batch = try await server.send(
                     "POST", "/batch", ["requests": [update, deletion], "transaction": true])
                 #expect(batch.json.arrayValue?.map { $0["success"] != nil } == [true, true], "\(batch.text)")
-                #expect(ContinuousClock.now - start < .seconds(3))
                 #expect(try await server.send("GET", "/classes/Song/\(id)").code == 101)
             }
         }
@@ -222,17 +221,16 @@ import Testing
     @Test("The triggers of a batch are called at once, not one after the other")
     func batches() async throws {
         try await WebhookServer.run { hooks in
-            try await TestServer.run { server in
+            try await TestServer.run(["webhookTimeout": 30_000]) { server in
                 try await hooks.trigger("beforeSave", "Song", on: server) { call in
-                    try await Task.sleep(for: .milliseconds(300))
+                    // None is answered before all have come.
+                    guard try await eventually({ hooks.calls.count == 20 }) else { return .error("alone") }
                     return call["object"]?["n"] == 3 ? .error("no") : .nothing
                 }
                 let calls: [JSONValue] = (1...20).map { number in
                     ["method": "POST", "path": "/parse/classes/Song", "body": ["n": .number(Double(number))]]
                 }
-                let start = ContinuousClock.now
                 let answer = try await server.send("POST", "/batch", ["requests": .array(calls)])
-                #expect(ContinuousClock.now - start < .seconds(4))
                 let outcomes = answer.json.arrayValue ?? []
                 #expect(outcomes.count == 20)
                 #expect(outcomes.filter { $0["success"] != nil }.count == 19)

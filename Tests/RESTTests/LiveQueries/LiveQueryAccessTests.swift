@@ -264,7 +264,9 @@ import Testing
                 let told = try await client.next()
                 #expect(told["requestId"] == 1 && told["object"]?["text"] == "\u{E9}", "\(told.text)")
                 #expect(told["object"]?["ACL"] == ["role:K": ["read": true]])
-                await #expect(throws: (any Error).self) { try await client.next(within: .milliseconds(500)) }
+                let last: JSONValue = ["text": "\u{E9}", "isLast": true, "ACL": ["role:K": ["read": true]]]
+                _ = try await server.send("POST", "/classes/Note", last, as: .master).succeeded()
+                #expect(try await client.next()["object"]?["isLast"] == true)
             }
         }
     }
@@ -293,7 +295,7 @@ import Testing
                     "Text", ["text": .string(String(repeating: "a", count: 50_000) + "!")])
                 _ = try await server.create("Text", ["text": "aaa"])
                 #expect(try await client.next()["object"]?["text"] == "aaa")
-                #expect(clock.now - start < .seconds(10))
+                #expect(clock.now - start < .seconds(30))
             }
         }
     }

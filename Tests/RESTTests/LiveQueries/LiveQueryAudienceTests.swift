@@ -105,9 +105,7 @@ import Testing
     ) async throws -> Task<TestAnswer, any Error> {
         try await server.whileLocked(#"SELECT 1 FROM "Note" WHERE "objectId" = '\#(id)' FOR UPDATE"#) {
             let request = Task { try await server.send(method, "/classes/Note/\(id)", body) }
-            let waiting =
-                "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            #expect(try await eventually { try await server.texts(waiting) != ["0"] })
+            #expect(try await server.waitsForLocks())
             _ = try await meanwhile()
             return request
         }

@@ -8,15 +8,20 @@ import Testing
 
     @Test("A client that reads nothing is closed when too much waits for it; writers and other clients do not feel it")
     func slowReader() async throws {
-        try await TestServer.runLive(Self.options) { server, client in
+        let port = try await FreePort.find()
+        let options = Self.options.merging(["metrics": ["port": .number(Double(port))]]) { $1 }
+        try await TestServer.runLive(options) { server, client in
             try await client.subscribe(1, "Note", ["keys": ["number"]])
             try await server.liveQuery(readsAnswers: false) { slow in
                 try await slow.send(["op": "connect", "applicationId": .string(TestServer.applicationID)])
                 try await slow.send([
                     "op": "subscribe", "requestId": 1, "query": ["className": "Note", "where": [:]],
                 ])
-                // Until it is subscribed; it reads no answer that would say so.
-                try await Task.sleep(for: .milliseconds(500))
+                // It reads no answer that would say that it is subscribed.
+                let isSubscribed = try await eventually {
+                    try await TestServer.metrics(at: port)["roost_live_query_subscriptions"] == 2
+                }
+                #expect(isSubscribed)
                 let text = JSONValue.string(String(repeating: "x", count: 400_000))
                 for number in 0..<100 {
                     _ = try await server.create("Note", ["number": .number(Double(number)), "text": text])

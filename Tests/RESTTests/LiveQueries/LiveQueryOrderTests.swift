@@ -104,7 +104,7 @@ import Testing
                 #"UPDATE "Note" SET "side" = 'in' WHERE "objectId" = '\#(id)'"#, commits: true
             ) {
                 let save = Task { try await server.send("PUT", "/classes/Note/\(id)", ["side": "out"]) }
-                let isWaiting = try await Self.isWaiting(server)
+                let isWaiting = try await server.waitsForLocks()
                 #expect(isWaiting)
                 return save
             }
@@ -126,7 +126,7 @@ import Testing
                 let save = Task {
                     try await server.send("PUT", "/classes/Note/\(id)", ["number": 1], as: .session(ann.token))
                 }
-                let isWaiting = try await Self.isWaiting(server)
+                let isWaiting = try await server.waitsForLocks()
                 #expect(isWaiting)
                 return save
             }
@@ -193,12 +193,5 @@ import Testing
                 "Note", ["where": ["$relatedTo": ["object": other, "key": "others"]]], as: .master)
             #expect(members.results.count == 1)
         }
-    }
-
-    /// Whether a statement waits for a lock.
-    private static func isWaiting(_ server: TestServer) async throws -> Bool {
-        let waiting =
-            "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        return try await eventually { try await server.texts(waiting) != ["0"] }
     }
 }

@@ -56,11 +56,11 @@ import Testing
 
     /// Waits until something is so; a test that waits in vain fails.
     private func eventually(_ condition: () async throws -> Bool) async throws {
-        for _ in 0..<500 {
+        for _ in 0..<1500 {
             if try await condition() { return }
             try await Task.sleep(for: .milliseconds(20))
         }
-        Issue.record("it did not happen within ten seconds")
+        Issue.record("it did not happen within half a minute")
     }
 }
 

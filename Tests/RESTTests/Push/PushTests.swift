@@ -242,20 +242,26 @@ import Testing
 
     @Test("While some devices are waited for, the row counts the others every second")
     func progress() async throws {
+        let latch = Latch()
         var manners = PushSink.Manners()
-        manners.scripts = ["ab": [.late(.seconds(4), .init())]]
-        try await PushFixture.run(manners) { server, sink in
-            try await PushFixture.fill(server, 10)
-            try await PushFixture.device(server, "ab01")
-            let answer = try await server.send("POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
-            let id = try #require(answer.headers["x-parse-push-status-id"])
-            var row = JSONValue.null
-            let isCounted = try await eventually(within: .seconds(4)) {
-                row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
-                return row["numSent"] == 10
+        manners.scripts = ["ab": [.held(latch, .init())]]
+        try await PushSink.run(manners) { sink in
+            let push: JSONObject = ["ios": sink.apple("app.one", ["requestTimeout": 60_000])]
+            try await TestServer.run(["push": .object(push)]) { server in
+                try await PushFixture.fill(server, 10)
+                try await PushFixture.device(server, "ab01")
+                let answer = try await server.send(
+                    "POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
+                let id = try #require(answer.headers["x-parse-push-status-id"])
+                var row = JSONValue.null
+                let isCounted = try await eventually {
+                    row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
+                    return row["numSent"] == 10
+                }
+                #expect(isCounted && row["status"] == "running", "\(row.text)")
+                latch.open()
+                #expect(try await PushFixture.row(server, id)["numSent"] == 11)
             }
-            #expect(isCounted && row["status"] == "running", "\(row.text)")
-            #expect(try await PushFixture.row(server, id)["numSent"] == 11)
         }
     }
 }

@@ -14,16 +14,26 @@ import Testing
         try await server.send("POST", "/batch", ["transaction": true, "requests": .array(calls)], as: identity)
     }
 
+    /// Runs a server, and finds that no transactions of it waited for each other.
+    private static func runWithoutDeadlocks(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws
+    {
+        try await TestServer.withDatabase { uri in
+            try await TestServer.run(on: uri) { try await body($0) }
+            // Counted when the connections of the server have ended.
+            let counted = "SELECT deadlocks::text FROM pg_stat_database WHERE datname = current_database()"
+            #expect(try await TestServer.texts(counted, on: uri) == ["0"])
+        }
+    }
+
     @Test("Clients that change the same rows in opposite orders stop nobody, and none of them fails")
     func oppositeOrders() async throws {
-        try await TestServer.run { server in
+        try await Self.runWithoutDeadlocks { server in
             var paths: [String] = []
             for index in 0..<10 {
                 let name = index.isMultiple(of: 2) ? "Even" : "Odd"
                 paths.append("/classes/\(name)/\(try await server.create(name, ["n": 0]))")
             }
             let calls = paths.map { Self.call("PUT", $0, ["n": .increment(1)]) }
-            let start = ContinuousClock.now
             let answers = try await concurrently(8) { client in
                 var answers: [TestAnswer] = []
                 for _ in 0..<8 {
@@ -33,40 +43,25 @@ import Testing
                 return answers
             }
             #expect(answers.joined().allSatisfy { $0.status == 200 }, "\(answers.joined().map(\.text))")
-            #expect(start.duration(to: .now) < .seconds(20))
             for path in paths { #expect(try await server.send("GET", path)["n"] == 64) }
         }
     }
 
-    @Test("Who changes the same rows in another order than others takes no more of their time than in the same order")
-    func speed() async throws {
-        try await TestServer.run { server in
+    @Test("Who changes the same rows in another order than others, whichever, makes none of them begin again")
+    func orders() async throws {
+        try await Self.runWithoutDeadlocks { server in
             var calls: [JSONValue] = []
             for _ in 0..<10 {
                 calls.append(Self.call("PUT", "/classes/Row/\(try await server.create("Row", ["n": 0]))", ["n": 1]))
             }
             let inOrder = calls
-            func time(_ order: @escaping @Sendable (Int) -> [JSONValue]) async throws -> Duration {
-                let start = ContinuousClock.now
-                let answers = try await concurrently(8) { client in
-                    var answers: [TestAnswer] = []
-                    for _ in 0..<4 { answers.append(try await Self.together(order(client), server)) }
-                    return answers
-                }
-                #expect(answers.joined().allSatisfy { $0.status == 200 })
-                return .now - start
+            let answers = try await concurrently(8) { client in
+                let order = Array(inOrder[client...] + inOrder[..<client].reversed())
+                var answers: [TestAnswer] = []
+                for _ in 0..<16 { answers.append(try await Self.together(order, server)) }
+                return answers
             }
-            // Others compute on this machine: one of several rounds has to be quiet.
-            var rounds: [(same: Duration, different: Duration)] = []
-            for _ in 0..<4 {
-                rounds.append(
-                    (
-                        same: try await time { _ in inOrder },
-                        different: try await time { Array(inOrder[$0...] + inOrder[..<$0].reversed()) }
-                    ))
-                if rounds.contains(where: { $0.different < $0.same * 3 }) { return }
-            }
-            Issue.record("in the same order and in different ones: \(rounds)")
+            #expect(answers.joined().allSatisfy { $0.status == 200 })
         }
     }
 
@@ -134,7 +129,7 @@ import Testing
                     Self.call("PUT", "/classes/Song/\(song.id)", ["plays": 1]),
                 ], server, as: .session(song.owner))
             #expect(answer.status == 200, "\(answer.text)")
-            #expect(start.duration(to: .now) < .seconds(15))
+            #expect(start.duration(to: .now) < .seconds(25))
             #expect(try await server.send("GET", "/classes/Song/\(song.id)")["plays"] == 1)
         }
     }
