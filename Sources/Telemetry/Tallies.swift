@@ -1,0 +1,76 @@
+/// What was counted until a moment.
+struct Tallies: Sendable {
+    /// Seconds since 1970.
+    let at: Double
+    var routes: [Int: Tally] = [:]
+    var calls: [Int: Tally] = [:]
+    var sent = 0
+
+    init(at: Double) { self.at = at }
+
+    func all(_ path: KeyPath<Tallies, [Int: Tally]>) -> Tally {
+        self[keyPath: path].values.reduce(into: Tally()) { sum, tally in
+            sum.counts += tally.counts
+            sum.clientErrors += tally.clientErrors
+            sum.serverErrors += tally.serverErrors
+        }
+    }
+}
+
+/// How many there were of something, how long they took, and how many failed.
+struct Tally: Sendable {
+    var counts = Histogram.Counts()
+    var clientErrors: UInt64 = 0
+    var serverErrors: UInt64 = 0
+
+    mutating func add(_ more: Histogram.Counts, isClientError: Bool, isServerError: Bool) {
+        counts += more
+        if isClientError { clientErrors += more.count }
+        if isServerError { serverErrors += more.count }
+    }
+
+    static func - (left: Tally, right: Tally) -> Tally {
+        var rest = left
+        rest.counts = left.counts - right.counts
+        rest.clientErrors = left.clientErrors.less(right.clientErrors)
+        rest.serverErrors = left.serverErrors.less(right.serverErrors)
+        return rest
+    }
+
+    func row(_ method: String, _ name: String?, _ bounds: Histogram.Bounds) -> FigureHistory.Row {
+        FigureHistory.Row(
+            method: method, name: name, count: Int(counts.count), clientErrors: Int(clientErrors),
+            serverErrors: Int(serverErrors), mean: Double(counts.nanoseconds) / 1e6 / Double(max(1, counts.count)),
+            p50: counts.milliseconds(of: 0.5, bounds) ?? 0, p99: counts.milliseconds(of: 0.99, bounds) ?? 0)
+    }
+}
+
+extension UInt64 {
+    /// The difference; zero where the other is more: numbers are read one after the other while they grow.
+    fileprivate func less(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+}
+
+extension Histogram.Counts {
+    static func - (left: Self, right: Self) -> Self {
+        var rest = left
+        for index in rest.buckets.indices { rest.buckets[index] = left.buckets[index].less(right.buckets[index]) }
+        rest.nanoseconds = left.nanoseconds.less(right.nanoseconds)
+        return rest
+    }
+
+    /// How many milliseconds a share of all took at most, evenly spread within a bucket; what took longer than the last
+    /// bound counts as the bound. Nil where there were none.
+    func milliseconds(of share: Double, _ bounds: Histogram.Bounds) -> Double? {
+        guard count > 0 else { return nil }
+        var left = share * Double(count)
+        for (index, bound) in bounds.nanoseconds.enumerated() {
+            let here = Double(buckets[index])
+            if here > 0, left <= here {
+                let lower = index == 0 ? 0 : Double(bounds.nanoseconds[index - 1])
+                return (lower + (Double(bound) - lower) * left / here) / 1e6
+            }
+            left -= here
+        }
+        return Double(bounds.nanoseconds.last ?? 0) / 1e6
+    }
+}
