@@ -46,6 +46,7 @@ export async function send(method, path, options = {}) {
     [key, typeof value === "object" ? JSON.stringify(value) : String(value)])).toString();
   for (;;) {
     let answer;
+    const own = token.get();
     try {
       answer = await once(method, path + (query ? "?" + query : ""), options);
     } catch (problem) {
@@ -59,7 +60,8 @@ export async function send(method, path, options = {}) {
     isReachable.set(true);
     const body = await read(answer);
     if (answer.status === 401 && path !== "session" && path !== "confirm") {
-      await asks.signIn(body);
+      // Another session may have begun since the request was sent.
+      if (!token.get() || token.get() === own) await asks.signIn(body);
       continue;
     }
     if (body.needs === "confirm" && answer.status === 403) {
