@@ -154,6 +154,12 @@ struct AdvisedIndexBuilderTests {
             #expect(try await Self.indexes(test) == [])
             #expect(await builder.turn() == nil, "it cannot be built any more")
             #expect(try await Self.indexes(test) == [])
+            // Nor is it built, and dropped, again and again where the text goes, by no process.
+            _ = try await test.client.query("DELETE FROM \"Post\" WHERE \"objectId\" = 'long'", [])
+            #expect(await Self.builder(test).turn() == nil)
+            _ = try await test.client.query(
+                "UPDATE \"_roost_index_refusal\" SET \"at\" = now() - interval '25 hours'", [])
+            #expect(await Self.builder(test).turn() == "roost_advice:Post:title")
         }
     }
 

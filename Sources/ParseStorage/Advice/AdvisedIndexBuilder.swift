@@ -78,12 +78,14 @@ public struct AdvisedIndexBuilder: Sendable {
 
     /// The index that is worth most and may be built.
     private func wanted(_ facts: DatabaseFacts) async throws -> IndexAdvice? {
-        try await IndexAdviser(client: client).report(threshold, facts).advice.first { advice in
+        let refused = try await IndexRefusals(client: client).recent()
+        return try await IndexAdviser(client: client).report(threshold, facts).advice.first { advice in
             let built = facts.indexes.count {
                 $0.table.hasSameBytes(as: advice.className) && $0.isValid && $0.name.hasPrefix(IndexCandidate.prefix)
             }
             // The readers of a row may be too many for an index.
             return built < mostPerClass && !advice.candidate.holdsReaders && !failures.isRecent(advice.name)
+                && !refused.contains(advice.name)
                 && advice.questions.contains { $0.rest != nil }
         }
     }

@@ -34,5 +34,52 @@ struct RefusingIndexes {
         store.logger.warning(
             "an advised index is dropped, as a value is too long for it", metadata: ["index": "\(index)"])
         try await SchemaTransaction(client: store.client).run("DROP INDEX IF EXISTS \(SQL.identifier(index))")
+        do {
+            try await IndexRefusals(client: store.client).note(index)
+        } catch {
+            store.logger.warning(
+                "it is not noted that an advised index was dropped",
+                metadata: ["index": "\(index)", "error": "\(error)"])
+        }
+    }
+}
+
+/// The advised indexes that were dropped because a value was too long for them: none is built anew for a day, so that clients
+/// do not have a table read again and again.
+struct IndexRefusals: Sendable {
+    let client: PostgresClient
+
+    private static let definition = """
+        CREATE TABLE IF NOT EXISTS "_roost_index_refusal" ("index" text PRIMARY KEY, "at" timestamptz NOT NULL);
+        """
+
+    /// Notes that an index was dropped now.
+    ///
+    /// - Throws: `PostgresError`.
+    func note(_ index: String) async throws {
+        do {
+            try await insert(index)
+        } catch let error as PostgresError where error.sqlState == "42P01" {
+            try await client.execute(script: ProcessLock.schemaChange.held(Self.definition))
+            try await insert(index)
+        }
+    }
+
+    private func insert(_ index: String) async throws {
+        _ = try await client.query(
+            """
+            WITH old AS (DELETE FROM "_roost_index_refusal" WHERE "at" < now() - interval '1 day' AND "index" <> $1)
+            INSERT INTO "_roost_index_refusal" VALUES ($1, now()) ON CONFLICT ("index") DO UPDATE SET "at" = now()
+            """, [.text(index)])
+    }
+
+    /// The indexes that were dropped within a day.
+    ///
+    /// - Throws: `PostgresError`.
+    func recent() async throws -> Set<String> {
+        guard try await client.hasTable("_roost_index_refusal") else { return [] }
+        let rows = try await client.query(
+            "SELECT \"index\" FROM \"_roost_index_refusal\" WHERE \"at\" > now() - interval '1 day'")
+        return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
     }
 }
