@@ -101,6 +101,16 @@ def pictures(console, rest):
     console.wait("document.querySelector('.two') && !document.querySelector('.two .skeleton')")
     console.settle()
     yield "console-user-light"
+    for number in range(8):
+        rest.call("POST", f"/files/cover-{number + 1}.txt", f"cover {number}")
+    for name, path, selector in (("files", "files", "main table"), ("logs", "logs", ".log-row"), ("api", "rest", ".request")):
+        console.open(path)
+        console.wait(f"document.querySelector('{selector}')")
+        if name == "api":
+            console.click_text("Send", "main")
+            console.wait("document.querySelector('main').innerText.includes('200')")
+        console.settle()
+        yield f"console-{name}-light"
     # Charts need some points, ten seconds apart.
     end = time.monotonic() + 65
     while time.monotonic() < end:
