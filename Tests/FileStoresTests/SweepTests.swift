@@ -4,7 +4,6 @@ import JSON
 import Logging
 import ParseStorage
 import Postgres
-import Tasks
 import TestSupport
 import Testing
 
@@ -118,18 +117,6 @@ struct SweepTests {
             longest = max(longest, name.utf8.count)
         }
         #expect(names <= count * 17 && longest <= 3072)
-    }
-
-    @Test("One sender leaves places for downloads to others")
-    func places() {
-        let places = DownloadPlaces()
-        let (busy, other) = (Sender(address: "203.0.113.1"), Sender(address: "203.0.113.2"))
-        var taken: [DownloadPlaces.Place] = []
-        while let place = places.take(of: busy) { taken.append(place) }
-        #expect((512..<DownloadPlaces.count).contains(taken.count))
-        #expect(places.take(of: other) != nil)
-        taken = []
-        #expect(places.take(of: busy) != nil)
     }
 
     @Test("A database that mentions no file at all is another's, and nothing is removed")
