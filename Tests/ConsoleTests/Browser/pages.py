@@ -49,7 +49,7 @@ def tab_to(console, condition, most=60):
         if console.value(f"((e) => {condition})(document.activeElement)"):
             return
         console.press("Tab")
-    raise AssertionError(f"Tab does not reach {condition}")
+    raise AssertionError(f"Tab does not reach {condition} on {console.value('location.pathname')}")
 
 
 def permissions(rest, class_name):
@@ -446,6 +446,8 @@ def scenario_80_pages_are_reached_by_keys(console, rest):
         console.press("g", key)
         console.wait(f"location.pathname.endsWith('/{page}') && document.querySelector('main h1, main .classes')")
         console.wait(f"document.querySelector('.rail [aria-current]').getAttribute('href').endsWith('/{page}')")
+        # What the doctor finds may be long in coming.
+        console.wait("document.querySelector('main :is(a, button, input, select):not([disabled])')")
         console.settle()
         console.press("?")
         console.wait_text("Keys", "dialog")
