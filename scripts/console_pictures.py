@@ -103,8 +103,8 @@ def pictures(console, rest):
     yield "console-user-light"
     for number in range(8):
         rest.call("POST", f"/files/cover-{number + 1}.txt", f"cover {number}")
-    for name, path, selector in (("files", "files", "main table"), ("logs", "logs", ".log-row"), ("api", "rest", ".request")):
-        console.open(path, **({"path": "classes/Track", "query": "limit=3"} if name == "api" else {}))
+    for name, path, selector in (("files", "files", "main table"), ("logs", "logs", ".log-row"), ("api", "rest?path=classes/Track&query=limit%3D3", ".request")):
+        console.open(path)
         console.wait(f"document.querySelector('{selector}')")
         if name == "api":
             console.click_text("Send", "main")
