@@ -26,6 +26,8 @@ extension TestServer {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.timeout.connect = .seconds(60)
         configuration.redirectConfiguration = .disallow
+        // Lists of lines that are alike are packed to a fraction of their size.
+        configuration.decompression = .enabled(limit: .none)
         // No request of a test waits for the answer to another.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         return HTTPClient(configuration: configuration)

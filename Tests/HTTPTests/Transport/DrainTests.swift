@@ -17,6 +17,8 @@ struct DrainTests {
         var limits = HTTPServer.Limits()
         limits.drain = drain
         limits.firstRequest = firstRequest
+        // A machine that stands still for a while ends nothing that is under way.
+        limits.shutdown = .seconds(120)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let configuration = try TransportServer.configuration()
         let server = HTTPServer(
