@@ -124,7 +124,7 @@ def pictures(console, rest):
         yield f"console-{name}-{'dark' if dark else 'light'}"
     console.size(1200, 720)
     console.open("health")
-    console.wait("document.querySelector('.looking svg') && !document.querySelector('[aria-label=\"Look again\"]').disabled", 60)
+    console.wait("document.querySelector('.looking svg') && !document.querySelector('[aria-label=\"Look again\"][aria-disabled]')", 60)
     console.settle()
     yield "console-health-light"
     for name, path, selector in (("schema", "schema", ".classes-drawing"), ("access", "access/Track", ".operation"), ("config", "config", "main table")):

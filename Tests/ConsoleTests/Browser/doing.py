@@ -86,9 +86,9 @@ def scenario_79_what_the_doctor_finds_is_put_right(console, rest):
         rest.sql(f'DROP INDEX "{index}"')
     open_page(console, "health", ".scroll .panel")
     # It looks by itself where nobody has looked yet; what has been made since is found by looking again.
-    console.wait("document.querySelector('[aria-label=\"Look again\"]').disabled === false", 60)
+    console.wait("document.querySelector('[aria-label=\"Look again\"]:not([aria-disabled])')", 60)
     console.click("[aria-label='Look again']")
-    console.wait("document.querySelector('[aria-label=\"Look again\"]').disabled === false && document.querySelector('[aria-label=\"Fix Sick.fans\"]')", 60)
+    console.wait("document.querySelector('[aria-label=\"Look again\"]:not([aria-disabled])') && document.querySelector('[aria-label=\"Fix Sick.fans\"]')", 60)
     assert "need" in console.text(".looking"), console.text(".looking")
     console.click("[aria-label='Fix Sick.fans']")
     console.wait_text("CREATE INDEX CONCURRENTLY", "dialog")

@@ -75,7 +75,9 @@ async function finish(task, scope) {
 }
 
 async function examine(body, hint, look, scope) {
-  look.disabled = true;
+  // The button keeps the focus meanwhile: it may be all that the page has to press.
+  if (look.getAttribute("aria-disabled") === "true") return;
+  look.setAttribute("aria-disabled", "true");
   const state = body.querySelector(".looking");
   if (state) put(state, t("health.looking"));
   try {
@@ -84,7 +86,7 @@ async function examine(body, hint, look, scope) {
   } catch (problem) {
     if (!scope.aborted) toast(problem.message, { isBad: true });
   }
-  look.disabled = false;
+  look.removeAttribute("aria-disabled");
 }
 
 function findings(doctor, again, scope) {
