@@ -31,7 +31,7 @@ import Testing
     @Test("Fifty clients that leave in the middle of a function leave nothing behind: the next call is answered")
     func functions() async throws {
         try await WebhookServer.run { hooks in
-            try await TestServer.run(["webhookConnections": 5, "webhookTimeout": 2000]) { server in
+            try await TestServer.run(["webhookConnections": 5, "webhookTimeout": 20_000]) { server in
                 try await hooks.function("slow", on: server) { _ in .silence }
                 try await hooks.function("quick", on: server) { _ in .success(1) }
                 let clients = (0..<50).map { _ in Task { try await server.send("POST", "/functions/slow", [:]) } }
