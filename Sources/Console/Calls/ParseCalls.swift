@@ -6,7 +6,6 @@ internal import ParseModel
 internal import ParseStorage
 internal import REST
 import Rules
-import Tasks
 
 /// A call of the interface of apps by the console: judged, carried out with the power of the session, and kept where it
 /// changes something.
@@ -87,8 +86,7 @@ struct ParseCalls {
         try await askForConfirmation(calls)
         if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
             guard Self.isFind(envelope) else { return try shown(try await answer(), to: calls) }
-            let sender = Sender(address: visit.fields.token ?? visit.address)
-            return try await interface.finds.run(of: sender) { try shown(try await answer(), to: calls) }
+            return try await interface.finds.run(of: visit.sender) { try shown(try await answer(), to: calls) }
         }
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply

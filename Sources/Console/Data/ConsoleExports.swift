@@ -146,7 +146,7 @@ private struct ExportCalls: ConsoleCalls {
         let wish = try ExportWish(try await body())
         try interface.check(wish, role, limits)
         let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
-        let total = try await interface.finds.run {
+        let total = try await interface.finds.run(of: visit.sender) {
             try await interface.backend.objectExport.count(wish.className, wish.find, context)
         }
         return try await call.audited(

@@ -128,19 +128,14 @@ private struct HealthCalls: ConsoleCalls {
     ) throws -> Reply {
         let item = ConsoleTasks.Item(
             id: Identifiers.alphanumeric(10), kind: kind, className: "", startedAt: backend.clock.now, message: words)
-        let (dispatcher, request) = (interface.dispatcher, visit.request.id)
-        let isBegun = interface.tasks.begin(item) {
-            try await work()
-            return [:]
-        } ended: { error in
-            let reply = error.map { dispatcher.reply(to: $0, request) }
-            await Task { await ended(reply?.status ?? 200) }.value
-            guard let reply else { return done }
-            guard case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) else { return "" }
-            return value["error"]?.stringValue ?? ""
-        }
-        guard isBegun else { throw HTTPError(status: 409, message: "That is under way.") }
-        return .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202)
+        let reply = begin(
+            item, done: done,
+            {
+                try await work()
+                return [:]
+            }, ended: ended)
+        guard let reply else { throw HTTPError(status: 409, message: "That is under way.") }
+        return reply
     }
 
     func settings() -> Reply {

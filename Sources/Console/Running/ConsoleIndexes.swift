@@ -83,29 +83,19 @@ private struct IndexCalls: ConsoleCalls {
         let item = ConsoleTasks.Item(
             id: Identifiers.alphanumeric(10), kind: "index", className: className, startedAt: context.now,
             message: "It begins.")
-        let request = visit.request.id
-        let isBegun = interface.tasks.begin(item) {
+        let reply = begin(item, done: "The index is built.") {
             var result: JSONObject = ["className": .string(className), "name": .string(name)]
             let statements = backend.slowStatements
             if let advice { result["before"] = await statements.time(of: advice).map { .number($0) } }
             _ = try await backend.schemas.update(className, ["indexes": .object(indexes)], context)
             if let advice { result["after"] = await statements.time(of: advice).map { .number($0) } }
             return .object(result)
-        } ended: { error in
-            let reply = error.map { interface.dispatcher.reply(to: $0, request) }
-            // The entry of the audit is complete before the page learns of the end, where the database is there.
-            await Task {
-                try? await backend.store.audit.complete(row, status: reply?.status ?? 200, ids: nil, after: nil)
-            }.value
-            guard let reply else { return "The index is built." }
-            guard case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) else { return "" }
-            return value["error"]?.stringValue ?? ""
+        } ended: { status in
+            try? await backend.store.audit.complete(row, status: status, ids: nil, after: nil)
         }
-        guard isBegun else {
-            try await backend.store.audit.complete(row, status: 409, ids: nil, after: nil)
-            throw HTTPError(status: 409, message: "An index of \(className) is being built.")
-        }
-        return .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202)
+        if let reply { return reply }
+        try await backend.store.audit.complete(row, status: 409, ids: nil, after: nil)
+        throw HTTPError(status: 409, message: "An index of \(className) is being built.")
     }
 
     /// The advice that a body names, nil where it names none.

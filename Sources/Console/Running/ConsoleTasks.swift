@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import JSON
 internal import ParseModel
 import Synchronization
@@ -124,5 +125,30 @@ final class ConsoleTasks: Sendable {
         items.withLock { items in
             if let index = items.firstIndex(where: { $0.id == id }) { edit(&items[index]) }
         }
+    }
+}
+
+extension ConsoleCalls {
+    /// Begins work that goes on when the call is answered.
+    ///
+    /// - Parameters:
+    ///   - done: What the work says when it is done.
+    ///   - work: Gives the result.
+    ///   - ended: Called with the status of the end before the page learns of it, as far as the database is there: the
+    ///     entry of the audit is complete then.
+    /// - Returns: The answer; nil where such work is under way.
+    func begin(
+        _ item: ConsoleTasks.Item, done: String, _ work: @Sendable @escaping () async throws -> JSONValue,
+        ended: @Sendable @escaping (_ status: Int) async -> Void
+    ) -> Reply? {
+        let (dispatcher, request) = (interface.dispatcher, visit.request.id)
+        let isBegun = interface.tasks.begin(item, work) { error in
+            let reply = error.map { dispatcher.reply(to: $0, request) }
+            await Task { await ended(reply?.status ?? 200) }.value
+            guard let reply else { return done }
+            guard case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) else { return "" }
+            return value["error"]?.stringValue ?? ""
+        }
+        return isBegun ? .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202) : nil
     }
 }

@@ -9,6 +9,7 @@ package import REST
 import Rules
 package import ServerConfiguration
 import Synchronization
+import Tasks
 package import Telemetry
 
 /// The console: its page, its files, and its interface for the page.
@@ -160,6 +161,9 @@ struct ConsoleVisit {
     /// The path of the console.
     let path: String
     let cookieName: String
+
+    /// Whose finds wait for each other: those of one session.
+    var sender: Sender { Sender(address: fields.token ?? address) }
 
     /// Whether no page of another origin makes the request, as far as the browser says.
     var isOfOwnPage: Bool {
