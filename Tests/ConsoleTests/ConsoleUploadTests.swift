@@ -75,6 +75,10 @@ struct ConsoleUploadTests {
                 let none = try await viewer.send("GET", "/console/api/files/uses?name=none\(hostile)")
                 #expect(none.status == 200 && none["uses"] == [], "\(none.text)")
             }
+            // What a user is logged in by elsewhere is spelt out by no search.
+            _ = try await server.send("POST", "/users", ["authData": ["anonymous": ["id": "anon-secret"]]]).succeeded()
+            let spelt = try await viewer.send("GET", "/console/api/files/uses?name=anon-s")
+            #expect(spelt["uses"] == [], "\(spelt.text)")
             #expect(try await viewer.send("GET", "/console/api/files/uses?name=").status == 400)
             #expect(try await viewer.send("GET", "/console/api/files/uses?name=a%00").status == 400)
             #expect(try await viewer.parse("DELETE", "/files/\(name)").status == 403)

@@ -38,13 +38,27 @@ struct SecretTexts: Sendable {
         }
     }
 
+    /// A text without a key, by bytes: a mark behind it makes another character of its end.
+    private static func removing(_ key: String, from text: String) -> String {
+        guard text.utf8.firstRange(of: key.utf8) != nil else { return text }
+        var (shown, rest): ([UInt8], ArraySlice<UInt8>) = ([], Array(text.utf8)[...])
+        while let place = rest.firstRange(of: key.utf8) {
+            shown += rest[..<place.lowerBound] + Array(hidden.utf8)
+            rest = rest[place.upperBound...]
+        }
+        return String(decoding: shown + rest, as: UTF8.self)
+    }
+
     /// How much of a text is shown.
     private static let mostBytes = 4_000
 
     /// A text without secrets. The patterns read each character a few times at most: clients write much of what is logged.
     func removed(from whole: String) -> String {
-        var text = whole.utf8.count > Self.mostBytes ? whole.prefix(Self.mostBytes / 4) + "\u{2026}" : whole
-        for key in keys where text.contains(key) { text = text.replacing(key, with: Self.hidden) }
+        var text = whole
+        if text.utf8.count > Self.mostBytes {
+            text = String(decoding: text.utf8.prefix(Self.mostBytes / 4), as: UTF8.self) + "\u{2026}"
+        }
+        for key in keys { text = Self.removing(key, from: text) }
         if text.contains("PRIVATE KEY-----") {
             text.replace(/(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/) { _ in
                 Self.hidden

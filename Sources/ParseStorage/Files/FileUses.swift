@@ -67,7 +67,8 @@ public struct FileUses: Sendable {
 
     /// Whether a column mentions the file: parameter 1 is its name, parameter 2 the same as addresses have it.
     private static func condition(_ field: String, _ type: FieldType, of className: String) -> String? {
-        guard TableLayout.hasColumn(field, of: className, type: type) else { return nil }
+        // What users log in by elsewhere names no files, and a caller who may only read would spell it out, letter by letter.
+        guard TableLayout.hasColumn(field, of: className, type: type), field != "authData" else { return nil }
         let column = SQLBuilder.quote(field)
         switch type {
         case .file: return "coalesce(\(column) = $1, false)"
