@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -84,6 +85,62 @@ struct ConsoleLoadTests {
             }
             // A click shows its effect within a tenth of a second, a round trip included.
             #expect(ratio <= 3 || time < .milliseconds(100), "\(ratio), \(time)")
+        }
+    }
+
+    /// What came of calls, in order.
+    private final class Outcomes: Sendable {
+        private let names = Mutex<[String]>([])
+
+        var all: [String] { names.withLock { $0 } }
+
+        func note(_ name: String) { names.withLock { $0.append(name) } }
+    }
+
+    @Test("Sessions take turns at exports: however many of one wait, that of another comes next, and none is cut off")
+    func exports() async throws {
+        try await TestServer.run { server in
+            for name in ["Slow", "Song"] { _ = try await server.create(name, ["title": "a"]) }
+            let busy = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let other = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            func begin(_ browser: ConsoleBrowser, _ className: String) async throws -> JSONValue {
+                try await browser.send(
+                    "POST", "/console/api/exports", ["className": .string(className), "format": "ndjson"]
+                ).succeeded().json
+            }
+            @Sendable func address(_ export: JSONValue) -> String { export["url"]?.stringValue ?? "" }
+            var slow: [String] = []
+            for _ in 0..<8 { slow.append(address(try await begin(busy, "Slow"))) }
+            let song = try await begin(other, "Song")
+            let order = Outcomes()
+            @Sendable func take(_ browser: ConsoleBrowser, _ url: String, _ name: String) async throws -> Int {
+                let status = try await browser.send("GET", url, headers: ["X-Roost-Console": ""]).status
+                order.note(status == 200 ? name : "\(status)")
+                return status
+            }
+            let addresses = slow
+            let (first, rest, another) = try await server.whileLocked("LOCK TABLE \"Slow\" IN ACCESS EXCLUSIVE MODE") {
+                let first = Task { try await take(busy, addresses[0], "busy") }
+                let isUnderWay = try await server.waitsForLocks()
+                #expect(isUnderWay)
+                let rest = addresses.dropFirst().map { url in Task { try await take(busy, url, "busy") } }
+                // Four wait, and the others are refused at once.
+                let areRefused = try await eventually { order.all.filter { $0 == "429" }.count == 3 }
+                #expect(areRefused)
+                let another = Task { try await take(other, address(song), "other") }
+                let isWaiting = try await eventually {
+                    let id = song["id"]?.stringValue ?? ""
+                    return try await other.send("GET", "/console/api/exports/\(id)")["state"] == "running"
+                }
+                #expect(isWaiting)
+                return (first, rest, another)
+            }
+            #expect(try await first.value == 200)
+            #expect(try await another.value == 200)
+            var statuses: [Int] = []
+            for task in rest { statuses.append(try await task.value) }
+            #expect(statuses.filter { $0 == 200 }.count == 4 && statuses.filter { $0 == 429 }.count == 3, "\(statuses)")
+            #expect(order.all.filter { $0 != "429" }.prefix(3).contains("other"), "\(order.all)")
         }
     }
 }

@@ -133,7 +133,7 @@ struct S3AnswerTests {
     func places() {
         let places = DownloadPlaces()
         let (busy, other) = (Sender(address: "203.0.113.1"), Sender(address: "203.0.113.2"))
-        var taken: [DownloadPlaces.Place] = []
+        var taken: [GatePlace] = []
         while let place = places.take(of: busy) { taken.append(place) }
         #expect((512..<DownloadPlaces.count).contains(taken.count))
         #expect(places.take(of: other) != nil)

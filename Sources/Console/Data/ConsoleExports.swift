@@ -39,8 +39,8 @@ final class ConsoleExports: Sendable {
     private static let (patience, memory) = (Duration.seconds(120), Duration.seconds(3_600))
 
     private let items = Mutex<[Item]>([])
-    /// Each keeps a connection for administration, of which there are few.
-    let turns = Gate(capacity: 1)
+    /// Each keeps a connection for administration, of which there are few. Sessions take turns.
+    let turns = Gate(capacity: 1, waitingShare: 4)
 
     func add(_ item: Item) throws(HTTPError) {
         let isAdded = items.withLock { items in
@@ -214,6 +214,7 @@ extension ConsoleInterface {
         }
         let (role, limits) = rights(of: session, given)
         try check(item.wish, role, limits)
+        let place = try await turn(for: item)
         let wish = item.wish
         let stored = backend.catalog.schema(wish.className)
         let writer = ExportWriter(
@@ -222,10 +223,9 @@ extension ConsoleInterface {
         let context = dispatcher.context(of: visit.request, backend.clock.now)
         let (exports, objects, dispatcher, request) = (exports, backend.objectExport, dispatcher, visit.request.id)
         let stream = Reply.ByteStream(length: nil) { sink in
+            defer { place.release() }
             do {
-                try await exports.turns.run {
-                    try await Self.write(item, writer, exports, objects, context, to: sink)
-                }
+                try await Self.write(item, writer, exports, objects, context, to: sink)
                 exports.end(item.id, .done)
             } catch {
                 var words = ""
@@ -244,6 +244,19 @@ extension ConsoleInterface {
                 ("Content-Disposition", "attachment; filename*=UTF-8''\(name).\(wish.format.rawValue)"),
                 ("Content-Security-Policy", "default-src 'none'; sandbox"),
             ], body: .stream(stream))
+    }
+
+    /// Waits until nothing else is exported, before the answer begins: one that has begun must go on.
+    private func turn(for item: ConsoleExports.Item) async throws -> GatePlace {
+        do {
+            return try await GatePlace.wait(in: exports.turns, of: Sender(address: item.token.hexadecimal))
+        } catch is Gate.Full {
+            exports.end(item.id, .failed, "Other exports of this session wait.")
+            throw HTTPError(status: 429, message: "Other exports of this session wait.")
+        } catch {
+            exports.end(item.id, .failed)
+            throw error
+        }
     }
 
     /// How long an export goes on, since the database keeps what is deleted meanwhile.

@@ -2,6 +2,7 @@ import FileStorage
 import NIOCore
 import Outgoing
 import Synchronization
+import Tasks
 
 /// An object of a bucket, opened by one request, whose answer may bring the bytes that are wanted.
 final class S3Object: StoredFile {
@@ -13,7 +14,7 @@ final class S3Object: StoredFile {
     private let client: S3Client
     private let key: String
     /// Held for as long as the file is; nil where no bytes of it were asked for.
-    private let place: DownloadPlaces.Place?
+    private let place: GatePlace?
     /// The answer under way, and the bytes that it brings; taken by the first who wants these.
     private let pending: Mutex<(range: Range<Int64>, body: HTTPPieces)?>
 
@@ -22,7 +23,7 @@ final class S3Object: StoredFile {
     ///   - range: The bytes that the answer brings; nil for none.
     init(
         _ client: S3Client, key: String, answer: HTTPStream, size: Int64, range: Range<Int64>?,
-        place: DownloadPlaces.Place? = nil
+        place: GatePlace? = nil
     ) {
         self.client = client
         self.place = place
