@@ -98,11 +98,13 @@ for attempt in 1 2 3; do
 done
 
 export ROOST_TEST_DATABASE_URI="postgres://postgres@127.0.0.1:$port/postgres"
-# Where it can be said, fewer tests run side by side: hundreds at once leave each other no time for what has a time limit.
+# Where it can be said, few tests run side by side: more of them leave each other no time for what has a time limit, and
+# are not sooner done.
+processors=$(getconf _NPROCESSORS_ONLN)
 width=()
 # Not by a pipe into grep: grep -q would close it early, and the writer would fail.
 if [[ "$(swift test --help-hidden 2>/dev/null)" == *--experimental-maximum-parallelization-width* ]]; then
-    width=(--experimental-maximum-parallelization-width 32)
+    width=(--experimental-maximum-parallelization-width $((8 + 2 * processors)))
 fi
 status=0
 run() {

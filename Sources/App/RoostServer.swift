@@ -265,7 +265,7 @@ public struct RoostServer: Service {
     /// - Returns: An address that signs in by itself, once.
     package func consoleAddress() async throws -> String? {
         guard let console else { return nil }
-        console.serve(at: try await boundPort)
+        _ = try await boundPort
         return console.ownAddress()
     }
 
@@ -358,7 +358,8 @@ public struct RoostServer: Service {
     private func serve(beside tasks: BackgroundTasks?) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.caches.follow() }
-            group.addTask { try await http.run() }
+            // The console refuses requests for another port than that of its server.
+            group.addTask { try await http.run { console?.serve(at: $0) } }
             // Following ends only with the server, so the first end is that of the server.
             try await group.next()
             await tasks?.end()
@@ -378,7 +379,6 @@ public struct RoostServer: Service {
     /// certificate can name.
     private func announceAddress() async {
         guard let port = try? await http.boundPort else { return }
-        console?.serve(at: port)
         monitoring.readiness.enter(.serving)
         guard let nodeHost else { return }
         nodeHost.serve(at: Deployment.ownAddress(configuration, port: port))

@@ -136,10 +136,16 @@ public struct HTTPServer: Service {
     /// Listens and answers until the service is shut down or the task is cancelled.
     ///
     /// - Throws: The error of the socket when the address cannot be listened on.
-    public func run() async throws {
+    public func run() async throws { try await run { _ in } }
+
+    /// The same for a caller that has to know the port before the first request is answered.
+    ///
+    /// - Parameter onListening: Gets the port; requests wait until it returns.
+    /// - Throws: The error of the socket when the address cannot be listened on.
+    package func run(onListening: @escaping @Sendable (_ port: Int) -> Void) async throws {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await listen() }
+                group.addTask { try await listen(onListening) }
                 group.addTask { await transferTimeout.run() }
                 group.addTask { await connections.closeIdle(after: limits.idle) }
                 group.addTask { await closeLateConnections() }
@@ -153,7 +159,7 @@ public struct HTTPServer: Service {
         }
     }
 
-    private func listen() async throws {
+    private func listen(_ onListening: @escaping @Sendable (Int) -> Void) async throws {
         let eventLoops = MultiThreadedEventLoopGroup.singleton
         let listener = HTTPListener(
             handler: ConnectionHandler(
@@ -163,7 +169,10 @@ public struct HTTPServer: Service {
             connections: connections, connectionLimit: limits.connections, drain: drain, eventLoops: eventLoops,
             meters: meters, logger: logger)
         try await withTaskCancellationHandler {
-            try await listener.run(host: host, port: port) { listeningPort.settle(.success($0)) }
+            try await listener.run(host: host, port: port) {
+                onListening($0)
+                listeningPort.settle(.success($0))
+            }
         } onCancel: {
             connections.closeAll()
         }

@@ -1,7 +1,9 @@
+import Foundation
 import HTTP
 import Logging
 import REST
 import ServiceLifecycle
+import Synchronization
 import TestSupport
 import Testing
 
@@ -291,20 +293,50 @@ struct TransportConnectionTests {
         #expect(duration < .seconds(60))
     }
 
+    @Test("No request is answered before the server's owner knows the port")
+    func portIsKnownFirst() async throws {
+        let handler = EchoHandler()
+        let server = try Self.server(handler, HTTPServer.Limits())
+        let early = Mutex<Task<TransportClient.Answer?, Never>?>(nil)
+        let answeredTooEarly = Mutex(0)
+        let running = Task {
+            try await server.run { port in
+                early.withLock {
+                    $0 = Task.detached {
+                        try? await TransportClient(port: port).request("GET", "/parse/x", headers: Server.client)
+                    }
+                }
+                Thread.sleep(forTimeInterval: 0.3)
+                answeredTooEarly.withLock { $0 = handler.arrivals.all.count }
+            }
+        }
+        _ = try await server.boundPort
+        let answer = await early.withLock { $0 }?.value
+        running.cancel()
+        _ = try? await running.value
+        #expect(answer?.status == 200)
+        #expect(answeredTooEarly.withLock { $0 } == 0)
+    }
+
+    private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private static func server(_ handler: EchoHandler, _ limits: HTTPServer.Limits) throws -> HTTPServer {
+        let configuration = try Server.configuration()
+        return HTTPServer(
+            host: "127.0.0.1", port: 0,
+            handler: try Dispatcher(configuration, handler: handler, files: nil, logger: silent),
+            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), maximumBodySize: configuration.maxUploadSize,
+            limits: limits, logger: silent)
+    }
+
     private func shutDown(
         path: String, limit: Duration
     ) async throws -> (answer: TransportClient.Answer?, duration: Duration) {
         var limits = HTTPServer.Limits()
         limits.shutdown = limit
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let handler = EchoHandler()
-        let configuration = try Server.configuration()
-        let server = HTTPServer(
-            host: "127.0.0.1", port: 0,
-            handler: try Dispatcher(configuration, handler: handler, files: nil, logger: logger),
-            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), maximumBodySize: configuration.maxUploadSize,
-            limits: limits, logger: logger)
-        let group = ServiceGroup(services: [server], logger: logger)
+        let server = try Self.server(handler, limits)
+        let group = ServiceGroup(services: [server], logger: Self.silent)
         let running = Task { try await group.run() }
         let client = TransportClient(port: try await server.boundPort)
         let request = Task { try? await client.request("GET", path, headers: Server.client) }
