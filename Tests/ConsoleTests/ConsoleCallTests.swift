@@ -139,6 +139,40 @@ struct ConsoleCallTests {
         }
     }
 
+    @Test("No entry is large, whatever a browser sends, and a large value leaves the others in it")
+    func sizeOfAudit() async throws {
+        try await TestServer.run { server in
+            let song = try await server.create(
+                "Song", ["title": "a", "text": .string(String(repeating: "x", count: 50_000))])
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let long = String(repeating: "y", count: 1_000_000)
+            _ = try await browser.send(
+                "POST", "/console/api/imports",
+                ["className": "Song", "rows": [["objectId": .string(long), "title": "b"]]])
+            _ = try await browser.send(
+                "POST", "/console/api/imports", ["className": .string(long), "rows": [["title": "b"]]])
+            _ = try await browser.send(
+                "POST", "/console/api/exports", ["className": "Song", "format": "csv", "keys": [.string(long)]])
+            _ = try await browser.parse("PUT", "/classes/Song/\(song)", ["title": "c", "text": "d"])
+            let rows = try await browser.audit()
+            #expect(rows.allSatisfy { $0.text.utf8.count < 70_000 })
+            let change = try #require(rows.first { $0["path"] == .string("classes/Song/\(song)") })
+            #expect(change["before"]?["title"] == "a" && change["before"]?["text"]?["__type"] == "Shortened")
+            #expect(change["after"]?["title"] == "c" && change["after"]?["text"] == "d")
+        }
+    }
+
+    @Test("The audit keeps no password of a webhook's address")
+    func auditOfHooks() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let hook: JSONValue = ["functionName": "hello", "url": "https://kim:hush@example.com/hook?key=hush"]
+            #expect(try await browser.parse("POST", "/hooks/functions", hook).status == 200)
+            let row = try #require(try await browser.audit().first { $0["path"] == "hooks/functions" })
+            #expect(row["after"]?["functionName"] == "hello" && !row.text.contains("hush"), "\(row.text)")
+        }
+    }
+
     @Test("A batch is one entry with all of its ids")
     func auditOfBatch() async throws {
         try await TestServer.run { server in

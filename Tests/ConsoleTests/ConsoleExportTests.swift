@@ -129,6 +129,35 @@ struct ConsoleExportTests {
         }
     }
 
+    @Test(
+        "An operator who is removed, or limited, gets no more of an export that is under way", arguments: [true, false])
+    func rights(isRemoved: Bool) async throws {
+        try await TestServer.run(["lockTimeout": 60_000]) { server in
+            _ = try await server.create("Song", ["title": "SECRET"])
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let listed = try await owner.send("GET", "/console/api/operators")["operators"]?.arrayValue
+            let id = try #require(listed?.first { $0["role"] == "viewer" }?["id"]?.stringValue)
+            let begun = try await viewer.send(
+                "POST", "/console/api/exports", ["className": "Song", "format": "ndjson"])
+            let url = try #require(begun["url"]?.stringValue)
+            let download = try await server.whileLocked("LOCK TABLE \"Song\" IN ACCESS EXCLUSIVE MODE") {
+                let download = Task { try await viewer.send("GET", url, headers: ["X-Roost-Console": ""]).text }
+                let isUnderWay = try await server.waitsForLocks()
+                #expect(isUnderWay)
+                let path = "/console/api/operators/\(id)"
+                let ended =
+                    isRemoved
+                    ? try await owner.send("DELETE", path)
+                    : try await owner.send("PUT", path, ["hidden": ["Song": ["title"]]])
+                #expect(ended.status == 200, "\(ended.text)")
+                return download
+            }
+            let text = try? await download.value
+            #expect(text?.contains("SECRET") != true)
+        }
+    }
+
     @Test("An export has no tokens, and keeps to the limits of operators")
     func limits() async throws {
         try await TestServer.run { server in

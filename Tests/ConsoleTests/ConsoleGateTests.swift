@@ -47,6 +47,18 @@ struct ConsoleGateTests {
         #expect((Self.refusal(.editor, method, path, reads: false) == nil) == may)
     }
 
+    @Test(
+        "Logs and the addresses of webhooks are for developers",
+        arguments: ["scriptlog", "hooks/functions", "Hooks/triggers"])
+    func developers(path: String) {
+        for role in [ConsoleRole.viewer, .editor] {
+            #expect(Self.refusal(role, "GET", path, reads: true) != nil)
+        }
+        for role in [ConsoleRole.developer, .owner] {
+            #expect(Self.refusal(role, "GET", path, reads: true) == nil)
+        }
+    }
+
     @Test("An editor makes no fields")
     func fields() {
         #expect(Self.refusal(.editor, "PUT", "classes/Song/1", reads: false, [:], ["title", "ACL"]) == nil)

@@ -114,6 +114,9 @@ struct ConsoleLimitTests {
                 #expect(names == ["Album", "Song"])
                 #expect(!schemas.text.contains("plays") && !schemas.text.contains("owner"))
             }
+            let named = try await stage.server.create("Song", ["results": [1, "a"], "plays": 424_242])
+            let one = try await stage.viewer.parse("GET", "/classes/Song/\(named)")
+            #expect(one["results"] == [1, "a"] && Self.isClean(one.text), "\(one.text)")
             let changed = try await stage.editor.parse("PUT", "/classes/Song/\(stage.song)", ["title": "two"])
             #expect(changed.status == 200, "\(changed.text)")
             let made = try await stage.editor.parse("POST", "/classes/Song", ["title": "three"])

@@ -48,6 +48,10 @@ struct ConsoleUploadTests {
                 some["total"] == 5
                     && some["files"]?.arrayValue?.first?["type"]?.stringValue?.hasPrefix("text/plain") == true)
             #expect(try await viewer.send("GET", "/console/api/files?sort=colour").status == 400)
+            for limit in ["1e300", "-1e300", "1e19", "0", "-1", "x", "null"] {
+                let page = try await viewer.send("GET", "/console/api/files?limit=\(limit)")
+                #expect(page.status == 200, "\(limit)")
+            }
             let limited = try await ConsoleBrowser.operatorBrowser(server, "editor", limits: ["classes": ["Song"]])
             #expect(try await limited.send("GET", "/console/api/files").status == 403)
             #expect(try await limited.send("GET", "/console/api/files/uses?name=x").status == 403)

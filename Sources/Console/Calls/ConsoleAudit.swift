@@ -6,6 +6,7 @@ internal import ParseModel
 internal import ParseStorage
 internal import REST
 import Rules
+internal import ServerConfiguration
 
 /// Keeps who changed what: the entry is there before anything is changed, and complete before the answer leaves.
 struct ConsoleAudit: Sendable {
@@ -64,15 +65,19 @@ struct ConsoleAudit: Sendable {
             }
             objects[className] = known
         }
-        entry.className = classes.count == 1 ? classes.first.map { AuditEntry.short($0) } : nil
-        entry.ids = AuditEntry.short(entry.ids)
-        entry.fields = AuditEntry.short(fields.map(\.text).sorted())
+        entry.className = classes.count == 1 ? classes.first : nil
+        entry.fields = fields.map(\.text).sorted()
         let isAboutObjects = !classes.isEmpty
         if isAboutObjects { entry.before = await values(of: objects) }
         var sent: JSONValue?
-        if !isAboutObjects, !envelope.body.isEmpty { sent = bounded(.object(envelope.body)) }
+        if !isAboutObjects, !envelope.body.isEmpty {
+            var body = envelope.body
+            // The address of a webhook may have a password in it.
+            if let address = body["url"]?.stringValue { body["url"] = .string(Setting.withoutUser(address)) }
+            sent = bounded(.object(body))
+        }
         switch envelope.console?.viewAs {
-        case .user(let id): sent = ["viewAs": .string(id)]
+        case .user(let id): sent = ["viewAs": .string(AuditEntry.short(id))]
         case .anonymous: sent = ["viewAs": "anonymous"]
         case nil: break
         }
@@ -91,7 +96,7 @@ struct ConsoleAudit: Sendable {
             let made =
                 answer["objectId"]?.stringValue.map { [$0] }
                 ?? answer.arrayValue?.compactMap { $0["success"]?["objectId"]?.stringValue } ?? []
-            ids = AuditEntry.short(ids + made)
+            ids += made
             if let className = open.entry.className { objects[className]?.ids += made }
         }
         var after = open.sent
@@ -114,12 +119,12 @@ struct ConsoleAudit: Sendable {
         _ session: StoredOperatorSession, address: String, requestId: String, method: String, path: String
     ) -> AuditEntry {
         var entry = AuditEntry()
-        entry.operatorName = AuditEntry.short(session.name)
+        entry.operatorName = session.name
         entry.role = session.role
         entry.address = address
         entry.requestId = requestId
         entry.method = method
-        entry.path = AuditEntry.short(path)
+        entry.path = path
         return entry
     }
 
@@ -134,6 +139,8 @@ struct ConsoleAudit: Sendable {
             let known = Set(schema.fields.keys).union(["ACL"]).subtracting(["password"])
             request.keys = wanted.wantsAll ? known : wanted.fields.intersection(known)
             request.limit = AuditEntry.mostIds
+            // What is larger is not kept anyway, and one large value leaves the others in the entry.
+            request.shorten = max(256, Self.mostBytes / 2 / wanted.ids.count)
             request.keys?.insert("objectId")
             let rows: [JSONObject]
             do {

@@ -42,7 +42,14 @@ package struct ConsoleGate: Sendable {
     ///
     /// - Parameter schema: A class by its name; nil for one that there is not.
     package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
-        if role < .developer, call.path.first?.asciiLowercased == "scriptlog" { return "The log is for developers." }
+        if role < .developer {
+            switch call.path.first?.asciiLowercased {
+            case "scriptlog": return "The log is for developers."
+            // Addresses may have passwords and keys in them.
+            case "hooks": return "The addresses of webhooks are for developers."
+            default: break
+            }
+        }
         return switch role {
         case .owner, .developer: nil
         case .editor:

@@ -130,12 +130,17 @@ struct ConsoleInterface: Sendable {
     /// The session of a visit; nil where one of its halves is missing, wrong or over.
     private func session(of visit: ConsoleVisit) async throws -> StoredOperatorSession? {
         guard let token = visit.fields.token, token.utf8.count == 64 else { return nil }
-        return try await session(of: visit, token: ConsoleSecrets.hash(token))
+        return try await session(cookies: cookies(of: visit), token: ConsoleSecrets.hash(token))
     }
 
-    /// The session of a visit whose cookie is one half, and the other is known by its hash.
-    func session(of visit: ConsoleVisit, token: [UInt8]) async throws -> StoredOperatorSession? {
-        for cookie in visit.fields.cookies(named: visit.cookieName).prefix(4) where cookie.utf8.count == 64 {
+    /// What may be the half of a session that a browser keeps.
+    func cookies(of visit: ConsoleVisit) -> [String] {
+        visit.fields.cookies(named: visit.cookieName).prefix(4).map { String($0) }
+    }
+
+    /// The session of which one of some cookies is one half, and the other is known by its hash.
+    func session(cookies: [String], token: [UInt8]) async throws -> StoredOperatorSession? {
+        for cookie in cookies where cookie.utf8.count == 64 {
             if let session = try await backend.store.operatorSessions.find(
                 token: token, cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 idle: configuration.console.sessionLength)

@@ -2,6 +2,7 @@ import Encoding
 import HTTP
 import JSON
 internal import Operations
+import Rules
 
 /// What of an answer is shown to an operator who is limited to some classes and fields. What may be asked was judged before;
 /// triggers, and the server itself, put more into answers than what was asked for.
@@ -56,7 +57,9 @@ struct LimitedAnswers {
             if let now = object["object"]?.objectValue { refusal["object"] = .object(self.object(now, of: className)) }
             return .object(refusal)
         }
-        if let results = object["results"]?.arrayValue {
+        // An object can have a field of that name.
+        let isFind = call.onlyReads && ClassPath.target(of: call.path)?.objectId == nil
+        if isFind, let results = object["results"]?.arrayValue {
             object["results"] = .array(results.map { .object(self.object($0.objectValue ?? [:], of: className)) })
             return .object(object)
         }

@@ -1,10 +1,6 @@
-import Encoding
 import HTTP
 import JSON
-import NIOCore
-internal import Operations
 internal import ParseModel
-internal import ParseStorage
 import Rules
 import Synchronization
 import Tasks
@@ -25,6 +21,8 @@ final class ConsoleExports: Sendable {
         var state = State.waiting
         var done = 0
         var message = ""
+        /// When its first bytes left, and how many have.
+        var sending: (since: ContinuousClock.Instant, bytes: Int)?
 
         var json: JSONObject {
             [
@@ -34,13 +32,30 @@ final class ConsoleExports: Sendable {
         }
     }
 
-    private static let most = 100
+    private static let (most, mostOfSession) = (100, 8)
     /// How long an address waits for its browser, and how long an export is known.
     private static let (patience, memory) = (Duration.seconds(120), Duration.seconds(3_600))
 
     private let items = Mutex<[Item]>([])
     /// Each keeps a connection for administration, of which there are few. Sessions take turns.
-    let turns = Gate(capacity: 1, waitingShare: 4)
+    let turns = Gate(capacity: 2, share: 1, waitingShare: 4)
+    /// What an export that others wait for sends each second at least, in bytes, and when that is first looked at.
+    private static let (pace, beginning) = (64.0 * 1024, 60.0)
+
+    /// Notes that more of an export was sent.
+    ///
+    /// - Returns: Whether it keeps others waiting since its browser reads slowly.
+    func isInTheWay(_ id: String, sent bytes: Int) -> Bool {
+        let now = ContinuousClock.now
+        let sending = items.withLock { items -> (since: ContinuousClock.Instant, bytes: Int) in
+            guard let place = items.firstIndex(where: { $0.id == id }) else { return (now, bytes) }
+            let before = items[place].sending ?? (now, 0)
+            items[place].sending = (before.since, before.bytes + bytes)
+            return (before.since, before.bytes + bytes)
+        }
+        let seconds = (now - sending.since) / .seconds(1)
+        return turns.waiting > 0 && seconds > Self.beginning && Double(sending.bytes) < Self.pace * seconds
+    }
 
     func add(_ item: Item) throws(HTTPError) {
         let isAdded = items.withLock { items in
@@ -55,7 +70,8 @@ final class ConsoleExports: Sendable {
             {
                 items.remove(at: place)
             }
-            guard items.count < Self.most else { return false }
+            let ofSession = items.count { $0.token == item.token && [.waiting, .running].contains($0.state) }
+            guard items.count < Self.most, ofSession < Self.mostOfSession else { return false }
             items.append(item)
             return true
         }
@@ -77,8 +93,11 @@ final class ConsoleExports: Sendable {
 
     /// The export of an id that a session asked for.
     func item(_ id: String, of token: [UInt8]) throws(ParseError) -> Item {
-        guard let item = items.withLock({ items in items.first { $0.id == id && $0.token == token } }) else {
+        guard var item = items.withLock({ items in items.first { $0.id == id && $0.token == token } }) else {
             throw ParseError(ParseError.objectNotFound, "There is no such export, or not any more.")
+        }
+        if item.state == .waiting, ContinuousClock.now - item.began > Self.patience {
+            (item.state, item.message) = (.failed, "The browser did not fetch it.")
         }
         return item
     }
@@ -94,197 +113,5 @@ final class ConsoleExports: Sendable {
     /// Ends an export that has not ended.
     func end(_ id: String, _ state: State, _ message: String = "") {
         change(id) { if [.waiting, .running].contains($0.state) { ($0.state, $0.message) = (state, message) } }
-    }
-}
-
-/// What is to be exported, and how.
-struct ExportWish: Sendable {
-    let className: String
-    /// `where`, `order` and `keys`.
-    let find: JSONObject
-    let format: ExportWriter.Format
-    let isGuarded: Bool
-
-    init(_ body: JSONObject) throws(HTTPError) {
-        guard let className = body["className"]?.stringValue else {
-            throw HTTPError(status: 400, message: "className says which class.")
-        }
-        guard let format = (body["format"]?.stringValue).flatMap(ExportWriter.Format.init(rawValue:)) else {
-            throw HTTPError(status: 400, message: "A format is csv, json or ndjson.")
-        }
-        self.className = className
-        self.format = format
-        isGuarded = body["safe"] != false
-        find = body.filter { ["where", "order", "keys"].contains($0.key) && !$0.value.isNull }
-    }
-
-    /// The columns of a table: those that were asked for, or all that have values.
-    func columns(_ schema: ClassSchema?) -> [Name] {
-        if let keys = find["keys"] { return keys.parameterNames.map { Name($0) } }
-        return (schema?.fields ?? [:]).filter { !$0.value.type.isRelation && $0.key != "password" }.map(\.key)
-    }
-}
-
-extension ConsoleRouteTable {
-    static let exports: [ConsoleRoute] = [
-        ConsoleRoute(.post, "exports", .viewer, .nothing, keepsLimits: true) {
-            try await ExportCalls(call: $0).beginExport()
-        },
-        ConsoleRoute(.get, "exports/:id", .viewer, keepsLimits: true) { try await ExportCalls(call: $0).export() },
-        ConsoleRoute(.delete, "exports/:id", .viewer, .account, keepsLimits: true) {
-            try await ExportCalls(call: $0).stopExport()
-        },
-    ]
-}
-
-private struct ExportCalls: ConsoleCalls {
-    let call: ConsoleCall
-
-    private var ownToken: [UInt8] { ConsoleSecrets.hash(visit.fields.token ?? "") }
-
-    func beginExport() async throws -> Reply {
-        let wish = try ExportWish(try await body())
-        try interface.check(wish, role, limits)
-        let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
-        let total = try await interface.finds.run(of: visit.sender) {
-            try await interface.backend.objectExport.count(wish.className, wish.find, context)
-        }
-        return try await call.audited(
-            "exports", className: wish.className, count: total, fields: wish.find["keys"]?.parameterNames ?? []
-        ) {
-            let item = ConsoleExports.Item(
-                id: Identifiers.alphanumeric(10), secret: ConsoleSecrets.make(), token: ownToken, wish: wish,
-                total: total)
-            try interface.exports.add(item)
-            var answer = item.json
-            answer["url"] = .string("\(visit.path)/api/exports/once/\(item.secret)")
-            return .object(answer, status: 201)
-        }
-    }
-
-    /// How far an export is, at once or as soon as that changes.
-    func export() async throws -> Reply {
-        let end = ContinuousClock.now + .seconds(min(20, max(0, query["wait"]?.numberValue ?? 0)))
-        let first = try interface.exports.item(arguments[0], of: ownToken)
-        while true {
-            let item = try interface.exports.item(arguments[0], of: ownToken)
-            let isUnderWay = item.state == .waiting || item.state == .running
-            guard isUnderWay, item.state == first.state, item.done == first.done, ContinuousClock.now < end else {
-                return .object(item.json)
-            }
-            try await Task.sleep(for: .milliseconds(100))
-        }
-    }
-
-    func stopExport() async throws -> Reply {
-        interface.exports.end(try interface.exports.item(arguments[0], of: ownToken).id, .cancelled)
-        return .object([:])
-    }
-}
-
-extension ConsoleInterface {
-    /// Refuses an export of what a role and its limits do not let an operator find.
-    fileprivate func check(_ wish: ExportWish, _ role: ConsoleRole, _ limits: OperatorLimits?) throws {
-        let call = ConsoleGate.Call(
-            path: ["classes", wish.className], method: "GET", onlyReads: true, parameters: wish.find)
-        let refusal = ConsoleGate.refusal(of: call, for: limits == nil ? role : .viewer) { backend.catalog.schema($0) }
-        if let refusal { throw HTTPError(status: 403, message: refusal) }
-        guard let limits else { return }
-        let catalog = backend.catalog
-        do throws(ParseError) {
-            try LimitedReads(limits) { catalog.schema($0.text) }
-                .check(wish.find, of: Name(wish.className), isGet: false)
-        } catch {
-            guard error.code == ParseError.operationForbidden else { throw error }
-            throw HTTPError(status: 403, message: error.message)
-        }
-    }
-
-    /// Answers the address of an export with its file.
-    ///
-    /// - Throws: 404 for an address that was used, or by another browser than the one that asked.
-    func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
-        let gone = HTTPError(status: 404, message: "There is no such export, or not any more.")
-        guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }
-        guard let session = try await session(of: visit, token: item.token),
-            let given = ConsoleRole(rawValue: session.role)
-        else {
-            exports.end(item.id, .failed)
-            throw gone
-        }
-        let (role, limits) = rights(of: session, given)
-        try check(item.wish, role, limits)
-        let place = try await turn(for: item)
-        let wish = item.wish
-        let stored = backend.catalog.schema(wish.className)
-        let writer = ExportWriter(
-            format: wish.format, isGuarded: wish.isGuarded, className: Name(wish.className),
-            columns: wish.columns(limits.map { $0.schema(stored) } ?? stored), role: role, limits: limits)
-        let context = dispatcher.context(of: visit.request, backend.clock.now)
-        let (exports, objects, dispatcher, request) = (exports, backend.objectExport, dispatcher, visit.request.id)
-        let stream = Reply.ByteStream(length: nil) { sink in
-            defer { place.release() }
-            do {
-                try await Self.write(item, writer, exports, objects, context, to: sink)
-                exports.end(item.id, .done)
-            } catch {
-                var words = ""
-                if case .json(let bytes) = dispatcher.reply(to: error, request).body {
-                    words = (try? JSONValue(parsing: bytes))?["error"]?.stringValue ?? ""
-                }
-                exports.end(item.id, .failed, words)
-                throw error
-            }
-        }
-        // Names of classes are letters and digits, unless another program wrote them.
-        let name = PercentEncoding.encode(wish.className)
-        return Reply(
-            headers: [
-                ("Content-Type", wish.format.contentType),
-                ("Content-Disposition", "attachment; filename*=UTF-8''\(name).\(wish.format.rawValue)"),
-                ("Content-Security-Policy", "default-src 'none'; sandbox"),
-            ], body: .stream(stream))
-    }
-
-    /// Waits until nothing else is exported, before the answer begins: one that has begun must go on.
-    private func turn(for item: ConsoleExports.Item) async throws -> GatePlace {
-        do {
-            return try await GatePlace.wait(in: exports.turns, of: Sender(address: item.token.hexadecimal))
-        } catch is Gate.Full {
-            exports.end(item.id, .failed, "Other exports of this session wait.")
-            throw HTTPError(status: 429, message: "Other exports of this session wait.")
-        } catch {
-            exports.end(item.id, .failed)
-            throw error
-        }
-    }
-
-    /// How long an export goes on, since the database keeps what is deleted meanwhile.
-    private static let longestExport = Duration.seconds(3_600)
-    private static let pieceSize = 256 * 1024
-
-    private static func write(
-        _ item: ConsoleExports.Item, _ writer: ExportWriter, _ exports: ConsoleExports, _ objects: ObjectExport,
-        _ context: RequestContext, to sink: @escaping Reply.ByteStream.Sink
-    ) async throws {
-        let caller = CallerPresence.current
-        try await sink(ByteBuffer(bytes: writer.head))
-        let end = ContinuousClock.now + longestExport
-        try await objects.visit(item.wish.className, item.wish.find, context) { found in
-            let before = try exports.item(item.id, of: item.token).done
-            let text = try await HeavyWork.run { try writer.text(of: found, isFirst: before == 0) }
-            found.release()
-            for start in stride(from: 0, to: text.count, by: pieceSize) {
-                // What is sent to who has left is lost without a word.
-                guard !exports.isStopped(item.id), caller?.hasLeft != true else { throw CancellationError() }
-                guard ContinuousClock.now < end else {
-                    throw HTTPError(status: 503, message: "The export took longer than an hour.")
-                }
-                try await sink(ByteBuffer(bytes: text[start..<min(start + pieceSize, text.count)]))
-            }
-            exports.change(item.id) { $0.done = before + found.rowCount }
-        }
-        try await sink(ByteBuffer(bytes: writer.tail))
-        guard caller?.hasLeft != true else { throw CancellationError() }
     }
 }

@@ -31,7 +31,7 @@ private struct FileCalls: ConsoleCalls {
         let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
         let backend = interface.backend
         let listing = interface.dispatcher.listing { backend.address(ofFile: $0, context) }
-        let wanted = Int(query["limit"]?.numberValue ?? Double(Self.page))
+        let wanted = query["limit"]?.parameterInteger ?? Self.page
         return try await interface.searching.run {
             .object(
                 try await listing.page(

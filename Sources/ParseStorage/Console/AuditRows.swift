@@ -28,6 +28,18 @@ public struct AuditEntry: Sendable {
     /// How many bytes a name, an id or a path has at most.
     private static let mostText = 500
 
+    /// The same without what is too much of it: all of it may be what a browser sent.
+    var bounded: AuditEntry {
+        var entry = self
+        entry.operatorName = Self.short(operatorName)
+        entry.requestId = Self.short(requestId)
+        entry.path = Self.short(path)
+        entry.className = className.map { Self.short($0) }
+        entry.ids = Self.short(ids)
+        entry.fields = Self.short(fields)
+        return entry
+    }
+
     /// The beginning of a text: by bytes, since one character can have thousands of marks; without NUL characters, which
     /// the database does not take.
     public static func short(_ text: String) -> String {
@@ -63,6 +75,7 @@ public struct AuditRows: Sendable {
     ///
     /// - Returns: Its number.
     public func begin(_ entry: AuditEntry) async throws -> Int {
+        let entry = entry.bounded
         let rows = try await store.query(
             Statement(
                 """
@@ -91,7 +104,7 @@ public struct AuditRows: Sendable {
                 WHERE "id" = $1 AND "status" IS NULL
                 """,
                 [
-                    .int(Int64(id)), .int(Int64(status)), ids.map { .textArray($0) } ?? .null(.textArray),
+                    .int(Int64(id)), .int(Int64(status)), ids.map { .textArray(AuditEntry.short($0)) } ?? .null(.textArray),
                     Self.json(after),
                 ]))
     }

@@ -25,7 +25,7 @@ public struct FoundPieces: Sendable {
             try await store.client.transaction(isolation: .repeatableRead, retries: 0, purpose: .administration) {
                 session in
                 let setup = try await session.group([
-                    DatabaseSnapshot.readOnly, DatabaseSnapshot.unlimited, StoredTable.listing,
+                    DatabaseSnapshot.readOnly, DatabaseSnapshot.unlimited, StoredTable.listing(of: schema.name),
                 ])
                 let stored = StoredTable.read(setup[2])[Name(schema.name)]
                 let sizes = stored?.rowSize.map { Statement("SELECT \($0)\(rest)", statement.parameters) }

@@ -44,16 +44,24 @@ struct StoredTable: Sendable {
     }
 
     /// The tables that a name without a schema reaches, but for those of extensions.
-    static let listing = Statement(
+    static let listing = Statement(listing(size: "pg_total_relation_size(c.oid)"))
+
+    /// The table of a name alone, without its size, for which tables that another keeps locked would be waited for.
+    static func listing(of name: String) -> Statement {
+        Statement(listing(size: "0::int8", condition: "AND c.relname = $1"), [.text(name)])
+    }
+
+    private static func listing(size: String, condition: String = "") -> String {
         """
-        SELECT c.relname::text, c.reltuples::float8, pg_total_relation_size(c.oid), a.attname::text, a.atttypid::int8, \
+        SELECT c.relname::text, c.reltuples::float8, \(size), a.attname::text, a.atttypid::int8, \
         format_type(a.atttypid, a.atttypmod), a.attgenerated <> '', c.relispartition, c.relkind = 'p' \
         FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
         WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND c.relnamespace <> 'pg_catalog'::regnamespace \
-        AND c.relpersistence <> 't' \
+        AND c.relpersistence <> 't' \(condition) \
         AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.classid = 'pg_class'::regclass \
         AND d.deptype = 'e') ORDER BY c.relname COLLATE "C", a.attnum
-        """)
+        """
+    }
 
     /// Reads that list.
     static func read(_ rows: PostgresResult) -> [Name: StoredTable] {

@@ -52,7 +52,7 @@ public struct PushProgress: Sendable {
 
     /// Under how many types devices are counted; what clients call more is counted as others.
     static let mostKinds = 100
-    private static let longestKind = 10_000
+    static let longestKind = 10_000
 
     /// Nothing so far.
     public init() {}
@@ -72,6 +72,11 @@ public struct PushProgress: Sendable {
 extension PushRows {
     /// How long a process has a range until others may take it, in seconds.
     static let lease = 60.0
+    /// How many bytes a token has at most: clients write it, and no service has longer ones. One that is longer is read as
+    /// an empty one, which no service takes.
+    private static let longestToken = 8_192
+    /// From how many characters on an app or a locale is none that a push can name.
+    private static let longestName = 1_000
 
     /// Takes a range that is free, changes the badges of its devices if they have not been yet, and reads them.
     ///
@@ -113,8 +118,12 @@ extension PushRows {
             let rows = try await store.query(
                 Statement(
                     """
-                    SELECT "objectId", "deviceToken", COALESCE("deviceType", ''), "appIdentifier", "localeIdentifier",
-                        "badge" FROM "_Installation" WHERE "objectId" = ANY($1) AND "deviceToken" IS NOT NULL
+                    SELECT "objectId",
+                        CASE WHEN octet_length("deviceToken") <= \(Self.longestToken) THEN "deviceToken" ELSE '' END,
+                        left(COALESCE("deviceType", ''), \(PushProgress.longestKind + 1)),
+                        left("appIdentifier", \(Self.longestName)), left("localeIdentifier", \(Self.longestName)),
+                        "badge"
+                    FROM "_Installation" WHERE "objectId" = ANY($1) AND "deviceToken" IS NOT NULL
                     """, [.textArray(ids)]))
             let devices = (0..<rows.rowCount).compactMap { row -> PushRange.Device? in
                 guard let id = rows.string(row, 0), let token = rows.string(row, 1) else { return nil }

@@ -30,12 +30,14 @@ public struct PushRows: Sendable {
                     "pushId" text NOT NULL, "objectId" text NOT NULL, "deviceType" text NOT NULL,
                     "reason" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
                 CREATE INDEX IF NOT EXISTS "_roost_push_failure_push" ON "_roost_push_failure" ("pushId");
+                CREATE INDEX IF NOT EXISTS "_roost_push_failure_at" ON "_roost_push_failure" ("at");
                 CREATE INDEX IF NOT EXISTS "_roost_push_part_due" ON "_roost_push_part" ("due");
                 CREATE TABLE IF NOT EXISTS "_roost_push_report" (
                     "pushId" text PRIMARY KEY, "report" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
                 CREATE TABLE IF NOT EXISTS "_roost_dead_token" (
                     "objectId" text NOT NULL, "token" text NOT NULL, "reason" text NOT NULL,
                     "at" timestamptz NOT NULL DEFAULT now());
+                CREATE INDEX IF NOT EXISTS "_roost_dead_token_at" ON "_roost_dead_token" ("at");
                 """))
     }
 
@@ -43,18 +45,30 @@ public struct PushRows: Sendable {
     ///
     /// - Parameter days: For how long rows of pushes that have ended are kept; nil for ever.
     public func sweep(keepingRowsFor days: Double?) async throws {
-        _ = try await store.query(
-            Statement("DELETE FROM \"_roost_push_failure\" WHERE \"at\" < now() - interval '1 day'"))
-        _ = try await store.query(
-            Statement("DELETE FROM \"_roost_dead_token\" WHERE \"at\" < now() - interval '1 month'"))
-        _ = try await store.query(
-            Statement("DELETE FROM \"_roost_push_report\" WHERE \"at\" < now() - interval '1 month'"))
+        let day = 86_400.0
+        try await remove(from: "_roost_push_failure", where: "\"at\"", olderThan: day)
+        try await remove(from: "_roost_dead_token", where: "\"at\"", olderThan: 30 * day)
+        try await remove(from: "_roost_push_report", where: "\"at\"", olderThan: 30 * day)
         guard let days else { return }
-        _ = try await store.query(
-            Statement(
-                """
-                DELETE FROM "_PushStatus" WHERE "status" IN ('succeeded', 'failed')
-                    AND "updatedAt" < now() - make_interval(secs => $1)
-                """, [.double(days * 86_400)]))
+        let time = "\"status\" IN ('succeeded', 'failed') AND \"updatedAt\""
+        try await remove(from: "_PushStatus", where: time, olderThan: days * day)
+    }
+
+    /// Removes old rows, so many at a time that no statement runs into its time limit.
+    private func remove(from table: String, where time: String, olderThan seconds: Double) async throws {
+        let most: Int64 = 10_000
+        var removed = most
+        while removed == most {
+            let rows = try await store.query(
+                Statement(
+                    """
+                    WITH gone AS (
+                        DELETE FROM "\(table)" WHERE ctid = ANY (ARRAY(
+                            SELECT ctid FROM "\(table)" WHERE \(time) < now() - make_interval(secs => $1)
+                            LIMIT \(most))) RETURNING 1)
+                    SELECT count(*) FROM gone
+                    """, [.double(seconds)]))
+            removed = rows.int(0, 0) ?? 0
+        }
     }
 }

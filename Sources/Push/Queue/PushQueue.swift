@@ -85,6 +85,7 @@ public final class PushQueue: Pusher {
                 group.addTask { await self.followRanges(index + 1, route, store) }
             }
             group.addTask { await self.tick(store) }
+            group.addTask { await self.sweep(store) }
             for await _ in wakes[0] {
                 await attempt("parts of pushes") {
                     while try await self.startPart(store, filter) {}
@@ -104,15 +105,21 @@ public final class PushQueue: Pusher {
                 let ranges = running.withLock { $0.values.map(\.range) }
                 await attempt("leases of pushes") { try await store.pushes.keepRanges(ranges, of: self.owner) }
             }
-            if second % 3600 == 0 { await attempt("old failures of pushes") { try await self.sweep(store) } }
             await attempt("moved pushes") { try await self.followMoves(store) }
             second += 1
             try? await Task.sleep(for: .seconds(1))
         }
     }
 
-    private func sweep(_ store: ObjectStore) async throws {
-        try await store.pushes.sweep(keepingRowsFor: settings.keepStatusDays)
+    /// Removes each hour what was kept for its time only; it may take long, and leases are not renewed meanwhile by
+    /// whoever removes.
+    private func sweep(_ store: ObjectStore) async {
+        while !Task.isCancelled {
+            await attempt("old failures of pushes") {
+                try await store.pushes.sweep(keepingRowsFor: self.settings.keepStatusDays)
+            }
+            try? await Task.sleep(for: .seconds(3600))
+        }
     }
 
     private func noteChange(_ pushId: String) async { await changes.withLock { $0 }(pushId) }

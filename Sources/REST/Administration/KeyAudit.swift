@@ -44,7 +44,7 @@ public struct KeyAudit: Sendable {
         }
         let made = Self.made(by: reply)
         try await audit.complete(
-            id, status: reply.status, ids: made.isEmpty ? nil : AuditEntry.short(entry.ids + made), after: nil)
+            id, status: reply.status, ids: made.isEmpty ? nil : entry.ids + made, after: nil)
         return reply
     }
 
@@ -60,17 +60,17 @@ public struct KeyAudit: Sendable {
         let targets = calls.compactMap { ClassPath.target(of: $0.path) }
         let classes = Set(targets.map(\.className))
         var entry = AuditEntry()
-        entry.operatorName = AuditEntry.short(name)
+        entry.operatorName = name
         entry.role = "key"
         entry.address = envelope.origin.address
         entry.requestId = "\(envelope.id)"
         entry.method = envelope.method.rawValue
-        entry.path = AuditEntry.short(RouteTable.canonical(envelope.path).joined(separator: "/"))
-        entry.className = classes.count == 1 ? classes.first.map(AuditEntry.short) : nil
+        entry.path = RouteTable.canonical(envelope.path).joined(separator: "/")
+        entry.className = classes.count == 1 ? classes.first : nil
         entry.count = calls.count
-        entry.ids = AuditEntry.short(targets.compactMap(\.objectId) + ids)
+        entry.ids = targets.compactMap(\.objectId) + ids
         let fields = calls.flatMap { ($0.body["params"]?.objectValue ?? $0.body).keys.map(\.text) }
-        entry.fields = AuditEntry.short(Set(fields).sorted())
+        entry.fields = Set(fields).sorted()
         return entry
     }
 

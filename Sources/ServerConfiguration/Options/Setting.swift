@@ -103,7 +103,7 @@ public struct Setting: Sendable {
     }
 
     /// An address without user, password and query.
-    private static func withoutUser(_ text: String) -> String {
+    package static func withoutUser(_ text: String) -> String {
         guard let scheme = text.firstRange(of: "://") else { return text }
         let rest = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
         let authority = rest.prefix { $0 != "/" }

@@ -50,6 +50,24 @@ import Testing
         }
     }
 
+    @Test("Texts of many megabytes in installations keep nobody from a push")
+    func longTexts() async throws {
+        try await PushFixture.run { server, sink in
+            // More than a result may have.
+            try await Self.fill(
+                server, 14,
+                [
+                    ("deviceType", "'ios'"), ("deviceToken", "'aa' || n + 1000"),
+                    ("localeIdentifier", "repeat('x', 20000000)"),
+                ])
+            try await PushFixture.device(server, "bb01")
+            try await PushFixture.device(server, String(repeating: "ab", count: 5_000))
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 15 && row["numFailed"] == 1, "\(row.text)")
+            #expect(sink.tokens.contains("bb01") && sink.tokens.count == 15)
+        }
+    }
+
     @Test("A locale of many parts is none, and takes no time")
     func locales() async throws {
         try await PushFixture.run { server, sink in

@@ -92,7 +92,7 @@ export async function run(title, list, requestOf) {
     } catch (problem) {
       // Whoever does not say again who he is does not want the rest either.
       if (problem.status === 0 || problem.status === 401 || problem.body?.needs) {
-        progress.end(true);
+        progress.end(problem.status === 0);
         return done;
       }
       answers = some.map(() => ({ error: { error: problem.message, code: problem.code } }));

@@ -47,12 +47,13 @@ export async function openBulk(page, which) {
   if (!chosen) return;
   const { field, value } = chosen;
   const shownValue = value === undefined ? t("bulk.nothing") : chosen.text ?? String(value);
-  if (which === "all" && !(await confirm({
+  const areMeant = (n) => confirm({
     title: t("bulk.title", { n }), text: t("bulk.sure", { field: field.name, n, class: className, value: shownValue }), button: t("bulk.go", { n }),
     typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
-  }))) return;
+  });
+  if (which === "all" && !(await areMeant(n))) return;
   const before = await readAll(page, which, field.name);
-  if (!before) return;
+  if (!before || (before.length > n && !(await areMeant(before.length)))) return;
   const store = (title, objects, valueOf) => run(title, objects, (object) => {
     const next = valueOf(object);
     return { method: "PUT", path: batchPath(className, object.id), body: setOwn({}, field.name, next === undefined ? { __op: "Delete" } : next) };
@@ -81,7 +82,8 @@ export async function deleteAll(page) {
   const { className } = page;
   if (!(await askToDelete(className, n, []))) return;
   const all = await readAll(page, "all");
-  if (!all) return;
+  // The number that was shown may be old, or that of the rows on the page where counting took too long.
+  if (!all || (all.length > n && !(await askToDelete(className, all.length, [])))) return;
   const done = await run(t("delete.title", { n: all.length, class: className }), all, ({ id }) => ({ method: "DELETE", path: batchPath(className, id) }));
   page.reload();
   toast(t("delete.done", { n: done.length, class: className }));

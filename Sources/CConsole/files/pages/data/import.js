@@ -197,7 +197,8 @@ async function run(work, columns, isDryRun) {
     put(pause, t(paused ? "import.resume" : "import.pause"));
   }, t("import.pause"));
   put(work.body, bar, words);
-  put(work.foot, pause, button(".button", () => { control.abort(); paused?.resolve(); }, t("import.stop")));
+  control.signal.addEventListener("abort", () => paused?.resolve());
+  put(work.foot, pause, button(".button", () => control.abort(), t("import.stop")));
   pause.focus();
   let read = 0;
   const tell = () => {

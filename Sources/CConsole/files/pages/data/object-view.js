@@ -164,7 +164,7 @@ export async function historyOf(host, className, objectId) {
 
 function changes({ ids, before, after, fields }, objectId) {
   // Of several objects there are the fields of each.
-  const own = (values) => new Map(Object.entries((ids.length > 1 ? new Map(Object.entries(values ?? {})).get(objectId) : values) ?? {}));
+  const own = (values) => (values?.__type === "Shortened" ? { keys: () => [], get: () => ({ ...values, start: "\u2026" }) } : new Map(Object.entries((ids.length > 1 ? new Map(Object.entries(values ?? {})).get(objectId) : values) ?? {})));
   const [old, now] = [own(before), own(after)];
   return (fields ?? [...now.keys()]).filter((field) => field !== "updatedAt").slice(0, 12)
     .map((field) => t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }));

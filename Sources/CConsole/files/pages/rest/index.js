@@ -105,9 +105,10 @@ export function open(scope) {
     submit.disabled = true;
     try {
       const request = read();
+      if (as.value !== "master" && !mayBeAnother()) throw new Error(t("rest.onlyReads"));
       if (more) request.query = [...request.query, more];
       if (request.method === "DELETE" && !(await confirm({ title: t("rest.sure", request), text: t("rest.sureText"), button: t("rest.send"), isDanger: true }))) return;
-      const headers = await viewAs(mayBeAnother() ? as.value : "master", who.value.trim(), scope);
+      const headers = await viewAs(as.value, who.value.trim(), scope);
       const began = performance.now();
       const target = url("parse", request.path, request.query);
       // The text as it was typed: numbers of any length arrive as they are.

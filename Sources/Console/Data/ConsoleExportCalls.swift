@@ -1,0 +1,219 @@
+import Encoding
+import HTTP
+import JSON
+import NIOCore
+internal import Operations
+internal import ParseModel
+internal import ParseStorage
+import Rules
+import Tasks
+
+/// What is to be exported, and how.
+struct ExportWish: Sendable {
+    let className: String
+    /// `where`, `order` and `keys`.
+    let find: JSONObject
+    let format: ExportWriter.Format
+    let isGuarded: Bool
+
+    init(_ body: JSONObject) throws(HTTPError) {
+        guard let className = body["className"]?.stringValue else {
+            throw HTTPError(status: 400, message: "className says which class.")
+        }
+        guard let format = (body["format"]?.stringValue).flatMap(ExportWriter.Format.init(rawValue:)) else {
+            throw HTTPError(status: 400, message: "A format is csv, json or ndjson.")
+        }
+        self.className = className
+        self.format = format
+        isGuarded = body["safe"] != false
+        find = body.filter { ["where", "order", "keys"].contains($0.key) && !$0.value.isNull }
+    }
+
+    /// The columns of a table: those that were asked for, or all that have values.
+    func columns(_ schema: ClassSchema?) -> [Name] {
+        if let keys = find["keys"] { return keys.parameterNames.map { Name($0) } }
+        return (schema?.fields ?? [:]).filter { !$0.value.type.isRelation && $0.key != "password" }.map(\.key)
+    }
+}
+
+extension ConsoleRouteTable {
+    static let exports: [ConsoleRoute] = [
+        ConsoleRoute(.post, "exports", .viewer, .nothing, keepsLimits: true) {
+            try await ExportCalls(call: $0).beginExport()
+        },
+        ConsoleRoute(.get, "exports/:id", .viewer, keepsLimits: true) { try await ExportCalls(call: $0).export() },
+        ConsoleRoute(.delete, "exports/:id", .viewer, .account, keepsLimits: true) {
+            try await ExportCalls(call: $0).stopExport()
+        },
+    ]
+}
+
+private struct ExportCalls: ConsoleCalls {
+    let call: ConsoleCall
+
+    private var ownToken: [UInt8] { ConsoleSecrets.hash(visit.fields.token ?? "") }
+
+    func beginExport() async throws -> Reply {
+        let wish = try ExportWish(try await body())
+        try interface.check(wish, role, limits)
+        let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
+        let total = try await interface.finds.run(of: visit.sender) {
+            try await interface.backend.objectExport.count(wish.className, wish.find, context)
+        }
+        return try await call.audited(
+            "exports", className: wish.className, count: total, fields: wish.find["keys"]?.parameterNames ?? []
+        ) {
+            let item = ConsoleExports.Item(
+                id: Identifiers.alphanumeric(10), secret: ConsoleSecrets.make(), token: ownToken, wish: wish,
+                total: total)
+            try interface.exports.add(item)
+            var answer = item.json
+            answer["url"] = .string("\(visit.path)/api/exports/once/\(item.secret)")
+            return .object(answer, status: 201)
+        }
+    }
+
+    /// How far an export is, at once or as soon as that changes.
+    func export() async throws -> Reply {
+        let end = ContinuousClock.now + .seconds(min(20, max(0, query["wait"]?.numberValue ?? 0)))
+        let first = try interface.exports.item(arguments[0], of: ownToken)
+        while true {
+            let item = try interface.exports.item(arguments[0], of: ownToken)
+            let isUnderWay = item.state == .waiting || item.state == .running
+            guard isUnderWay, item.state == first.state, item.done == first.done, ContinuousClock.now < end else {
+                return .object(item.json)
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    func stopExport() async throws -> Reply {
+        interface.exports.end(try interface.exports.item(arguments[0], of: ownToken).id, .cancelled)
+        return .object([:])
+    }
+}
+
+extension ConsoleInterface {
+    /// Refuses an export of what a role and its limits do not let an operator find.
+    fileprivate func check(_ wish: ExportWish, _ role: ConsoleRole, _ limits: OperatorLimits?) throws {
+        let call = ConsoleGate.Call(
+            path: ["classes", wish.className], method: "GET", onlyReads: true, parameters: wish.find)
+        let refusal = ConsoleGate.refusal(of: call, for: limits == nil ? role : .viewer) { backend.catalog.schema($0) }
+        if let refusal { throw HTTPError(status: 403, message: refusal) }
+        guard let limits else { return }
+        let catalog = backend.catalog
+        do throws(ParseError) {
+            try LimitedReads(limits) { catalog.schema($0.text) }
+                .check(wish.find, of: Name(wish.className), isGet: false)
+        } catch {
+            guard error.code == ParseError.operationForbidden else { throw error }
+            throw HTTPError(status: 403, message: error.message)
+        }
+    }
+
+    /// Answers the address of an export with its file.
+    ///
+    /// - Throws: 404 for an address that was used, or by another browser than the one that asked.
+    func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
+        let gone = HTTPError(status: 404, message: "There is no such export, or not any more.")
+        guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }
+        let cookies = cookies(of: visit)
+        let (role, limits): (ConsoleRole, OperatorLimits?)
+        let place: GatePlace
+        do {
+            guard let rights = try await rights(cookies, item.token) else { throw gone }
+            (role, limits) = rights
+            try check(item.wish, role, limits)
+            place = try await turn(for: item)
+        } catch {
+            exports.end(item.id, .failed)
+            throw error
+        }
+        let wish = item.wish
+        let stored = backend.catalog.schema(wish.className)
+        let writer = ExportWriter(
+            format: wish.format, isGuarded: wish.isGuarded, className: Name(wish.className),
+            columns: wish.columns(limits.map { $0.schema(stored) } ?? stored), role: role, limits: limits)
+        let context = dispatcher.context(of: visit.request, backend.clock.now)
+        let (exports, objects, dispatcher, request) = (exports, backend.objectExport, dispatcher, visit.request.id)
+        let stream = Reply.ByteStream(length: nil) { sink in
+            defer { place.release() }
+            do {
+                try await Self.write(item, writer, exports, objects, context, to: sink) {
+                    guard let now = try await self.rights(cookies, item.token), now == (role, limits) else {
+                        throw HTTPError(status: 401, message: "The session has ended, or may do something else now.")
+                    }
+                }
+                exports.end(item.id, .done)
+            } catch {
+                var words = ""
+                if case .json(let bytes) = dispatcher.reply(to: error, request).body {
+                    words = (try? JSONValue(parsing: bytes))?["error"]?.stringValue ?? ""
+                }
+                exports.end(item.id, .failed, words)
+                throw error
+            }
+        }
+        // Names of classes are letters and digits, unless another program wrote them.
+        let name = PercentEncoding.encode(wish.className)
+        return Reply(
+            headers: [
+                ("Content-Type", wish.format.contentType),
+                ("Content-Disposition", "attachment; filename*=UTF-8''\(name).\(wish.format.rawValue)"),
+                ("Content-Security-Policy", "default-src 'none'; sandbox"),
+            ], body: .stream(stream))
+    }
+
+    /// Waits until nothing else is exported, before the answer begins: one that has begun must go on.
+    private func turn(for item: ConsoleExports.Item) async throws -> GatePlace {
+        do {
+            return try await GatePlace.wait(in: exports.turns, of: Sender(address: item.token.hexadecimal))
+        } catch is Gate.Full {
+            exports.end(item.id, .failed, "Other exports of this session wait.")
+            throw HTTPError(status: 429, message: "Other exports of this session wait.")
+        }
+    }
+
+    /// What the session of a browser may do now; nil where it has ended.
+    private func rights(_ cookies: [String], _ token: [UInt8]) async throws -> (ConsoleRole, OperatorLimits?)? {
+        guard let session = try await session(cookies: cookies, token: token), let given = ConsoleRole(rawValue: session.role)
+        else { return nil }
+        return rights(of: session, given)
+    }
+
+    /// How long an export goes on, since the database keeps what is deleted meanwhile.
+    private static let longestExport = Duration.seconds(3_600)
+    private static let pieceSize = 256 * 1024
+
+    private static func write(
+        _ item: ConsoleExports.Item, _ writer: ExportWriter, _ exports: ConsoleExports, _ objects: ObjectExport,
+        _ context: RequestContext, to sink: @escaping Reply.ByteStream.Sink,
+        checkingSession: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let caller = CallerPresence.current
+        try await sink(ByteBuffer(bytes: writer.head))
+        let end = ContinuousClock.now + longestExport
+        try await objects.visit(item.wish.className, item.wish.find, context) { found in
+            // An operator who was removed, or limited, gets no more.
+            try await checkingSession()
+            let before = try exports.item(item.id, of: item.token).done
+            let text = try await HeavyWork.run { try writer.text(of: found, isFirst: before == 0) }
+            found.release()
+            for start in stride(from: 0, to: text.count, by: pieceSize) {
+                // What is sent to who has left is lost without a word.
+                guard !exports.isStopped(item.id), caller?.hasLeft != true else { throw CancellationError() }
+                guard ContinuousClock.now < end else {
+                    throw HTTPError(status: 503, message: "The export took longer than an hour.")
+                }
+                let piece = text[start..<min(start + pieceSize, text.count)]
+                try await sink(ByteBuffer(bytes: piece))
+                guard !exports.isInTheWay(item.id, sent: piece.count) else {
+                    throw HTTPError(status: 503, message: "It was read slowly while other exports waited.")
+                }
+            }
+            exports.change(item.id) { $0.done = before + found.rowCount }
+        }
+        try await sink(ByteBuffer(bytes: writer.tail))
+        guard caller?.hasLeft != true else { throw CancellationError() }
+    }
+}
