@@ -176,7 +176,8 @@ extension ConsoleInterface {
 
     /// What the session of a browser may do now; nil where it has ended.
     private func rights(_ cookies: [String], _ token: [UInt8]) async throws -> (ConsoleRole, OperatorLimits?)? {
-        guard let session = try await session(cookies: cookies, token: token), let given = ConsoleRole(rawValue: session.role)
+        guard let session = try await session(cookies: cookies, token: token),
+            let given = ConsoleRole(rawValue: session.role)
         else { return nil }
         return rights(of: session, given)
     }

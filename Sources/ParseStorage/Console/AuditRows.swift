@@ -104,7 +104,8 @@ public struct AuditRows: Sendable {
                 WHERE "id" = $1 AND "status" IS NULL
                 """,
                 [
-                    .int(Int64(id)), .int(Int64(status)), ids.map { .textArray(AuditEntry.short($0)) } ?? .null(.textArray),
+                    .int(Int64(id)), .int(Int64(status)),
+                    ids.map { .textArray(AuditEntry.short($0)) } ?? .null(.textArray),
                     Self.json(after),
                 ]))
     }
