@@ -29,8 +29,8 @@ struct ConsoleInterface: Sendable {
     /// Lets statements be planned for one console at a time.
     let planning = Gate(capacity: 1)
     let exports = ConsoleExports()
-    /// Lets so many bodies with rows of imports be in memory.
-    let importing = Gate(capacity: 2)
+    /// Lets so many bodies with rows of imports be in memory, one of each session.
+    let importing = Gate(capacity: 2, share: 1, waitingShare: 4)
     /// Lets one list of the store, or one look through all objects, be under way: they read everything.
     let searching = Gate(capacity: 1)
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
@@ -72,7 +72,9 @@ struct ConsoleInterface: Sendable {
             reply = dispatcher.reply(to: error, visit.request)
         }
         // The length of what is compressed would give a secret in it away, piece by piece.
-        return visit.isLocal || Self.secretPaths.contains(path) ? reply : reply.packed(visit.fields.takesGzip)
+        guard !visit.isLocal, !Self.secretPaths.contains(path) else { return reply }
+        let takesGzip = visit.fields.takesGzip
+        return await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) { reply.packed(takesGzip) }
     }
 
     /// Routes whose answers have secrets.
@@ -245,6 +247,17 @@ struct ConsoleInterface: Sendable {
         ]
         if needsCode { object["needs"] = "code" }
         return named(object, status: 401, visit)
+    }
+
+    /// Waits for a place in a gate, of which each session has its share.
+    ///
+    /// - Throws: 429 where too many of the session wait.
+    func place(in gate: Gate, of sender: Sender, _ what: String) async throws -> GatePlace {
+        do {
+            return try await GatePlace.wait(in: gate, of: sender)
+        } catch is Gate.Full {
+            throw HTTPError(status: 429, message: "\(what) of this session wait.")
+        }
     }
 
     func entry(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ path: String) -> AuditEntry {

@@ -6,6 +6,7 @@ internal import ParseModel
 internal import ParseStorage
 internal import REST
 import Rules
+import Tasks
 
 /// A call of the interface of apps by the console: judged, carried out with the power of the session, and kept where it
 /// changes something.
@@ -85,15 +86,17 @@ struct ParseCalls {
         }
         try await askForConfirmation(calls)
         if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
-            guard Self.isFind(envelope) else { return try shown(try await answer(), to: calls) }
-            return try await interface.finds.run(of: visit.sender) { try shown(try await answer(), to: calls) }
+            guard Self.isFind(envelope) else { return try await shown(try await answer(), to: calls) }
+            return try await interface.finds.run(of: visit.sender) {
+                try await shown(try await answer(), to: calls)
+            }
         }
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply
         do {
-            reply = try shown(try await answer(), to: calls)
+            reply = try await shown(try await answer(), to: calls)
         } catch {
-            reply = try shown(interface.dispatcher.reply(to: error, visit.request), to: calls)
+            reply = try await shown(interface.dispatcher.reply(to: error, visit.request), to: calls)
         }
         let value: JSONValue? =
             if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }
@@ -177,9 +180,11 @@ struct ParseCalls {
     }
 
     /// An answer as it is shown.
-    private func shown(_ reply: Reply, to calls: [Envelope]) throws -> Reply {
-        let reply = try SecretValues.withoutTokens(reply, for: role)
-        guard let limits else { return reply }
-        return try LimitedAnswers(limits: limits).shown(reply, to: calls.map(Self.judged))
+    private func shown(_ reply: Reply, to calls: [Envelope]) async throws -> Reply {
+        let (role, limits, judged) = (role, limits, calls.map(Self.judged))
+        return try await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) {
+            let reply = try SecretValues.withoutTokens(reply, for: role)
+            return try limits.map { try LimitedAnswers(limits: $0).shown(reply, to: judged) } ?? reply
+        }
     }
 }

@@ -124,9 +124,11 @@ extension ConsoleInterface {
             guard let rights = try await rights(cookies, item.token) else { throw gone }
             (role, limits) = rights
             try check(item.wish, role, limits)
-            place = try await turn(for: item)
+            // Before the answer begins: one that has begun must go on.
+            place = try await self.place(
+                in: exports.turns, of: Sender(address: item.token.hexadecimal), "Other exports")
         } catch {
-            exports.end(item.id, .failed)
+            exports.end(item.id, .failed, (error as? HTTPError)?.message ?? "")
             throw error
         }
         let wish = item.wish
@@ -164,18 +166,8 @@ extension ConsoleInterface {
             ], body: .stream(stream))
     }
 
-    /// Waits until nothing else is exported, before the answer begins: one that has begun must go on.
-    private func turn(for item: ConsoleExports.Item) async throws -> GatePlace {
-        do {
-            return try await GatePlace.wait(in: exports.turns, of: Sender(address: item.token.hexadecimal))
-        } catch is Gate.Full {
-            exports.end(item.id, .failed, "Other exports of this session wait.")
-            throw HTTPError(status: 429, message: "Other exports of this session wait.")
-        }
-    }
-
     /// What the session of a browser may do now; nil where it has ended.
-    private func rights(_ cookies: [String], _ token: [UInt8]) async throws -> (ConsoleRole, OperatorLimits?)? {
+    func rights(_ cookies: [String], _ token: [UInt8]) async throws -> (ConsoleRole, OperatorLimits?)? {
         guard let session = try await session(cookies: cookies, token: token),
             let given = ConsoleRole(rawValue: session.role)
         else { return nil }

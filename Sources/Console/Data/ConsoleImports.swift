@@ -18,47 +18,50 @@ private struct ImportCalls: ConsoleCalls {
     private static let (mostRows, largestRows) = (2_000, 20 * 1024 * 1024)
 
     func importRows() async throws -> Reply {
-        try await interface.importing.run {
-            let body = try await interface.dispatcher.body(of: visit.request, upTo: Self.largestRows)
-            guard let className = body["className"]?.stringValue, let rows = body["rows"]?.arrayValue,
-                let existing = (body["existing"]?.stringValue).flatMap(CheckedImport.Existing.init(rawValue:))
-            else {
-                throw HTTPError(
-                    status: 400, message: "An import has className, rows, and existing: skip, replace or stop.")
-            }
-            guard rows.count <= Self.mostRows else {
-                throw HTTPError(status: 400, message: "An import takes \(Self.mostRows) rows at a time.")
-            }
-            guard limits?.shows(Name(className)) ?? true else { throw Self.unknown(className) }
-            let backend = interface.backend
-            func judge(_ fields: [Name]) throws {
-                let call = ConsoleGate.Call(
-                    path: ["classes", className], method: "POST", onlyReads: false, fields: fields)
-                if let refusal = ConsoleGate.refusal(of: call, for: role, schema: { backend.catalog.schema($0) }) {
-                    throw HTTPError(status: 403, message: refusal)
-                }
-            }
-            try judge([])
-            let isDryRun = body["dryRun"] == true
-            let wish = CheckedImport.Wish(
-                className: className, existing: existing,
-                newFields: role >= .developer ? body["fields"]?.objectValue ?? [:] : [:], isDryRun: isDryRun,
-                takesHidden: role >= .developer)
-            let reads = reads
-            let context = interface.dispatcher.context(of: visit.request, backend.clock.now)
-            func report() async throws -> JSONObject {
-                let report = try await backend.checkedImport.run(rows, wish, context) { row in
-                    try judge(Array(row.keys))
-                    try reads?.check(writing: row, to: Name(className))
-                }
-                return answer(report)
-            }
-            if isDryRun { return .object(try await report()) }
-            return try await call.audited(
-                "imports", className: className, ids: rows.prefix(100).compactMap { $0["objectId"]?.stringValue },
-                count: rows.count, fields: (rows.first?.objectValue ?? [:]).keys.texts
-            ) { .object(try await report()) }
+        let place = try await interface.place(in: interface.importing, of: visit.sender, "Other imports")
+        defer { place.release() }
+        return try await interface.dispatcher.carryOut(visit.request, upTo: Self.largestRows, store)
+    }
+
+    private func store(_ body: JSONObject) async throws -> Reply {
+        guard let className = body["className"]?.stringValue, let rows = body["rows"]?.arrayValue,
+            let existing = (body["existing"]?.stringValue).flatMap(CheckedImport.Existing.init(rawValue:))
+        else {
+            throw HTTPError(
+                status: 400, message: "An import has className, rows, and existing: skip, replace or stop.")
         }
+        guard rows.count <= Self.mostRows else {
+            throw HTTPError(status: 400, message: "An import takes \(Self.mostRows) rows at a time.")
+        }
+        guard limits?.shows(Name(className)) ?? true else { throw Self.unknown(className) }
+        let backend = interface.backend
+        func judge(_ fields: [Name]) throws {
+            let call = ConsoleGate.Call(
+                path: ["classes", className], method: "POST", onlyReads: false, fields: fields)
+            if let refusal = ConsoleGate.refusal(of: call, for: role, schema: { backend.catalog.schema($0) }) {
+                throw HTTPError(status: 403, message: refusal)
+            }
+        }
+        try judge([])
+        let isDryRun = body["dryRun"] == true
+        let wish = CheckedImport.Wish(
+            className: className, existing: existing,
+            newFields: role >= .developer ? body["fields"]?.objectValue ?? [:] : [:], isDryRun: isDryRun,
+            takesHidden: role >= .developer)
+        let reads = reads
+        let context = context
+        func report() async throws -> JSONObject {
+            let report = try await backend.checkedImport.run(rows, wish, context) { row in
+                try judge(Array(row.keys))
+                try reads?.check(writing: row, to: Name(className))
+            }
+            return answer(report)
+        }
+        if isDryRun { return .object(try await report()) }
+        return try await call.audited(
+            "imports", className: className, ids: rows.prefix(100).compactMap { $0["objectId"]?.stringValue },
+            count: rows.count, fields: (rows.first?.objectValue ?? [:]).keys.texts
+        ) { .object(try await report()) }
     }
 
     private static func unknown(_ className: String) -> HTTPError {

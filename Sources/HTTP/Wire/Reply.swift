@@ -15,7 +15,7 @@ public struct Reply: Sendable {
         case stream(ByteStream)
 
         /// The bytes that it keeps in memory until they are sent.
-        var bytesInMemory: Int {
+        package var bytesInMemory: Int {
             switch self {
             case .json(let bytes): bytes.count
             case .text(let text, _): text.utf8.count

@@ -52,6 +52,8 @@ public struct CheckedImport: Sendable {
     }
 
     let backend: Backend
+    /// How many rows are looked through in one go.
+    private static let pieceSize = 100
 
     /// Looks through rows, and stores them unless it is a dry run.
     ///
@@ -70,6 +72,8 @@ public struct CheckedImport: Sendable {
         var report = Report()
         var parsed: [(place: Int, row: ImportRow)] = []
         for (place, value) in rows.enumerated() {
+            // Others have a turn on the thread.
+            if place % Self.pieceSize == 0 { await Task.yield() }
             do {
                 guard let object = value.objectValue else {
                     throw ParseError(ParseError.invalidJSON, "A row must be an object.")

@@ -5,6 +5,7 @@ import Logging
 package import ParseModel
 package import Rules
 package import ServerConfiguration
+import Tasks
 
 /// The way of the console to the routes of the interface: the same routes and answers, with the power of a session in the
 /// place of keys.
@@ -68,9 +69,29 @@ package struct ConsoleDispatcher: Sendable {
     ///
     /// - Throws: ``HTTPError`` for what is no JSON object, or is larger than `limit`.
     package func body(of request: IncomingRequest, upTo limit: Int) async throws -> JSONObject {
-        guard !request.body.isComplete else { return [:] }
+        let bytes = try await bytes(of: request, upTo: limit)
+        return try await HeavyWork.makeValues(of: bytes.count) { try Self.parse(bytes) }
+    }
+
+    /// Carries out a request that is none of the interface's, and whose body may be large: as requests of that are, when
+    /// there is room for it, and away from the event loop.
+    ///
+    /// - Throws: What `work` throws; ``HTTPError`` for a body that is no JSON object, or is larger than `limit`.
+    package func carryOut<R: Sendable>(
+        _ request: IncomingRequest, upTo limit: Int, _ work: (JSONObject) async throws -> R
+    ) async throws -> R {
+        let bytes = try await bytes(of: request, upTo: limit)
+        return try await turns.take(bytes: bytes.count) { try await work(Self.parse(bytes)) }
+    }
+
+    private func bytes(of request: IncomingRequest, upTo limit: Int) async throws -> [UInt8] {
+        guard !request.body.isComplete else { return [] }
         try EnvelopeOpener.refuseEncodings(request.headers)
-        return try JSONBody.parse(try await request.body.collect(upTo: limit), contentType: "application/json")
+        return try await request.body.collect(upTo: limit)
+    }
+
+    private static func parse(_ bytes: [UInt8]) throws -> JSONObject {
+        bytes.isEmpty ? [:] : try JSONBody.parse(bytes, contentType: "application/json")
     }
 
     /// Whether a request changes nothing. A password that is tried counts for the lock of its account.
