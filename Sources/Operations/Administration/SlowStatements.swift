@@ -124,6 +124,7 @@ public struct SlowStatements: Sendable {
     private func described(_ advice: IndexAdvice) -> JSONObject {
         var object = advice.json
         if isOfClass(advice) { object["fields"] = .array(advice.columns.map { .string($0) }) }
+        if advice.holdsReaders { object["holdsReaders"] = true }
         return object
     }
 

@@ -87,7 +87,8 @@ public struct Schemas: Sendable {
             guard var schema = current else { throw Self.missing(name) }
             try SchemaRules.apply(fields: body["fields"], to: &schema)
             if let permissions = body["classLevelPermissions"] {
-                schema.permissions = try SchemaRules.permissions(permissions, fields: schema, configuration)
+                schema.permissions = try SchemaRules.permissions(
+                    permissions, fields: schema, stored: schema.permissions?.source ?? [:], configuration)
             }
             schema.indexes = try SchemaRules.indexes(body["indexes"], of: schema, configuration)
             return schema

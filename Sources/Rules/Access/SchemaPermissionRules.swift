@@ -7,11 +7,12 @@ extension SchemaRules {
     ///
     /// What has no members, as a number or an empty list, admits no caller, like an empty object.
     ///
+    /// - Parameter stored: What the class has. Keys of another server's that are not known here may stay as they are.
     /// - Returns: The permissions; nil for null, which opens the class as if none had ever been set.
     /// - Throws: 107 with what is wrong.
-    package static func permissions(_ value: JSONValue, fields schema: ClassSchema, _ configuration: Configuration)
-        throws(ParseError) -> ClassLevelPermissions?
-    {
+    package static func permissions(
+        _ value: JSONValue, fields schema: ClassSchema, stored: JSONObject = [:], _ configuration: Configuration
+    ) throws(ParseError) -> ClassLevelPermissions? {
         if value.isNull { return nil }
         guard let object = members(of: value) else { throw invalid("invalid JSON") }
         for (key, entry) in object {
@@ -26,6 +27,7 @@ extension SchemaRules {
             case "ACL": try checkDefaultACL(entry, configuration)
             default:
                 guard ClassOperation(rawValue: key.text) != nil else {
+                    if stored[key] == entry { continue }
                     throw invalid("\(key) is not a valid operation for class level permissions")
                 }
                 try checkOperation(key.text, entry, schema, configuration)

@@ -56,6 +56,21 @@ def scenario_78_an_advised_index_is_built_with_the_time_before_and_after(console
     console.wait("!document.querySelector('.panels').innerText.includes('Track78')")
 
 
+def scenario_78_why_an_index_with_readers_is_not_built_is_said(console, rest):
+    rest.define("Counted", plays={"type": "Number"})
+    slow(rest, "Counted", "plays")
+    rest.sql("""DELETE FROM "_roost_advice" """)
+    rest.sql("""UPDATE "Counted" SET "plays" = 0""")
+    rest.sql('ANALYZE "Counted"')
+    shape = json.dumps({"table": "Counted", "ranges": ["plays"], "count": True}, separators=(",", ":"))
+    rest.sql(f"""INSERT INTO "_roost_advice" VALUES ('{shape}', (now() AT TIME ZONE 'UTC')::date, 40, 9000, 290, 0)""")
+    open_page(console, "performance", ".panels")
+    console.wait_text("could then not be stored", ".panels")
+    console.wait_text('INCLUDE ("_rperm")', ".panels")
+    assert console.value("document.querySelector('[aria-label^=\"Create index on Counted\"]') === null")
+    rest.sql("""DELETE FROM "_roost_advice" """)
+
+
 def scenario_78_advice_about_odd_names_is_text(console, rest):
     rest.define(ODD_CLASS, **{ODD_FIELD: {"type": "Number"}})
     slow(rest, ODD_CLASS, ODD_FIELD)

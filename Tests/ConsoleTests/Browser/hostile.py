@@ -221,6 +221,35 @@ def scenario_69_uploaded_files_never_run(console, rest):
     console.browser.events = []
 
 
+# What looks like something of the page.
+ALIKE = ["saved", "\u2713 saved", "[Undo]", "\u2716 Delete", "(Artist 37)", "\u25cf 5 items", "null", "empty", "Everybody may read and change this", "1 selected", "\u26a0 the object is gone"]
+
+
+def scenario_70_texts_that_look_like_parts_of_the_page_are_texts(console, rest):
+    rest.define("Alike", name={"type": "String"}, number={"type": "Number"}, pointer={"type": "Pointer", "targetClass": "Alike"}, list={"type": "Array"})
+    ids = [rest.create("Alike", name=text, number=number, list=[text]) for number, text in enumerate(ALIKE)]
+    for number, object_id in enumerate(ids):
+        rest.update("Alike", object_id, pointer={"__type": "Pointer", "className": "Alike", "objectId": ids[number - 1]})
+    texts = """(where) => [...document.querySelectorAll(where)].map((cell) => { const text = cell.querySelector('bdi.text'); return [text?.textContent,
+        getComputedStyle(text).unicodeBidi, cell.querySelectorAll('button, a, svg, .pill, .tag, .flag, .apart, .warn').length]; })"""
+    console.open_class("Alike", order="number")
+    console.wait("document.querySelectorAll('.g-row .pill').length === %d" % len(ALIKE))
+    column = console.value("document.querySelector('r-grid').columns.findIndex(({ name }) => name === 'name')")
+    for number, text in enumerate(ALIKE):
+        drawn = console.value(f"""(() => {{ const cell = document.querySelector('r-grid').cellElement({number}, {column}); cell.classList.add('alike'); return ({texts})('.alike').at(-1); }})()""")
+        console.value("document.querySelectorAll('.alike').forEach((cell) => cell.classList.remove('alike'))")
+        assert drawn == [text, "isolate", 0], (text, drawn)
+        # The name of what a pointer leads to stands inside the one pill.
+        assert ALIKE[number - 1] in console.cell(number, "pointer"), (number, console.cell(number, "pointer"))
+    assert console.value("document.querySelectorAll('.g-row .pill').length") == len(ALIKE)
+    assert console.text(".toasts") == "" and console.value("document.querySelectorAll('.g-row button').length") == 0
+    console.open(f"data/Alike/{ids[2]}")
+    console.wait("document.querySelector('.object')")
+    console.wait_text(ALIKE[2], ".object")
+    found = console.value("[...document.querySelectorAll('main bdi.text')].filter((e) => e.textContent === %s).map((e) => getComputedStyle(e).unicodeBidi)" % json.dumps(ALIKE[2]))
+    assert found and set(found) == {"isolate"}, found
+
+
 def scenario_72_errors_with_markup_are_text(console, rest):
     rest.define("Faulty", name={"type": "String"})
     console.open_class("Faulty", where={"name": {"$<img src=x onerror=window.ran=1>": 1}})

@@ -217,6 +217,26 @@ def scenario_52_an_unchanged_dialog_sends_nothing_and_what_is_not_known_stays(co
     assert permissions(rest, "Guarded") == before
 
 
+def scenario_53_a_key_of_permissions_that_is_not_known_stays(console, rest):
+    guarded(rest)
+    rest.sql("""UPDATE "_SCHEMA" SET "schema" = jsonb_set("schema"::jsonb, '{classLevelPermissions,future}', '{"mode": "strict"}')
+        WHERE "className" = 'Guarded'; SELECT pg_notify('schema.change', '{}')""")
+    until(lambda: "future" in permissions(rest, "Guarded"), "the key is not seen")
+    before = permissions(rest, "Guarded")
+    open_page(console, "access/Guarded", ".operation")
+    press_on(console, "Change who may: Count")
+    console.wait("document.querySelector('dialog input')")
+    console.press("Space")
+    console.wait_text("Lets in: everybody.", "dialog .notice")
+    console.click_text("Save", "dialog")
+    console.wait_text("Permissions of Guarded changed", ".toasts")
+    assert permissions(rest, "Guarded") == {**before, "count": {"*": True}}, permissions(rest, "Guarded")
+    # Nobody brings one that is not there.
+    answer = rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "classLevelPermissions": {"future": {"mode": "other"}}})
+    assert answer.get("code") == 107, answer
+    assert permissions(rest, "Guarded")["future"] == {"mode": "strict"}
+
+
 def scenario_56_closing_tells_first_whom_it_shuts_out(console, rest):
     guarded(rest)
     open_page(console, "access/Guarded", ".operation")

@@ -21,6 +21,7 @@ addWords({
   "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
   "statements.copy": "No index that a class can declare does this. An administrator of the database runs:",
+  "statements.readers": "It is not built here: it holds who may read each object, and one that more than about 150 users and roles may read could then not be stored. Where there is none such, an administrator of the database runs:",
   "statements.built": "Index {index} is built.",
   "statements.measured": "A question as above took {before} before, and {after} now.",
   "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most",
@@ -82,7 +83,7 @@ function adviceRow(advice, read) {
   const go = button(".button", create, icon("plus"), t("index.build"));
   go.setAttribute("aria-label", t("statements.createOf", { class: advice.className, fields: names }));
   if (advice.fields) row.append(go);
-  else row.append(h("div", h("p.quiet", t("statements.copy")), h("code.wrap", shown(advice.statement, 500))));
+  else row.append(h("div", h("p.quiet", t(advice.holdsReaders ? "statements.readers" : "statements.copy")), h("code.wrap", shown(advice.statement, 500))));
   return row;
 }
 
