@@ -118,8 +118,8 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "CConsole", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
-                "Rules", "ServerConfiguration", "SignIn", "Tasks", "Telemetry", logging,
+                "CConsole", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage",
+                "REST", "Rules", "ServerConfiguration", "SignIn", "Tasks", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: stayOnExecutor),

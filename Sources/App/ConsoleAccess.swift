@@ -1,4 +1,4 @@
-import Console
+internal import Console
 import Logging
 import Operations
 import ParseStorage

@@ -1,5 +1,5 @@
 import CloudCode
-import Console
+internal import Console
 import FileStorage
 import FileStores
 import Foundation
@@ -203,8 +203,8 @@ public struct RoostServer: Service {
             ? nil : FigureHistory(meters, countsRequests: countsRequests)
         if let figures {
             console = try ConsoleSite(
-                backend, ConsoleDispatcher(routes, files: fileRoutes), figures: figures, version: Version.text,
-                logger: logger)
+                backend, ConsoleDispatcher(routes, files: fileRoutes), figures: figures,
+                backups: extensions.backups, version: Version.text, logger: logger)
         } else {
             console = nil
         }

@@ -63,6 +63,8 @@ package struct Server {
     }
 
     private func serve(_ connectionString: String) async throws {
+        var extensions = extensions
+        extensions.backups = try Backup.maker(deployment, logger: logger)
         let server = try RoostServer(
             configuration: configuration, connectionString: connectionString,
             filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)

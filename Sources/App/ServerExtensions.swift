@@ -1,4 +1,5 @@
 public import CloudCode
+package import Console
 public import FileStorage
 public import HTTP
 public import Operations
@@ -13,6 +14,8 @@ public struct ServerExtensions: Sendable {
     public var files: (any FileStorage)?
     /// WebSocket connections, figures about requests.
     public var http = HTTPServer.Additions()
+    /// How the console makes backups; nil for no way.
+    package var backups: BackupMaker?
 
     /// Adds nothing.
     public init() {}

@@ -186,87 +186,93 @@ static const unsigned char file_57[] = {
 #embed "files/pages/files/index.js"
 };
 static const unsigned char file_58[] = {
-#embed "files/pages/health/index.js"
+#embed "files/pages/health/backups.js"
 };
 static const unsigned char file_59[] = {
-#embed "files/pages/live/index.js"
+#embed "files/pages/health/index.js"
 };
 static const unsigned char file_60[] = {
-#embed "files/pages/logs/index.js"
+#embed "files/pages/live/index.js"
 };
 static const unsigned char file_61[] = {
-#embed "files/pages/logs/line.js"
+#embed "files/pages/logs/index.js"
 };
 static const unsigned char file_62[] = {
-#embed "files/pages/logs/list.js"
+#embed "files/pages/logs/line.js"
 };
 static const unsigned char file_63[] = {
-#embed "files/pages/operators.js"
+#embed "files/pages/logs/list.js"
 };
 static const unsigned char file_64[] = {
-#embed "files/pages/palette.js"
+#embed "files/pages/operators.js"
 };
 static const unsigned char file_65[] = {
-#embed "files/pages/performance/index.js"
+#embed "files/pages/palette.js"
 };
 static const unsigned char file_66[] = {
-#embed "files/pages/performance/plan.js"
+#embed "files/pages/performance/index.js"
 };
 static const unsigned char file_67[] = {
-#embed "files/pages/performance/statements.js"
+#embed "files/pages/performance/plan.js"
 };
 static const unsigned char file_68[] = {
-#embed "files/pages/push/compose.js"
+#embed "files/pages/performance/statements.js"
 };
 static const unsigned char file_69[] = {
-#embed "files/pages/push/index.js"
+#embed "files/pages/push/compose.js"
 };
 static const unsigned char file_70[] = {
-#embed "files/pages/push/report.js"
+#embed "files/pages/push/index.js"
 };
 static const unsigned char file_71[] = {
-#embed "files/pages/rest/code.js"
+#embed "files/pages/push/report.js"
 };
 static const unsigned char file_72[] = {
-#embed "files/pages/rest/index.js"
+#embed "files/pages/rest/code.js"
 };
 static const unsigned char file_73[] = {
-#embed "files/pages/schema/diagram.js"
+#embed "files/pages/rest/index.js"
 };
 static const unsigned char file_74[] = {
-#embed "files/pages/schema/forms.js"
+#embed "files/pages/schema/diagram.js"
 };
 static const unsigned char file_75[] = {
-#embed "files/pages/schema/index.js"
+#embed "files/pages/schema/forms.js"
 };
 static const unsigned char file_76[] = {
-#embed "files/pages/settings/index.js"
+#embed "files/pages/schema/index.js"
 };
 static const unsigned char file_77[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/settings/index.js"
 };
 static const unsigned char file_78[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/shell.js"
 };
 static const unsigned char file_79[] = {
-#embed "files/pages/users/index.js"
+#embed "files/pages/trash/index.js"
 };
 static const unsigned char file_80[] = {
-#embed "files/pages/users/one.js"
+#embed "files/pages/users/index.js"
 };
 static const unsigned char file_81[] = {
-#embed "files/parts/chart.js"
+#embed "files/pages/users/one.js"
 };
 static const unsigned char file_82[] = {
-#embed "files/parts/dialog.js"
+#embed "files/parts/chart.js"
 };
 static const unsigned char file_83[] = {
-#embed "files/parts/states.js"
+#embed "files/parts/dialog.js"
 };
 static const unsigned char file_84[] = {
-#embed "files/style/console.css"
+#embed "files/parts/states.js"
 };
 static const unsigned char file_85[] = {
+#embed "files/parts/task.js"
+};
+static const unsigned char file_86[] = {
+#embed "files/style/console.css"
+};
+static const unsigned char file_87[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -329,34 +335,36 @@ static const struct file all[] = {
     {"pages/data/object-view.js", file_55, sizeof file_55},
     {"pages/data/viewing.js", file_56, sizeof file_56},
     {"pages/files/index.js", file_57, sizeof file_57},
-    {"pages/health/index.js", file_58, sizeof file_58},
-    {"pages/live/index.js", file_59, sizeof file_59},
-    {"pages/logs/index.js", file_60, sizeof file_60},
-    {"pages/logs/line.js", file_61, sizeof file_61},
-    {"pages/logs/list.js", file_62, sizeof file_62},
-    {"pages/operators.js", file_63, sizeof file_63},
-    {"pages/palette.js", file_64, sizeof file_64},
-    {"pages/performance/index.js", file_65, sizeof file_65},
-    {"pages/performance/plan.js", file_66, sizeof file_66},
-    {"pages/performance/statements.js", file_67, sizeof file_67},
-    {"pages/push/compose.js", file_68, sizeof file_68},
-    {"pages/push/index.js", file_69, sizeof file_69},
-    {"pages/push/report.js", file_70, sizeof file_70},
-    {"pages/rest/code.js", file_71, sizeof file_71},
-    {"pages/rest/index.js", file_72, sizeof file_72},
-    {"pages/schema/diagram.js", file_73, sizeof file_73},
-    {"pages/schema/forms.js", file_74, sizeof file_74},
-    {"pages/schema/index.js", file_75, sizeof file_75},
-    {"pages/settings/index.js", file_76, sizeof file_76},
-    {"pages/shell.js", file_77, sizeof file_77},
-    {"pages/trash/index.js", file_78, sizeof file_78},
-    {"pages/users/index.js", file_79, sizeof file_79},
-    {"pages/users/one.js", file_80, sizeof file_80},
-    {"parts/chart.js", file_81, sizeof file_81},
-    {"parts/dialog.js", file_82, sizeof file_82},
-    {"parts/states.js", file_83, sizeof file_83},
-    {"style/console.css", file_84, sizeof file_84},
-    {"style/icon.svg", file_85, sizeof file_85},
+    {"pages/health/backups.js", file_58, sizeof file_58},
+    {"pages/health/index.js", file_59, sizeof file_59},
+    {"pages/live/index.js", file_60, sizeof file_60},
+    {"pages/logs/index.js", file_61, sizeof file_61},
+    {"pages/logs/line.js", file_62, sizeof file_62},
+    {"pages/logs/list.js", file_63, sizeof file_63},
+    {"pages/operators.js", file_64, sizeof file_64},
+    {"pages/palette.js", file_65, sizeof file_65},
+    {"pages/performance/index.js", file_66, sizeof file_66},
+    {"pages/performance/plan.js", file_67, sizeof file_67},
+    {"pages/performance/statements.js", file_68, sizeof file_68},
+    {"pages/push/compose.js", file_69, sizeof file_69},
+    {"pages/push/index.js", file_70, sizeof file_70},
+    {"pages/push/report.js", file_71, sizeof file_71},
+    {"pages/rest/code.js", file_72, sizeof file_72},
+    {"pages/rest/index.js", file_73, sizeof file_73},
+    {"pages/schema/diagram.js", file_74, sizeof file_74},
+    {"pages/schema/forms.js", file_75, sizeof file_75},
+    {"pages/schema/index.js", file_76, sizeof file_76},
+    {"pages/settings/index.js", file_77, sizeof file_77},
+    {"pages/shell.js", file_78, sizeof file_78},
+    {"pages/trash/index.js", file_79, sizeof file_79},
+    {"pages/users/index.js", file_80, sizeof file_80},
+    {"pages/users/one.js", file_81, sizeof file_81},
+    {"parts/chart.js", file_82, sizeof file_82},
+    {"parts/dialog.js", file_83, sizeof file_83},
+    {"parts/states.js", file_84, sizeof file_84},
+    {"parts/task.js", file_85, sizeof file_85},
+    {"style/console.css", file_86, sizeof file_86},
+    {"style/icon.svg", file_87, sizeof file_87},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

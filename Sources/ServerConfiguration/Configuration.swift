@@ -292,6 +292,7 @@ public struct Configuration: Sendable {
         cloudMain.main = cloudMain.main.map(resolved)
         logsFolder = logsFolder.map(resolved)
         consoleFolder = consoleFolder.map(resolved)
+        console.backupFolder = console.backupFolder.map(resolved)
         push?.folder = folder
         fileStore.resolvePaths(in: folder)
         for index in fileStoreFallbacks.indices { fileStoreFallbacks[index].resolvePaths(in: folder) }

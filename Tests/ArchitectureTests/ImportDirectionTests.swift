@@ -32,7 +32,7 @@ import Testing
             "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
         ],
         "Console": [
-            "CConsole", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
+            "CConsole", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
             "Rules", "ServerConfiguration", "SignIn", "Tasks", "Telemetry",
         ],
         "LiveQuery": [

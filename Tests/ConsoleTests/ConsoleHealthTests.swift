@@ -61,7 +61,7 @@ struct ConsoleHealthTests {
         }
     }
 
-    @Test("Long after the last confirmation, a fix asks for another one")
+    @Test("Long after the last confirmation, fixes and backups ask for another one")
     func confirmation() async throws {
         try await TestServer.run { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -69,8 +69,10 @@ struct ConsoleHealthTests {
                 """
                 UPDATE "_roost_operator_session" SET "confirmedAt" = now() - interval '16 minutes'
                 """)
-            let answer = try await owner.send("POST", "/console/api/doctor/fix", ["id": "a"])
-            #expect(answer.status == 403 && answer["needs"] == "confirm", "\(answer.text)")
+            for path in ["doctor/fix", "backups", "backups/x.tar"] {
+                let answer = try await owner.send("POST", "/console/api/\(path)", ["id": "a"])
+                #expect(answer.status == 403 && answer["needs"] == "confirm", "\(path) \(answer.text)")
+            }
         }
     }
 

@@ -1,7 +1,10 @@
+internal import Console
 import Foundation
+import HTTP
 import LocalPostgres
 import Logging
 import ParseModel
+import ServerConfiguration
 
 /// `roost backup`: the embedded database and the uploaded files in one file, while the server runs or not.
 package struct Backup: Sendable {
@@ -18,23 +21,38 @@ package struct Backup: Sendable {
         case copying = "copying the database"
         case writing = "writing the backup"
         case checking = "checking the backup"
+
+        /// How much is done when it begins.
+        var percent: Int {
+            switch self {
+            case .copying: 5
+            case .writing: 30
+            case .checking: 80
+            }
+        }
     }
 
     private let deployment: Deployment
     private let target: String
     private let logger: Logger
     private let report: @Sendable (Step) -> Void
+    private let measure: @Sendable (Double) -> Void
 
     /// Prepares a backup; nothing is read yet.
     ///
-    /// - Parameter file: The file to make; there must be none.
+    /// - Parameters:
+    ///   - file: The file to make; there must be none.
+    ///   - progress: Called when a step begins.
+    ///   - measure: Called with how much of the writing is done.
     package init(
-        _ deployment: Deployment, file: String, logger: Logger, progress: @escaping @Sendable (Step) -> Void = { _ in }
+        _ deployment: Deployment, file: String, logger: Logger, progress: @escaping @Sendable (Step) -> Void = { _ in },
+        measure: @escaping @Sendable (Double) -> Void = { _ in }
     ) {
         self.deployment = deployment
         target = URL(fileURLWithPath: file).standardizedFileURL.path
         self.logger = logger
         report = progress
+        self.measure = measure
     }
 
     /// Makes the backup, reads it again, and gives it its name. When it fails, nothing is left of it.
@@ -100,7 +118,9 @@ package struct Backup: Sendable {
     }
 
     private func addCluster(_ copy: String, to writer: BackupWriter) throws {
-        for case let entry as String in FileManager.default.enumerator(atPath: copy) ?? .init() {
+        let entries = try FileManager.default.subpathsOfDirectory(atPath: copy)
+        for (place, entry) in entries.enumerated() {
+            measure(Double(place) / Double(entries.count))
             var status = stat()
             guard lstat(copy + "/" + entry, &status) == 0 else {
                 throw CommandFailure("\(entry) cannot be read: \(CommandFailure.reason())")
@@ -142,5 +162,43 @@ package struct Backup: Sendable {
             }
         }
         FreshFolder.keepName(of: target)
+    }
+}
+
+extension Backup {
+    /// How the console makes backups of a deployment, in a folder that the configuration names; nil where it names none, or
+    /// the database is not Roost's own.
+    ///
+    /// - Throws: `ConfigurationError` for the folder of uploaded files, of which clients know the addresses.
+    static func maker(_ deployment: Deployment, logger: Logger) throws -> BackupMaker? {
+        guard let folder = deployment.configuration.console.backupFolder, deployment.configuration.databaseURI == nil
+        else { return nil }
+        let paths = [folder, deployment.filesDirectory].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
+        guard paths[0] != paths[1] else {
+            throw ConfigurationError("option console.backupFolder: clients download what lies in \(folder)")
+        }
+        return BackupMaker(folder: folder) { name, progress in
+            _ = try await LongWork.backups.carryOut {
+                try FileManager.default.createDirectory(
+                    atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                removeLeftovers(in: folder)
+                return try await Backup(deployment, file: "\(folder)/\(name)", logger: logger) { step in
+                    progress(step.percent, step.rawValue)
+                } measure: { part in
+                    progress(Step.writing.percent + Int(part * 50), Step.writing.rawValue)
+                }.run()
+            }
+        }
+    }
+
+    /// Removes what killed processes left. What is being written was changed lately.
+    private static func removeLeftovers(in folder: String) {
+        let files = FileManager.default
+        for name in (try? files.contentsOfDirectory(atPath: folder)) ?? []
+        where name.hasPrefix(".roost-") && name.hasSuffix(".tar.partial") {
+            let path = "\(folder)/\(name)"
+            let changed = (try? files.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+            if let changed, changed.timeIntervalSinceNow < -3_600 { try? files.removeItem(atPath: path) }
+        }
     }
 }

@@ -29,6 +29,7 @@ struct ConsoleInterface: Sendable {
     /// Lets statements be planned for one console at a time.
     let planning = Gate(capacity: 1)
     let exports = ConsoleExports()
+    let backups: ConsoleBackups
     /// Lets so many bodies with rows of imports be in memory, one of each session.
     let importing = Gate(capacity: 2, share: 1, waitingShare: 4)
     /// Lets one list of the store, or one look through all objects, be under way: they read everything.
@@ -44,8 +45,10 @@ struct ConsoleInterface: Sendable {
     static let largestBody = 256 * 1024
 
     init(
-        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory, version: String, logger: Logger
+        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory, backups: BackupMaker?,
+        version: String, logger: Logger
     ) {
+        self.backups = ConsoleBackups(backups)
         self.backend = backend
         self.dispatcher = dispatcher
         self.figures = figures
@@ -97,6 +100,7 @@ struct ConsoleInterface: Sendable {
             throw HTTPError(status: 403, message: "The console answers its own page alone.")
         }
         if path.hasPrefix("exports/once/") { return try await download(visit, path.dropFirst("exports/once/".count)) }
+        if path.hasPrefix("backups/once/") { return try await backup(visit, path.dropFirst("backups/once/".count)) }
         let session = try await session(of: visit)
         if path == "session" { return try await answerSession(visit, method, session) }
         guard let session, let given = ConsoleRole(rawValue: session.role) else {

@@ -11,6 +11,7 @@ enum ConsoleRouteTable {
     /// The routes.
     static let all =
         own + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
+        + backups
 
     private static let own: [ConsoleRoute] = [
         ConsoleRoute(.get, "audit", .viewer, keepsLimits: true) { try await $0.audited() }

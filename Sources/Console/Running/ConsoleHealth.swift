@@ -51,7 +51,6 @@ private struct HealthCalls: ConsoleCalls {
         let mails = backend.meters.mails
         var answer: JSONObject = [
             "version": .string(interface.version), "preset": .number(Double(backend.configuration.preset)),
-            "ownDatabase": .bool(backend.configuration.databaseURI == nil),
             "securityCheck": .bool(backend.configuration.security.enableCheck),
             "mails": [
                 "waiting": .number(Double(mails.waiting.value)), "oldest": .number(Double(mails.oldest.value)),
@@ -89,9 +88,13 @@ private struct HealthCalls: ConsoleCalls {
 
     /// Has the doctor look the database over, as a task.
     func examine() throws -> Reply {
-        try begin("doctor", "The database is looked over.", "The database was looked over.") { [interface] in
+        let item = item("doctor", "The database is looked over.")
+        let reply = begin(item, done: "The database was looked over.") { [interface] in
             try await interface.look()
+        } ended: { _ in
         }
+        guard let reply else { throw HTTPError(status: 409, message: Self.busy) }
+        return reply
     }
 
     /// Puts one finding right that can be without harm, and looks again.
@@ -106,36 +109,16 @@ private struct HealthCalls: ConsoleCalls {
         }
         var entry = interface.entry(visit, session, "doctor/fix")
         entry.fields = [finding.kind.rawValue, finding.subject]
-        let rows = backend.store.audit
-        let row = try await rows.begin(entry)
-        do {
-            return try begin("fix", remedy.words, "Done.") { [interface] in
-                try await Doctor(client: interface.backend.store.client).apply(remedy)
-                try await interface.look()
-            } ended: { status in
-                try? await rows.complete(row, status: status, ids: nil, after: nil)
-            }
-        } catch {
-            try await rows.complete(row, status: 409, ids: nil, after: nil)
-            throw error
+        return try await begin(item("fix", remedy.words), entry, done: "Done.", busy: Self.busy) { [interface] in
+            try await Doctor(client: interface.backend.store.client).apply(remedy)
+            return try await interface.look()
         }
     }
 
-    /// Begins a task of which there is one at a time.
-    private func begin(
-        _ kind: String, _ words: String, _ done: String, _ work: @Sendable @escaping () async throws -> Void,
-        ended: @Sendable @escaping (_ status: Int) async -> Void = { _ in }
-    ) throws -> Reply {
-        let item = ConsoleTasks.Item(
-            id: Identifiers.alphanumeric(10), kind: kind, className: "", startedAt: backend.clock.now, message: words)
-        let reply = begin(
-            item, done: done,
-            {
-                try await work()
-                return [:]
-            }, ended: ended)
-        guard let reply else { throw HTTPError(status: 409, message: "That is under way.") }
-        return reply
+    private static let busy = "That is under way."
+
+    private func item(_ kind: String, _ words: String) -> ConsoleTasks.Item {
+        .init(id: Identifiers.alphanumeric(10), kind: kind, className: "", startedAt: backend.clock.now, message: words)
     }
 
     func settings() -> Reply {
@@ -159,8 +142,9 @@ private struct HealthCalls: ConsoleCalls {
 
 extension ConsoleInterface {
     /// Looks the database over, and keeps what was found.
-    fileprivate func look() async throws {
+    fileprivate func look() async throws -> JSONValue {
         let report = try await Doctor(client: backend.store.client).examine()
         lastReport.set(report, at: backend.clock.now)
+        return [:]
     }
 }

@@ -79,23 +79,19 @@ private struct IndexCalls: ConsoleCalls {
         var entry = interface.entry(visit, session, "indexes")
         entry.className = className
         entry.fields = fields.keys.texts
-        let row = try await backend.store.audit.begin(entry)
         let item = ConsoleTasks.Item(
             id: Identifiers.alphanumeric(10), kind: "index", className: className, startedAt: context.now,
             message: "It begins.")
-        let reply = begin(item, done: "The index is built.") {
+        return try await begin(
+            item, entry, done: "The index is built.", busy: "An index of \(className) is being built."
+        ) {
             var result: JSONObject = ["className": .string(className), "name": .string(name)]
             let statements = backend.slowStatements
             if let advice { result["before"] = await statements.time(of: advice).map { .number($0) } }
             _ = try await backend.schemas.update(className, ["indexes": .object(indexes)], context)
             if let advice { result["after"] = await statements.time(of: advice).map { .number($0) } }
             return .object(result)
-        } ended: { status in
-            try? await backend.store.audit.complete(row, status: status, ids: nil, after: nil)
         }
-        if let reply { return reply }
-        try await backend.store.audit.complete(row, status: 409, ids: nil, after: nil)
-        throw HTTPError(status: 409, message: "An index of \(className) is being built.")
     }
 
     /// The advice that a body names, nil where it names none.

@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import JSON
 internal import ParseModel
+internal import ParseStorage
 import Synchronization
 
 /// Long work that operators began. It goes on when they leave, and is known for a while after it ended.
@@ -150,5 +151,22 @@ extension ConsoleCalls {
             return value["error"]?.stringValue ?? ""
         }
         return isBegun ? .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202) : nil
+    }
+
+    /// Begins such work with an entry of the audit, which its end completes.
+    ///
+    /// - Parameter busy: What the caller gets to read where such work is under way.
+    func begin(
+        _ item: ConsoleTasks.Item, _ entry: AuditEntry, done: String, busy: String,
+        _ work: @Sendable @escaping () async throws -> JSONValue
+    ) async throws -> Reply {
+        let rows = interface.backend.store.audit
+        let row = try await rows.begin(entry)
+        let reply = begin(item, done: done, work) { status in
+            try? await rows.complete(row, status: status, ids: nil, after: nil)
+        }
+        if let reply { return reply }
+        try await rows.complete(row, status: 409, ids: nil, after: nil)
+        throw HTTPError(status: 409, message: busy)
     }
 }

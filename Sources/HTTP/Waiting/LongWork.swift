@@ -11,6 +11,9 @@ package final class LongWork: TaskExecutor {
     /// For bodies that take a thread for long: no other work waits behind them.
     package static let huge = LongWork(threads: 1)
 
+    /// For backups, which read and write for minutes.
+    package static let backups = LongWork(threads: 1)
+
     /// For changes that are compared with what clients of live queries want to know.
     package static let changes = LongWork(threads: max(2, System.coreCount / 2))
 

@@ -6,7 +6,8 @@ extension OptionTable {
         OptionDefinition(
             "console", "ROOST_CONSOLE", .object,
             "The administration page at /console: enabled is thisMachine (the default: for browsers on this machine), true "
-                + "or false; addresses and hosts say from where and under which names it is opened",
+                + "or false; addresses and hosts say from where and under which names it is opened; backupFolder is where "
+                + "owners make backups of the embedded database",
             members: [
                 .custom("enabled", nil, .any, \.console.reach) { value, name throws(ConfigurationError) in
                     switch value {
@@ -25,6 +26,7 @@ extension OptionTable {
                 .flag("allowPlainHTTP", nil, \.console.allowsPlainHTTP),
                 .whole("sessionLength", nil, \.console.sessionLength, in: 60...604_800),
                 .whole("auditDays", nil, \.console.auditDays, in: 1...36_500),
+                .text("backupFolder", nil, \.console.backupFolder, ""),
             ], variables: .init(prefix: "ROOST_CONSOLE")),
         .text(
             "consoleFolder", "ROOST_CONSOLE_FOLDER", \.consoleFolder,
@@ -70,6 +72,8 @@ extension Configuration {
         public var sessionLength = 43_200
         /// For how many days it is kept who changed what.
         public var auditDays = 90
+        /// The folder of the backups that are made with it; nil where none are.
+        public var backupFolder: String?
 
         /// Opens the page to browsers on this machine.
         init() {}

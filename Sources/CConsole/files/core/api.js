@@ -1,5 +1,6 @@
 /** All HTTP of the page leaves here: with the token, with errors in words, again after a new sign-in or a lost connection. */
 
+import { h } from "./dom.js";
 import { signal } from "./signal.js";
 import { plain, t } from "./words.js";
 
@@ -126,6 +127,12 @@ export const parse = {
   put: (path, body, options) => send("PUT", "parse/" + path, { body, ...options }),
   delete: (path, options) => send("DELETE", "parse/" + path, options),
 };
+
+/** Has the browser take a file of ours; nothing of it passes through the page. */
+export function download(url, name) {
+  const path = new URL(url, location.origin).pathname;
+  if (path.startsWith(base)) h("a", { href: path, download: name }).click();
+}
 
 /** The path of an object or a class. */
 export function objectPath(className, objectId) {

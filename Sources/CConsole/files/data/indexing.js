@@ -1,9 +1,10 @@
 /** Indexes: which one a find lacks, and how one is built while apps go on writing. */
 
 import { parse, send } from "../core/api.js";
-import { button, h, put } from "../core/dom.js";
+import { h } from "../core/dom.js";
 import { addWords, bytes, plain, t } from "../core/words.js";
 import { confirm } from "../parts/dialog.js";
+import { follow } from "../parts/task.js";
 import { classes, counts, replaceClass } from "./schema.js";
 
 addWords({
@@ -12,8 +13,6 @@ addWords({
   "index.size": "The class has {n} {n|object|objects}, {bytes}.",
   "index.meanwhile": "It is built beside other work: apps go on reading and writing. Each write of the class then takes a little longer, and the index takes room on the disk.",
   "index.building": "Building the index; apps go on writing.",
-  "index.percent": "{percent} %",
-  "index.stop": "Stop",
   "index.stopped": "Stopped. There is no index.",
   "index.done": "Index {index} built in {seconds} s",
 });
@@ -55,27 +54,14 @@ export function mayBuild(className, fields, gain) {
 
 /** A line with a bar and a stop, and a promise of the name of the index; null when it was stopped. `advice` names what the server advised. */
 export function build(className, fields, { advice, isUnique = false } = {}) {
-  const bar = h("progress", { max: "100", "aria-label": t("index.building") });
-  const words = h("span.quiet", { role: "status" }, t("index.building"));
-  let id;
-  const stop = button(".button", () => id && send("DELETE", "tasks/" + encodeURIComponent(id)), t("index.stop"));
-  stop.disabled = true;
-  const element = h(".line.wrap.building", words, h(".grow", bar), stop);
-  const run = async () => {
-    const began = performance.now();
-    let task = (await send("POST", "indexes", { body: advice ? { advice } : { className, fields, unique: isUnique } })).body;
-    ({ id } = task);
-    stop.disabled = false;
-    while (task.state === "running" || task.state === "waiting") {
-      bar.value = task.done;
-      put(words, plain(task.message || t("index.building"), 120), " ", t("index.percent", { percent: Math.round(task.done) }));
-      task = (await send("GET", "tasks/" + encodeURIComponent(id), { query: { wait: 1 } })).body;
-    }
-    stop.disabled = true;
-    if (task.state === "failed") throw new Error(plain(task.message, 500));
-    if (task.state === "cancelled") return null;
+  const began = performance.now();
+  const body = advice ? { advice } : { className, fields, unique: isUnique };
+  const { element, finished } = follow(async () => (await send("POST", "indexes", { body })).body, t("index.building"));
+  const end = async () => {
+    const result = await finished;
+    if (!result) return null;
     replaceClass((await parse.get("schemas/" + encodeURIComponent(className))).body);
-    return { ...task.result, seconds: Math.round((performance.now() - began) / 1000) };
+    return { ...result, seconds: Math.round((performance.now() - began) / 1000) };
   };
-  return { element, finished: run() };
+  return { element, finished: end() };
 }

@@ -1,6 +1,6 @@
 /** Export: rows, fields and form are chosen; the server streams the file to an address that works once. */
 
-import { base, send } from "../../core/api.js";
+import { download, send } from "../../core/api.js";
 import { button, h, labelled, option, problemLine, put } from "../../core/dom.js";
 import { addWords, plain, t } from "../../core/words.js";
 import { ranked } from "../../data/schema.js";
@@ -70,13 +70,6 @@ export function openExport(page) {
     put(foot, button(".button", () => close(), t("cancel")), go);
     return { body: [host], foot: [foot] };
   });
-}
-
-/** Has the browser take a file of ours; nothing of it passes through the page. */
-function download(url, name) {
-  const path = new URL(url, location.origin).pathname;
-  if (!path.startsWith(base)) return;
-  h("a", { href: path, download: name }).click();
 }
 
 /** Shows how far it is until it ends. */

@@ -7,6 +7,7 @@ import { session } from "../../core/session.js";
 import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus } from "../../parts/dialog.js";
 import { failed, loading, toast } from "../../parts/states.js";
+import { backupPanel } from "./backups.js";
 
 addWords({
   "health.hint": "Roost {version}, defaults of parse-server {preset}",
@@ -33,36 +34,33 @@ addWords({
   "health.mails": "Mails",
   "health.waiting": "{n} {n|mail waits|mails wait} to be sent, the oldest for {seconds} s; {failed} {failed|was|were} given up since the start.",
   "health.log": "{n} {n|error|errors} in the log since the start.",
-  "health.backups": "Backups",
-  "health.backup": "Makes one while the server runs:",
-  "health.restore": "Makes a data folder of it, on this machine or another:",
-  "health.dump": "The database is not Roost's own: its own tools back it up, as docs/operations.md says.",
 });
 
 const LABELS = { error: "health.error", warning: "health.warning", note: "health.note" };
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
-  const hint = h("span.quiet.words");
+  const parts = { hint: h("span.quiet.words"), backups: backupPanel(scope) };
   const body = h(".scroll", loading());
-  const look = button(".button.primary", () => examine(body, hint, look, scope), icon("refresh"), h("span.words", t("health.look")));
+  const look = parts.look = button(".button.primary", () => examine(body, parts, scope), icon("refresh"), h("span.words", t("health.look")));
   look.setAttribute("aria-label", t("health.look"));
   document.title = [t("rail.health"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
   addKeys(t("rail.health"), { "Alt+r": { words: t("health.look"), do: () => look.click() } }, scope);
-  read(body, hint, look, scope);
-  return h(".page", h("header.head", h("h1", t("rail.health")), hint, h(".space"), look), body);
+  read(body, parts, scope);
+  return h(".page", h("header.head", h("h1", t("rail.health")), parts.hint, h(".space"), look), body);
 }
 
-async function read(body, hint, look, scope) {
+async function read(body, parts, scope) {
+  const { hint, backups } = parts;
   try {
     const { body: health } = await send("GET", "health", { signal: scope });
     const security = health.securityCheck ? (await parse.get("security", {}, { signal: scope })).body.report : null;
     if (scope.aborted) return;
     put(hint, t("health.hint", { version: health.version, preset: String(health.preset) }));
-    keepFocus(body, () => put(body, findings(health.doctor, () => read(body, hint, look, scope), scope), securityPanel(security), mailPanel(health), backupPanel(health)));
-    if (!health.doctor) await examine(body, hint, look, scope);
+    keepFocus(body, () => put(body, findings(health.doctor, () => read(body, parts, scope), scope), securityPanel(security), mailPanel(health), backups));
+    if (!health.doctor) await examine(body, parts, scope);
   } catch (problem) {
-    if (!scope.aborted) put(body, failed(problem, () => read(body, hint, look, scope)));
+    if (!scope.aborted) put(body, failed(problem, () => read(body, parts, scope)));
   }
 }
 
@@ -74,7 +72,8 @@ async function finish(task, scope) {
   if (task.state !== "done") throw new Error(plain(task.message, 500));
 }
 
-async function examine(body, hint, look, scope) {
+async function examine(body, parts, scope) {
+  const { look } = parts;
   // The button keeps the focus meanwhile: it may be all that the page has to press.
   if (look.getAttribute("aria-disabled") === "true") return;
   look.setAttribute("aria-disabled", "true");
@@ -82,7 +81,7 @@ async function examine(body, hint, look, scope) {
   if (state) put(state, t("health.looking"));
   try {
     await finish((await send("POST", "doctor", { body: {}, signal: scope })).body, scope);
-    await read(body, hint, look, scope);
+    await read(body, parts, scope);
   } catch (problem) {
     if (!scope.aborted) toast(problem.message, { isBad: true });
   }
@@ -138,10 +137,4 @@ function securityPanel(report) {
 
 function mailPanel({ mails, errors }) {
   return h(".panel", h("h2", t("health.mails")), h("p", t("health.waiting", { n: mails.waiting, seconds: mails.oldest, failed: mails.failed })), h("p", t("health.log", { n: errors })));
-}
-
-function backupPanel({ ownDatabase }) {
-  return h(".panel", h("h2", t("health.backups")), ownDatabase
-    ? [h("p.quiet", t("health.backup")), h("code", "roost backup FILE"), h("p.quiet", t("health.restore")), h("code", "roost restore FILE")]
-    : h("p.quiet", t("health.dump")));
 }
