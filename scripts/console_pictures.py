@@ -18,6 +18,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "Tests/ConsoleTests/Browser"))
 
+from going_on import write  # noqa: E402
 from harness import Console, REST  # noqa: E402
 
 FIRST = "River Gold Silent Night Paper Blue Lost Sun Velvet Ocean Winter Golden".split()
@@ -57,6 +58,35 @@ def fill(rest):
         "studio": {"__type": "GeoPoint", "latitude": 59.3, "longitude": 18.1},
         **({"owner": pointer("_User", rng.choice(users)), "ACL": {users[0]: {"read": True, "write": True}, **({"*": {"read": True}} if rng.random() < 0.7 else {})}} if rng.random() < 0.4 else {}),
     } for _ in range(1200)])
+
+
+CLOUD = """
+Parse.Cloud.define("recommend", async ({ params }) => (await new Parse.Query("Track").equalTo("genre", params.genre).limit(3).find()).map((track) => track.get("title")), { fields: ["genre"] });
+Parse.Cloud.define("follow", () => true, { requireUser: true });
+Parse.Cloud.define("chart", () => new Parse.Query("Track").descending("plays").limit(10).find());
+Parse.Cloud.beforeSave("Track", () => {});
+Parse.Cloud.job("nightlyChart", ({ message }) => message("10 tracks"));
+"""
+
+
+def key():
+    """A key as Apple gives them, of which nobody knows."""
+    command = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def follow(console):
+    """Has the page keep connections of live queries."""
+    console.value("""Promise.all([['Track', { plays: { $gt: 900000 } }], ['Track', { genre: 'jazz' }], ['Artist', {}]].map(([className, where]) => new Promise((done) => {
+        const socket = new WebSocket(location.origin.replace('http', 'ws') + '/parse');
+        (window.sockets ??= []).push(socket);
+        socket.onopen = () => socket.send(JSON.stringify({ op: 'connect', applicationId: 'music' }));
+        socket.onmessage = ({ data }) => {
+            const { op } = JSON.parse(data);
+            if (op === 'connected') socket.send(JSON.stringify({ op: 'subscribe', requestId: 1, query: { className, where } }));
+            if (op === 'subscribed') done();
+        };
+    })))""")
 
 
 def pictures(console, rest):
@@ -111,6 +141,28 @@ def pictures(console, rest):
             console.wait("document.querySelector('main').innerText.includes('200')")
         console.settle()
         yield f"console-{name}-light"
+    for name in ("recommend", "chart"):
+        for number in range(12):
+            rest.call("POST", f"/functions/{name}", {"genre": "jazz"} if number else {})
+    rest.create_many("_Installation", [{"deviceType": "ios", "deviceToken": f"{number:064x}", "localeIdentifier": ("en-US", "sv-SE")[number % 2]} for number in range(24)])
+    for name, path, selector in (("cloud", "cloud/functions/recommend", "main textarea"), ("push", "push", ".push-preview"), ("live", "live", "main .state, main table")):
+        for dark in (False, True):
+            console.size(1200, 720, dark)
+            console.open(path)
+            console.wait(f"document.querySelector('{selector}')")
+            if name == "cloud":
+                write(console, "main textarea", '{"genre": "jazz"}')
+                console.click_text("Call", "main")
+                console.wait("document.querySelector('main .log-line')")
+            if name == "push":
+                write(console, "main input[maxlength='500']", "New songs")
+                write(console, "main textarea", "Twelve of them are waiting for you")
+                console.wait_text("24 devices", "main")
+            if name == "live":
+                follow(console)
+                console.wait("document.querySelectorAll('main table tr').length > 3")
+            console.settle()
+            yield f"console-{name}-{'dark' if dark else 'light'}"
     # Charts need some points, ten seconds apart.
     end = time.monotonic() + 65
     while time.monotonic() < end:
@@ -149,9 +201,14 @@ def main():
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder).chmod(0o755)
+        pathlib.Path(folder, "main.js").write_text(CLOUD)
+        pathlib.Path(folder, "node_modules").mkdir()
+        pathlib.Path(folder, "node_modules/parse").symlink_to(ROOT / "Tests/NodeHostTests/sdk")
         configuration = pathlib.Path(folder, "roost.json")
         configuration.write_text(json.dumps({
             "appId": "music", "appName": "Music", "masterKey": "pictures", "host": "127.0.0.1", "port": port, "dataDir": folder + "/data",
+            "cloud": folder + "/main.js", "liveQuery": {"classNames": ["Track", "Artist"]}, "startLiveQueryServer": True,
+            "push": {"ios": {"token": {"key": key(), "keyId": "ABC1234567", "teamId": "TEAM123456"}, "topic": "com.example.music"}},
             "consoleFolder": str(ROOT / "Sources/CConsole/files"), "console": {"signIn": "thisMachine"}}))
         server = subprocess.Popen([binary, "serve", str(configuration)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:

@@ -142,21 +142,30 @@ private struct BackupCalls: ConsoleCalls {
 }
 
 extension ConsoleInterface {
-    /// Answers the address of a backup with its file.
+    /// How much of a backup is sent before the session is looked at again.
+    private static let pieceSize: Int64 = 16 * 1024 * 1024
+
+    /// Answers the address of a backup with its file, as long as the session is an owner's.
     ///
     /// - Throws: 404 for an address that was used, or by another browser than the one that asked.
     func backup(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
+        let gone = HTTPError(status: 404, message: "There is no such backup, or not any more.")
+        let cookies = cookies(of: visit)
         guard visit.request.method == "GET", let (name, token) = backups.take(secret),
-            let session = try await session(of: visit, token: token),
-            let given = ConsoleRole(rawValue: session.role), rights(of: session, given).0 == .owner,
+            try await rights(cookies, token)?.0 == .owner,
             let file = try await backups.made().folder.open(name: name)
-        else { throw HTTPError(status: 404, message: "There is no such backup, or not any more.") }
+        else { throw gone }
+        let stream = Reply.ByteStream(length: Int(file.size)) { sink in
+            for start in stride(from: 0, to: file.size, by: Int(Self.pieceSize)) {
+                guard try await self.rights(cookies, token)?.0 == .owner else { throw gone }
+                try await file.give(start..<min(start + Self.pieceSize, file.size), to: sink)
+            }
+        }
         return Reply(
             headers: [
                 ("Content-Type", "application/x-tar"),
                 ("Content-Disposition", "attachment; filename*=UTF-8''\(PercentEncoding.encode(name))"),
                 ("Content-Security-Policy", "default-src 'none'; sandbox"),
-            ],
-            body: .stream(.init(length: Int(file.size)) { sink in try await file.give(0..<file.size, to: sink) }))
+            ], body: .stream(stream))
     }
 }

@@ -26,7 +26,7 @@ addWords({
 
 /** The panel, which fills itself. */
 export function backupPanel(scope) {
-  const host = h("div", loading(2));
+  const host = h(".form", loading(2));
   read(host, scope);
   return h(".panel", h("h2", t("backups.title")), host);
 }
