@@ -138,6 +138,9 @@ public struct Configuration: Sendable {
     public var fileKey: String?
     /// What files are encrypted with; nil when they lie open.
     public var encryptionKey: String?
+    /// What files were encrypted with before; nil when all are encrypted with the key of now.
+    public var previousEncryptionKey: String?
+    public var encryptionFormat = EncryptionFormat.whole
     public var idempotencyOptions = IdempotencyOptions()
     public var requestComplexity = RequestComplexity()
     /// The routes that clients may use; nil for all.
