@@ -136,14 +136,14 @@ struct Responder: Sendable {
     /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory
     /// for it until its client has read it, another answer says so instead.
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
-        let held = reply.body.bytesInMemory
+        var (kind, held) = (TransferTimeout.Kind.answer, reply.body.bytesInMemory)
         if case .stream(let stream) = reply.body {
             guard stream.length != 0 else { return nil }
-            if !stream.isInMemory { return transferTimeout.begin(.file, on: connection.channel) }
+            if !stream.isInMemory { (kind, held) = (.file, min(stream.length ?? .max, Self.streamedPiece)) }
         } else if held <= Self.pieceSize {
             return nil
         }
-        let ticket = transferTimeout.begin(.answer, on: connection.channel)
+        let ticket = transferTimeout.begin(kind, on: connection.channel)
         if transferTimeout.hold(ticket, bytes: held) { return ticket }
         transferTimeout.end(ticket)
         reply = handler.overloaded
@@ -226,7 +226,12 @@ struct Responder: Sendable {
     private func send(_ piece: ByteBuffer, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?)
         async throws
     {
-        if !connection.write(piece) { try await connection.flush() }
+        let isStreamed = ticket?.kind == .file
+        if let ticket, isStreamed, piece.readableBytes > Self.streamedPiece {
+            guard transferTimeout.hold(ticket, atLeast: piece.readableBytes) else { throw HTTPError.overloaded }
+        }
+        // The next piece of a stream is made when this one has left.
+        if !connection.write(piece) || isStreamed { try await connection.flush() }
         if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes) }
     }
 
@@ -241,6 +246,8 @@ struct Responder: Sendable {
 
     /// The bytes that are written at once.
     private static let pieceSize = 128 * 1024
+    /// The bytes of most pieces of streams.
+    private static let streamedPiece = 64 * 1024
 
     /// One line a request.
     ///
