@@ -261,10 +261,7 @@ struct Responder: Sendable {
         fields.code = code
         fields.bytes = bytes
         fields.caller = request.record.takeCaller()
-        if let trace = request.trace {
-            fields.traceID = trace.id
-            end(trace, fields)
-        }
+        if let trace = request.trace, end(trace, fields) { fields.traceID = trace.id }
         let level = fields.level(isQuiet: request.record.isQuiet, slow: additions.slowRequest)
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
@@ -276,7 +273,8 @@ struct Responder: Sendable {
         return tracing.begin(given, isProxy: given != nil && handler.believes(peer: peer))
     }
 
-    private func end(_ trace: RequestTrace, _ fields: RequestFields) {
+    /// - Returns: Whether the trace is exported.
+    private func end(_ trace: RequestTrace, _ fields: RequestFields) -> Bool {
         var attributes: [SpanField] = [
             .text("http.request.method", fields.method), .text("url.scheme", isSecure ? "https" : "http"),
             .text("url.path", fields.shownPath), .text("roost.request_id", "\(fields.id)"),
@@ -286,7 +284,9 @@ struct Responder: Sendable {
         if let code = fields.code { attributes.append(.number("roost.error_code", code)) }
         let isFailed = fields.status.map { $0 >= 500 } ?? true
         if isFailed { attributes.append(.text("error.type", fields.status.map(String.init) ?? "client_closed")) }
-        trace.end(fields.route.map { "\(fields.method) \($0)" } ?? fields.method, attributes, isFailed: isFailed)
+        return trace.end(
+            fields.route.map { "\(fields.method) \($0)" } ?? fields.method, attributes, isFailed: isFailed,
+            isSlow: fields.duration >= additions.slowRequest)
     }
 
     /// The id that a proxy which is believed gave the request, or one of the server's own.
