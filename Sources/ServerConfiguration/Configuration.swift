@@ -203,7 +203,23 @@ public struct Configuration: Sendable {
         case days(Int)
         /// So many of each kind.
         case files(Int)
+
+        /// How many of what it counts.
+        public var count: Int {
+            switch self {
+            case .days(let count), .files(let count): count
+            }
+        }
     }
+
+    /// Where log lines are read.
+    public enum LogStore: String, Sendable, CaseIterable {
+        /// In the memory of each process, or its files.
+        case process
+        /// In the database, those of all processes.
+        case database
+    }
+    public var logStore = LogStore.process
     /// Which requests are traced, and where their spans go.
     public var tracing = Tracing()
     /// Where metrics are read.

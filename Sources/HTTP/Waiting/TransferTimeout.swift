@@ -94,6 +94,7 @@ final class TransferTimeout: Sendable {
     /// Counts so much in all for a transfer, where it is not counted yet.
     ///
     /// - Returns: Whether there is room.
+    @inline(never)
     func hold(_ ticket: Ticket, atLeast bytes: Int) -> Bool {
         let held = state.withLock { $0.transfers[ticket.number]?.held ?? 0 }
         return bytes <= held || hold(ticket, bytes: bytes - held)

@@ -64,7 +64,7 @@
                 )
                 #expect(unread.held >= Double(count * 60_000))
                 #expect(unread.held <= Double(count * 70_000))
-                #expect(unread.growth <= 34 * Self.megabyte)
+                #expect(unread.growth <= 44 * Self.megabyte)
                 let isGone = try await eventually(within: .seconds(60)) {
                     try await TestServer.metrics(at: metrics)["roost_transfer_memory_bytes"] == 0
                 }
