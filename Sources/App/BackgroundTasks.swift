@@ -1,3 +1,4 @@
+import Logging
 import Mail
 import Operations
 internal import Push
@@ -8,9 +9,10 @@ struct BackgroundTasks {
     private let pushes: Task<Void, Never>
     private let jobs: Task<Void, Never>
     private let advice: Task<Void, Never>
+    private let log: Task<Void, Never>?
 
     /// Begins all of it.
-    init(_ backend: Backend, mails: MailQueue?, pushes: PushQueue?) {
+    init(_ backend: Backend, mails: MailQueue?, pushes: PushQueue?, _ logger: Logger) {
         self.mails = mails.map { queue in Task { await queue.run(backend.store) } }
         self.pushes = Task {
             await pushes?.run(backend.store) { [backend] in
@@ -26,6 +28,7 @@ struct BackgroundTasks {
             _ = await runs
         }
         advice = Task { await backend.indexAdvising.run() }
+        log = backend.sharedLog.map { log in Task { await log.run(backend.store, logger) } }
     }
 
     /// Ends all of it. What was sent is noted as sent, and jobs that end with the server are marked, before the database is
@@ -39,6 +42,8 @@ struct BackgroundTasks {
         await jobs.value
         advice.cancel()
         await advice.value
+        log?.cancel()
+        await log?.value
     }
 
     /// Ends all of it without waiting.
@@ -47,5 +52,6 @@ struct BackgroundTasks {
         pushes.cancel()
         jobs.cancel()
         advice.cancel()
+        log?.cancel()
     }
 }

@@ -56,7 +56,18 @@ package struct Deployment: Sendable {
 
     /// A storage, with the encryption that the configuration asks for.
     static func files(_ storage: any FileStorage, _ configuration: Configuration) -> any FileStorage {
-        configuration.encryptionKey.map { EncryptedStorage(storage, cipher: FileCipher(secret: $0)) } ?? storage
+        encrypted(storage, configuration, olderKey: configuration.previousEncryptionKey) ?? storage
+    }
+
+    /// A storage whose files are encrypted; nil where the configuration does not ask for that.
+    static func encrypted(
+        _ storage: any FileStorage, _ configuration: Configuration, olderKey: String?
+    ) -> EncryptedStorage? {
+        configuration.encryptionKey.map { key in
+            EncryptedStorage(
+                storage, cipher: FileCipher(secret: key), older: olderKey.map { FileCipher(secret: $0) },
+                writesSegments: configuration.encryptionFormat == .segments)
+        }
     }
 
     /// What sends the mails of cloud code; nil where the configuration says no way.

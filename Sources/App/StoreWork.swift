@@ -116,6 +116,32 @@ package struct StoreWork: Sendable {
         }
     }
 
+    /// Encrypts the files of each store anew, with the key and in the form of the configuration.
+    ///
+    /// - Parameter oldKey: What opens those that the key does not; nil for that of the configuration.
+    package func rotate(
+        oldKey: String?, jobs: Int, isDryRun: Bool, _ progress: @escaping @Sendable (CopyReport) -> Void
+    ) async throws -> CopyReport {
+        let configuration = deployment.configuration
+        var all = FileCopy.Report()
+        for store in [configuration.fileStore] + configuration.fileStoreFallbacks {
+            let report = try await files.withOne(store) { stored in
+                guard
+                    let clear = Deployment.encrypted(
+                        stored, configuration, olderKey: oldKey ?? configuration.previousEncryptionKey)
+                else { throw CommandFailure("there is no encryptionKey in the configuration") }
+                return try await FileRotation(stored, clear, jobs: jobs, isDryRun: isDryRun).run {
+                    progress(CopyReport($0))
+                }
+            }
+            all.copied += report.copied
+            all.bytes += report.bytes
+            all.skipped += report.skipped
+            all.failed += report.failed
+        }
+        return CopyReport(all)
+    }
+
     /// Finds files that no object mentions.
     package func sweep(
         olderThan seconds: Int, deletes: Bool, _ found: (String, Int64) -> Void

@@ -8,8 +8,11 @@ import ServerConfiguration
 struct FilesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "files",
-        abstract: "Checks the store of uploaded files, copies it into another, finds what no object mentions.",
-        subcommands: [FilesCheckCommand.self, FilesCopyCommand.self, FilesSweepCommand.self])
+        abstract:
+            "Checks the store of uploaded files, copies it into another, encrypts it anew, finds what no object mentions.",
+        subcommands: [
+            FilesCheckCommand.self, FilesCopyCommand.self, FilesRotateCommand.self, FilesSweepCommand.self,
+        ])
 }
 
 /// `roost files check`
@@ -98,17 +101,73 @@ struct FilesCopyCommand: AsyncParsableCommand {
             let report = try await work.copy(request) {
                 lines.step("files", $0.copied + $0.skipped, of: nil, unit: "files")
             }
-            for reason in report.failed {
-                lines.done("not copied: \(reason)", ["event": "not-copied", "reason": .string(reason)])
+            return Self.end(report, lines, isDryRun ? "to copy" : "copied")
+        }
+    }
+
+    /// Says what was done with files.
+    ///
+    /// - Returns: The exit status.
+    static func end(_ report: StoreWork.CopyReport, _ lines: ProgressLines, _ verb: String) -> Int32 {
+        for reason in report.failed {
+            lines.done("failed: \(reason)", ["event": "not-copied", "reason": .string(reason)])
+        }
+        lines.done(
+            "\(verb) \(report.copied) files of \(DoctorText.bytes(Int(report.bytes))), \(report.skipped) were there, "
+                + "\(report.failed.count) failed",
+            [
+                "event": "done", "copied": .number(Double(report.copied)), "bytes": .number(Double(report.bytes)),
+                "skipped": .number(Double(report.skipped)), "failed": .number(Double(report.failed.count)),
+            ])
+        return report.failed.isEmpty ? 0 : 2
+    }
+}
+
+/// `roost files rotate`
+struct FilesRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Encrypts all files anew, with another key or in another form.",
+        usage: "roost files rotate [--old-key-file FILE] [--jobs N] [--dry-run] [--json] [configuration]",
+        discussion: """
+            Files get the encryptionKey and the encryptionFormat of the configuration; those that have both are left as \
+            they are, so that the same command goes on where it was stopped. Servers that are to read them meanwhile have \
+            the old key as previousEncryptionKey.
+
+            \(CommandRun.exitHelp), 2 done but for files that could not be read. See docs/files.md.
+            """)
+
+    @Option(help: "The file of the old key; without it, that is the previousEncryptionKey of the configuration.")
+    var oldKeyFile: String?
+
+    @Option(help: "How many files are encrypted at a time.")
+    var jobs = 4
+
+    @Flag(help: "Only count what would be encrypted anew.")
+    var dryRun = false
+
+    @Flag(help: "Tell what was done as lines of JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func validate() throws {
+        guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be from 1 to 64") }
+    }
+
+    func run() async throws {
+        let (isForScripts, arguments, isDryRun, jobs, keyFile) = (json, arguments, dryRun, jobs, oldKeyFile)
+        try await CommandRun.run(isForScripts: isForScripts) {
+            let lines = ProgressLines(isForScripts: isForScripts)
+            let oldKey = try keyFile.map {
+                try String(contentsOfFile: $0, encoding: .utf8).trimmingCharacters(in: .newlines)
             }
-            lines.done(
-                "\(isDryRun ? "to copy" : "copied") \(report.copied) files of \(DoctorText.bytes(Int(report.bytes))), "
-                    + "\(report.skipped) were there, \(report.failed.count) failed",
-                [
-                    "event": "done", "copied": .number(Double(report.copied)), "bytes": .number(Double(report.bytes)),
-                    "skipped": .number(Double(report.skipped)), "failed": .number(Double(report.failed.count)),
-                ])
-            return report.failed.isEmpty ? 0 : 2
+            let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
+            let report = try await work.rotate(oldKey: oldKey, jobs: jobs, isDryRun: isDryRun) {
+                lines.step("files", $0.copied + $0.skipped, of: nil, unit: "files")
+            }
+            return FilesCopyCommand.end(report, lines, isDryRun ? "to encrypt" : "encrypted")
         }
     }
 }

@@ -116,6 +116,8 @@ public struct Backend: Sendable {
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
     /// The log as it goes on.
     public var logTail: LogTail { LogTail(backend: self) }
+    /// What keeps the lines of all processes; nil where that is not wanted.
+    public var sharedLog: SharedLog? { log.shared }
     /// Operations of the database that took long.
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
     /// Statements that take long, with plans and advice.

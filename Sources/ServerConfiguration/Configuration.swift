@@ -138,6 +138,9 @@ public struct Configuration: Sendable {
     public var fileKey: String?
     /// What files are encrypted with; nil when they lie open.
     public var encryptionKey: String?
+    /// What files were encrypted with before; nil when all are encrypted with the key of now.
+    public var previousEncryptionKey: String?
+    public var encryptionFormat = EncryptionFormat.whole
     public var idempotencyOptions = IdempotencyOptions()
     public var requestComplexity = RequestComplexity()
     /// The routes that clients may use; nil for all.
@@ -200,7 +203,23 @@ public struct Configuration: Sendable {
         case days(Int)
         /// So many of each kind.
         case files(Int)
+
+        /// How many of what it counts.
+        public var count: Int {
+            switch self {
+            case .days(let count), .files(let count): count
+            }
+        }
     }
+
+    /// Where log lines are read.
+    public enum LogStore: String, Sendable, CaseIterable {
+        /// In the memory of each process, or its files.
+        case process
+        /// In the database, those of all processes.
+        case database
+    }
+    public var logStore = LogStore.process
     /// Which requests are traced, and where their spans go.
     public var tracing = Tracing()
     /// Where metrics are read.

@@ -177,6 +177,46 @@ struct ConsoleLogTests {
         }
     }
 
+    @Test(
+        "With a log of all processes the page shows the lines of both in order, goes on behind them, and reaches back")
+    func shared() async throws {
+        let options: JSONObject = ["logStore": "database", "trustProxy": "loopback"]
+        try await ConsoleStage.run(options) { server in
+            try await server.alongside(options, logger: UnwrittenLog.logger()) { other in
+                let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+                func ids(_ logs: JSONValue) -> [String] {
+                    (logs["lines"]?.arrayValue ?? []).compactMap { $0["fields"]?["id"]?.stringValue }
+                        .filter { $0.hasPrefix("both-") }
+                }
+                func ask(_ ids: ClosedRange<Int>) async throws {
+                    for id in ids {
+                        _ = try await (id % 2 == 0 ? server : other).send(
+                            "GET", "/classes/Song", as: .master, headers: ["X-Request-Id": "both-\(id)"])
+                    }
+                }
+                try await ask(0...9)
+                let first = (0...9).map { "both-\($0)" }
+                let haveCome = try await eventually { ids(try await Self.logs(browser)).count == 10 }
+                #expect(haveCome)
+                let latest = try await Self.logs(browser)
+                #expect(ids(latest) == first)
+                #expect(latest["older"] == true)
+                var next = try #require(latest["next"]?.stringValue)
+                try await ask(10...13)
+                var following: [String] = []
+                let haveFollowed = try await eventually {
+                    let logs = try await Self.logs(browser, "?after=\(next)&wait=2")
+                    next = try #require(logs["next"]?.stringValue)
+                    following += ids(logs)
+                    return following.count >= 4
+                }
+                #expect(haveFollowed && following.sorted() == ["both-10", "both-11", "both-12", "both-13"])
+                let older = try await Self.logs(browser, "?before=2999-01-01T00:00:00.000Z")
+                #expect(ids(older) == (0...13).map { "both-\($0)" })
+            }
+        }
+    }
+
     @Test("The log is for developers, over the interface of apps, too")
     func roles() async throws {
         try await ConsoleStage.run { server in

@@ -63,6 +63,56 @@ struct TraceTests {
         #expect(own.context.traceID != sampled.traceID)
     }
 
+    @Test(
+        "Of a hundred thousand requests a tenth is exported, and every one that fails or is slow; a caller's no is kept to"
+    )
+    func keepSlow() throws {
+        var settings = TraceRecording.Settings()
+        settings.sampler = .ratio(0.1)
+        settings.keepsSlow = true
+        let tracing = TraceRecording(settings, exporter: Sent().exporter)
+        let usual = (0..<100_000).count { _ in tracing.begin(nil, isProxy: false)?.end("a", [], isFailed: false) == true
+        }
+        #expect((9_000...11_000).contains(usual))
+        for _ in 0..<1_000 {
+            let (slow, failed) = (tracing.begin(nil, isProxy: false), tracing.begin(nil, isProxy: false))
+            #expect(slow?.end("a", [], isFailed: false, isSlow: true) == true)
+            #expect(failed?.end("a", [], isFailed: true) == true)
+        }
+        let unsampled = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-00", tracestate: nil))
+        for _ in 0..<100 { #expect(tracing.begin(unsampled, isProxy: true) == nil) }
+        // What a server that is called gets says what was decided, not what may become of it.
+        let traces = (0..<1_000).compactMap { _ in tracing.begin(nil, isProxy: false) }
+        for trace in traces {
+            #expect(trace.begin().traceparent.hasSuffix(trace.context.isSampled ? "-01" : "-00"))
+        }
+    }
+
+    @Test("What is kept of a request that was not sampled takes 64 KB at most")
+    func keptBytes() async throws {
+        var settings = TraceRecording.Settings()
+        settings.sampler = .never
+        settings.keepsSlow = true
+        let (sent, spans) = (Gauge(), Gauge())
+        let exporter = SpanExporter(
+            resource: [], version: "1",
+            send: { bytes in
+                sent.add(bytes.count)
+                spans.add(1)
+                return .init(status: 200)
+            }, warn: { _ in })
+        let tracing = TraceRecording(settings, exporter: exporter)
+        let trace = try #require(tracing.begin(nil, isProxy: false))
+        let text = String(repeating: "x", count: 1_000)
+        for _ in 0..<150 {
+            trace.add("find Song", .client, took: .zero, [.text("a", text)], isFailed: false)
+        }
+        #expect(trace.end("GET /classes/{className}", [], isFailed: false, isSlow: true))
+        await exporter.flush()
+        #expect(spans.value == 1)
+        #expect((40_000...65_536).contains(sent.value))
+    }
+
     @Test("OpenTelemetry's own library reads the spans")
     func decoding() async throws {
         let context = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01", tracestate: "a=1"))

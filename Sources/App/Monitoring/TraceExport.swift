@@ -46,6 +46,7 @@ final class TraceExport: Sendable {
             })
         var settings = TraceRecording.Settings()
         settings.followsParent = options.sampler.followsParent
+        settings.keepsSlow = options.keepsSlow
         settings.sampler =
             switch options.sampler {
             case .alwaysOn, .parentOn: .always

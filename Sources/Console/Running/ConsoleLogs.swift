@@ -112,9 +112,9 @@ private struct LogFilter: Sendable {
     }
 
     /// The latest lines.
-    func latest(_ tail: LogTail) -> Lines {
-        let count = tail.count
-        let lines = tail.lines(from: 0, onlyErrors: onlyErrors)
+    func latest(_ tail: LogTail) async -> Lines {
+        let count = await tail.count() ?? 0
+        let lines = await tail.lines(from: 0, onlyErrors: onlyErrors)
         var found = Lines(next: max(count, (lines.last?.number ?? -1) + 1))
         for line in lines.reversed() {
             guard let fields = shown(line.fields) else { continue }
@@ -125,11 +125,12 @@ private struct LogFilter: Sendable {
     }
 
     /// The lines from a number on.
-    func following(_ tail: LogTail, from number: Int) -> Lines {
-        let count = tail.count
-        let lines = tail.lines(from: number, onlyErrors: onlyErrors)
-        var found = Lines(next: max(count, (lines.last?.number ?? -1) + 1))
-        if !onlyErrors { found.dropped = max(0, (lines.first?.number ?? number) - number) }
+    func following(_ tail: LogTail, from number: Int) async -> Lines {
+        let count = await tail.count() ?? number
+        let lines = await tail.lines(from: number, onlyErrors: onlyErrors)
+        let end = (lines.last?.number ?? -1) + 1
+        var found = Lines(next: lines.count < LogTail.most ? max(count, end) : end)
+        if !onlyErrors, !tail.isShared { found.dropped = max(0, (lines.first?.number ?? number) - number) }
         for line in lines {
             guard let fields = shown(line.fields) else { continue }
             guard found.take(fields, line.number, of: tail.process) else {
@@ -161,15 +162,15 @@ private struct LogCalls: ConsoleCalls {
         }
         let tail = interface.backend.logTail
         guard let place = try Self.place(query["after"]?.stringValue, of: tail.process) else {
-            return Self.answer(await HeavyWork.run { filter.latest(tail) }, tail)
+            return Self.answer(await HeavyWork.run { await filter.latest(tail) }, tail)
         }
         let wait = min(20, max(0, query["wait"]?.stringValue.flatMap(Double.init) ?? 0))
         let end = ContinuousClock.now + .seconds(wait)
-        var next = min(place, tail.count)
+        var next = min(place, await tail.count() ?? place)
         var dropped = 0
         while true {
-            if tail.count > next {
-                let lines = await HeavyWork.run { [next] in filter.following(tail, from: next) }
+            if await tail.count() ?? next > next {
+                let lines = await HeavyWork.run { [next] in await filter.following(tail, from: next) }
                 dropped += lines.dropped
                 next = max(next, lines.next)
                 guard lines.shown.isEmpty else {
@@ -179,7 +180,7 @@ private struct LogCalls: ConsoleCalls {
             guard ContinuousClock.now < end else {
                 return Self.answer(LogFilter.Lines(dropped: dropped, next: next), tail)
             }
-            try await Task.sleep(for: .milliseconds(200))
+            try await Task.sleep(for: tail.pause)
         }
     }
 
@@ -205,8 +206,11 @@ private struct LogCalls: ConsoleCalls {
     }
 
     private static func answer(_ lines: LogFilter.Lines, _ tail: LogTail) -> Reply {
-        .object([
-            "lines": .array(lines.shown), "next": .string("\(tail.process).\(lines.next)"),
+        func time(_ line: JSONValue) -> String { line["at"]?.stringValue ?? "" }
+        // Processes store their lines one after the other.
+        let shown = tail.isShared ? lines.shown.sorted { time($0) < time($1) } : lines.shown
+        return .object([
+            "lines": .array(shown), "next": .string("\(tail.process).\(lines.next)"),
             "dropped": .number(Double(lines.dropped)), "older": .bool(tail.hasFiles),
         ])
     }

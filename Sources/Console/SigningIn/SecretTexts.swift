@@ -14,7 +14,8 @@ struct SecretTexts: Sendable {
         let keys = [
             configuration.masterKey, configuration.readOnlyMasterKey, configuration.maintenanceKey,
             configuration.fileKey,
-            configuration.encryptionKey, configuration.webhooks.key, configuration.metrics.key,
+            configuration.encryptionKey, configuration.previousEncryptionKey, configuration.webhooks.key,
+            configuration.metrics.key,
         ]
         self.keys = keys.compactMap { $0 }.filter { $0.utf8.count >= 4 }.sorted { $0.utf8.count > $1.utf8.count }
     }

@@ -19,8 +19,9 @@ final class DiskFile: StoredFile {
     let isInMemory = false
     private let descriptor: Int32
 
-    /// How many bytes are read at a time. Each piece is a change of threads, so many small ones are slower.
-    private static let pieceSize: Int64 = 256 * 1024
+    /// How many bytes are read at a time. Each piece is a change of threads, so many small ones are slower; each waits in
+    /// memory for a client that may read nothing.
+    private static let pieceSize: Int64 = 64 * 1024
 
     /// Takes an open descriptor; nil when it is not a file's.
     private init?(descriptor: Int32) {

@@ -5,23 +5,37 @@ import NIOPosix
 
 /// A storage whose files are encrypted before another storage keeps them. What is said about a file is not.
 ///
-/// A file is held in memory whole while it is written and read, since its last bytes show whether it is authentic.
+/// A file in parse-server's form is held in memory whole while it is written and read, since its last bytes show whether it
+/// is authentic; one in segments is not. Both forms are read, whichever is written.
 public struct EncryptedStorage: FileStorage {
     private let storage: any FileStorage
     private let cipher: FileCipher
+    /// The cipher of files that are not encrypted anew yet.
+    private let older: FileCipher?
+    private let writesSegments: Bool
     private let decrypted = DecryptedFiles()
 
     /// Encrypts what a storage keeps.
-    public init(_ storage: any FileStorage, cipher: FileCipher) {
+    ///
+    /// - Parameters:
+    ///   - older: What opens files that `cipher` does not.
+    ///   - writesSegments: Whether files are written in segments, which parse-server cannot read.
+    public init(
+        _ storage: any FileStorage, cipher: FileCipher, older: FileCipher? = nil, writesSegments: Bool = false
+    ) {
         self.storage = storage
         self.cipher = cipher
+        self.older = older
+        self.writesSegments = writesSegments
     }
 
-    /// The longest file that is read: one of a store of others may have any length.
-    private static let mostBytes: Int64 = 1 << 32
+    /// The longest file that is read, whole or in segments: one of a store of others may have any length.
+    private static let (mostBytes, mostInSegments): (Int64, Int64) = (1 << 32, 1 << 50)
 
-    /// It does, to decrypt it.
-    public var holdsWholeFiles: Bool { true }
+    /// It does, unless it writes segments.
+    public var holdsWholeFiles: Bool { !writesSegments || storage.holdsWholeFiles }
+    /// As below.
+    public var memoryOfWrites: Int { storage.memoryOfWrites }
 
     /// Makes sure that files can be stored.
     public func prepare() async throws { try await storage.prepare() }
@@ -39,29 +53,105 @@ public struct EncryptedStorage: FileStorage {
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents
     ) async throws where Contents.Element == ByteBuffer {
+        try await write(name: name, details: details, contents: contents) {}
+    }
+
+    /// - Parameter check: Runs when all is there and the name has it next; nothing is stored when it throws.
+    private func write<Contents: AsyncSequence>(
+        name: String, details: FileDetails, contents: Contents, check: @escaping @Sendable () async throws -> Void
+    ) async throws where Contents.Element == ByteBuffer {
+        if writesSegments {
+            let sealed = SealedContents(contents: contents, segments: try cipher.segments())
+            return try await storage.write(
+                name: name, details: details, contents: CheckedContents(contents: sealed, check: check))
+        }
         var plain: [UInt8] = []
         for try await chunk in contents { plain += chunk.readableBytesView }
         let sealed = try await Self.onThread { [plain, cipher] in try cipher.seal(plain) }
-        try await storage.write(name: name, details: details, bytes: sealed)
+        try await storage.write(
+            name: name, details: details, contents: CheckedContents(contents: OneBuffer(bytes: sealed), check: check))
     }
 
-    /// Opens a file and decrypts it.
+    /// Opens a file, and decrypts it when it is not one in segments.
     ///
     /// - Throws: ``FileStorageError/notReadable`` when it is not authentic.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
-        guard let file = try await storage.open(name: name, for: FileWish()) else { return nil }
-        guard file.size <= Self.mostBytes else { throw FileStorageError.notReadable }
+        // Its first bytes say which form it has; of which others are wanted depends on that.
+        let isWhole = wish.range == nil && wish.knownVersions == nil && !wish.isHeadOnly
+        let first = FileWish(range: isWhole ? nil : "bytes=0-\(FileSegments.headerSize - 1)")
+        guard let file = try await storage.open(name: name, for: first) else { return nil }
+        let head = try await Self.head(of: file)
+        if FileSegments.isHeader(head) {
+            return try await segments(of: file, head).file
+        }
         let key = DecryptedFiles.Key(name: Array(name.utf8), version: file.entityTag)
-        do {
-            return try await decrypted.file(key, size: Int(file.size)) { [cipher] in
-                var sealed: [UInt8] = []
-                sealed.reserveCapacity(Int(file.size))
-                try await file.give(0..<file.size) { sealed += $0.readableBytesView }
-                let plain = try await Self.onThread { [sealed] in try cipher.open(sealed) }
-                return FileInMemory(bytes: plain, modified: file.modified)
+        return try await decrypted.file(key, size: Int(file.size)) { try await decrypt(file, head).file }
+    }
+
+    /// Encrypts a file anew, with the key and in the form of now. It can be read at any time: the new one takes its name
+    /// when all of it is stored.
+    ///
+    /// - Returns: Its size in clear; nil where it is so already, or there is none.
+    /// - Throws: ``FileStorageError/notReadable``; ``Replaced``; the storage's error.
+    public func encryptAnew(name: String, isDryRun: Bool) async throws -> Int64? {
+        guard let file = try await storage.open(name: name) else { return nil }
+        let head = try await Self.head(of: file)
+        let (isSegmented, plain, isOlder): (Bool, any StoredFile, Bool)
+        if FileSegments.isHeader(head) {
+            isSegmented = true
+            (plain, isOlder) = try await segments(of: file, head)
+        } else {
+            isSegmented = false
+            (plain, isOlder) = try await decrypt(file, head)
+        }
+        guard isOlder || isSegmented != writesSegments else { return nil }
+        if isDryRun { return plain.size }
+        let details = if let known = file.details { known } else { try await storage.details(name: name) }
+        try await write(name: name, details: details, contents: FilePieces(file: plain)) {
+            let now = try await storage.open(name: name, for: FileWish(isHeadOnly: true))
+            guard now?.entityTag == file.entityTag else { throw Replaced() }
+        }
+        return plain.size
+    }
+
+    /// A client has replaced or deleted the file while it was encrypted anew.
+    public struct Replaced: Error, CustomStringConvertible {
+        /// The message for the operator.
+        public let description = "it was replaced meanwhile: run the command again"
+    }
+
+    private static func head(of file: any StoredFile) async throws -> [UInt8] {
+        guard file.size <= Self.mostInSegments else { throw FileStorageError.notReadable }
+        var head: [UInt8] = []
+        try await file.give(0..<min(Int64(FileSegments.headerSize), file.size)) { head += $0.readableBytesView }
+        return head
+    }
+
+    /// A file in segments, and whether it was encrypted with the older key.
+    private func segments(of file: any StoredFile, _ head: [UInt8]) async throws -> (file: SegmentedFile, isOlder: Bool)
+    {
+        let current = cipher.segments(header: head)
+        guard let segments = current ?? older?.segments(header: head) else { throw FileStorageError.notReadable }
+        let opened = try SegmentedFile(file, segments)
+        // Of an empty file nothing would be read that shows it to be cut off.
+        if opened.size == 0 { try await opened.give(0..<0) { _ in } }
+        return (opened, current == nil)
+    }
+
+    /// A file in parse-server's form, in clear, and whether it was encrypted with the older key.
+    ///
+    /// - Parameter head: The bytes that were read of it already.
+    private func decrypt(_ file: any StoredFile, _ head: [UInt8]) async throws -> (file: FileInMemory, isOlder: Bool) {
+        guard file.size <= Self.mostBytes else { throw FileStorageError.notReadable }
+        var sealed = head
+        sealed.reserveCapacity(Int(file.size))
+        try await file.give(Int64(head.count)..<file.size) { sealed += $0.readableBytesView }
+        return try await Self.onThread { [sealed, cipher, older] in
+            if let plain = try? cipher.open(sealed) {
+                return (FileInMemory(bytes: plain, modified: file.modified), false)
             }
-        } catch is FileCipher.Failure {
-            throw FileStorageError.notReadable
+            guard let plain = try? older?.open(sealed) else { throw FileStorageError.notReadable }
+            return (FileInMemory(bytes: plain, modified: file.modified), true)
         }
     }
 
@@ -74,11 +164,12 @@ public struct EncryptedStorage: FileStorage {
     /// Removes a file.
     public func delete(name: String) async throws { try await storage.delete(name: name) }
 
-    /// Gives the files of the storage below, with the sizes that they have in clear.
+    /// Gives the files of the storage below, with the sizes that those have in clear that are written now.
     public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
         try await storage.visit(prefix: prefix) { file in
             var file = file
-            file.size = max(0, file.size - Int64(FileCipher.overhead))
+            let size = file.size - Int64(FileCipher.overhead)
+            file.size = max(0, writesSegments ? FileSegments.plainSize(file.size) ?? size : size)
             try await use(file)
         }
     }
@@ -105,6 +196,8 @@ public struct FileCipher: Sendable {
     private static let tagLength = 16
 
     private let key: SymmetricKey
+    /// What the keys of files in segments are made of.
+    private let secret: SymmetricKey
 
     /// A cipher with the key that belongs to a secret.
     ///
@@ -113,7 +206,14 @@ public struct FileCipher: Sendable {
     public init(secret: String) {
         let digest = Data(SHA256.hash(data: Data(secret.utf8))).base64EncodedString()
         key = SymmetricKey(data: Data(digest.utf8.prefix(32)))
+        self.secret = SymmetricKey(data: Data(secret.utf8))
     }
+
+    /// What encrypts a new file in segments.
+    func segments() throws -> FileSegments { try FileSegments(secret: secret) }
+
+    /// What decrypts the file in segments that begins with a header; nil when it was encrypted with another key.
+    func segments(header: [UInt8]) -> FileSegments? { FileSegments(secret: secret, header: header) }
 
     /// What a text is on the disk.
     ///

@@ -1,6 +1,5 @@
 import Crypto
 public import FileStorage
-import NIOCore
 
 /// `roost files copy`: all files of a store into another, each byte for byte as it is stored, several at a time.
 ///
@@ -15,6 +14,9 @@ public struct FileCopy: Sendable {
         public var skipped = 0
         /// The names of files that could not be copied, and why.
         public var failed: [String] = []
+
+        /// Nothing yet.
+        public init() {}
     }
 
     private let source: any FileStorage
@@ -42,7 +44,8 @@ public struct FileCopy: Sendable {
         self.progress = progress
     }
 
-    private enum Outcome: Sendable {
+    /// What became of a file.
+    enum Outcome: Sendable {
         case copied(Int64)
         case skipped
         case failed(String)
@@ -53,6 +56,14 @@ public struct FileCopy: Sendable {
     /// - Parameter prefix: What names of files begin with that are copied.
     /// - Throws: What keeps the source from being listed; `CancellationError`.
     public func run(prefix: String = "") async throws -> Report {
+        try await Self.visit(source, prefix: prefix, jobs: jobs, progress, copy)
+    }
+
+    /// Does something with each file of a store, several at a time.
+    static func visit(
+        _ source: any FileStorage, prefix: String, jobs: Int, _ progress: (Report) -> Void,
+        _ work: @escaping @Sendable (ListedFile) async throws -> Outcome
+    ) async throws -> Report {
         var report = Report()
         func count(_ outcome: Outcome) {
             switch outcome {
@@ -72,7 +83,15 @@ public struct FileCopy: Sendable {
                     if let outcome = try await group.next() { count(outcome) }
                     running -= 1
                 }
-                group.addTask { try await copy(file) }
+                group.addTask {
+                    do {
+                        return try await work(file)
+                    } catch let error as CancellationError {
+                        throw error
+                    } catch {
+                        return .failed("\(file.name): \(error)")
+                    }
+                }
                 running += 1
             }
             while let outcome = try await group.next() { count(outcome) }
@@ -81,26 +100,20 @@ public struct FileCopy: Sendable {
     }
 
     private func copy(_ listed: ListedFile) async throws -> Outcome {
-        do {
-            let known = try await target.open(name: listed.name, for: FileWish(isHeadOnly: true))
-            if let known {
-                if try await isEqual(known, listed) { return .skipped }
-                if known.modified.isLater(than: listed.modified) {
-                    return verifies ? .failed("\(listed.name): the other store has a later one that differs") : .skipped
-                }
+        let known = try await target.open(name: listed.name, for: FileWish(isHeadOnly: true))
+        if let known {
+            if try await isEqual(known, listed) { return .skipped }
+            if known.modified.isLater(than: listed.modified) {
+                return verifies ? .failed("\(listed.name): the other store has a later one that differs") : .skipped
             }
-            if isDryRun { return .copied(listed.size) }
-            // It was deleted since it was listed.
-            guard let file = try await source.open(name: listed.name) else { return .skipped }
-            let details = if let known = file.details { known } else { try await source.details(name: listed.name) }
-            try await target.write(name: listed.name, details: details, contents: FilePieces(file: file))
-            if verifies, try await !isSame(listed.name) { return .failed("\(listed.name): the copy differs") }
-            return .copied(file.size)
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            return .failed("\(listed.name): \(error)")
         }
+        if isDryRun { return .copied(listed.size) }
+        // It was deleted since it was listed.
+        guard let file = try await source.open(name: listed.name) else { return .skipped }
+        let details = if let known = file.details { known } else { try await source.details(name: listed.name) }
+        try await target.write(name: listed.name, details: details, contents: FilePieces(file: file))
+        if verifies, try await !isSame(listed.name) { return .failed("\(listed.name): the copy differs") }
+        return .copied(file.size)
     }
 
     private func isEqual(_ known: any StoredFile, _ listed: ListedFile) async throws -> Bool {
@@ -128,27 +141,4 @@ extension FileTime {
     fileprivate func isLater(than other: FileTime) -> Bool {
         (seconds, nanoseconds) > (other.seconds, other.nanoseconds)
     }
-}
-
-/// The bytes of a stored file as a sequence, some megabytes at a time.
-struct FilePieces: AsyncSequence, Sendable {
-    let file: any StoredFile
-
-    private static let size: Int64 = 4 * 1024 * 1024
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        let file: any StoredFile
-        var offset: Int64 = 0
-
-        mutating func next() async throws -> ByteBuffer? {
-            guard offset < file.size else { return nil }
-            let range = offset..<Swift.min(offset + FilePieces.size, file.size)
-            var buffer = ByteBuffer()
-            try await file.give(range) { buffer.writeImmutableBuffer($0) }
-            offset = range.upperBound
-            return buffer
-        }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file) }
 }

@@ -15,8 +15,17 @@ final class S3Object: StoredFile {
     private let key: String
     /// Held for as long as the file is; nil where no bytes of it were asked for.
     private let place: GatePlace?
-    /// The answer under way, and the bytes that it brings; taken by the first who wants these.
-    private let pending: Mutex<(range: Range<Int64>, body: HTTPPieces)?>
+    /// The answer under way; taken by the first who wants what it brings next.
+    private let pending: Mutex<Answer?>
+
+    /// An answer whose bytes are read in order.
+    private struct Answer {
+        /// The bytes that it still brings.
+        var range: Range<Int64>
+        let body: HTTPPieces
+        /// Those of them that are here.
+        var piece = ByteBuffer()
+    }
 
     /// - Parameters:
     ///   - size: The size, where the answer does not say it.
@@ -34,29 +43,32 @@ final class S3Object: StoredFile {
         let tagged = answer.header("x-amz-tagging-count").flatMap { Int($0) } ?? 0
         // Tags need one more request, which is made for those who ask.
         details = tagged > 0 ? nil : S3Details.details(answer, name: key)
-        pending = Mutex(range.map { ($0, answer.body) })
+        pending = Mutex(range.map { Answer(range: $0, body: answer.body) })
     }
 
     func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
+        guard !range.isEmpty else { return }
         guard let place = place ?? client.downloads.take() else { throw FileStorageError.unavailable(retryAfter: 1) }
         defer { withExtendedLifetime(place) {} }
-        let body: HTTPPieces
-        if let ready = take(range) {
-            body = ready
-        } else {
-            body = try await second(range)
-        }
+        var answer = if let ready = take(range) { ready } else { try await second(range) }
         var left = range.count
         do {
-            while left > 0, let piece = try await body.next() {
-                guard piece.readableBytes <= left else { throw FileStorageError.refused }
-                left -= piece.readableBytes
-                try await sink(piece)
+            while left > 0 {
+                if answer.piece.readableBytes == 0 {
+                    guard let piece = try await answer.body.next() else { break }
+                    guard piece.readableBytes <= answer.range.count else { throw FileStorageError.refused }
+                    answer.piece = piece
+                }
+                guard let part = answer.piece.readSlice(length: min(left, answer.piece.readableBytes)) else { break }
+                left -= part.readableBytes
+                answer.range = answer.range.lowerBound + Int64(part.readableBytes)..<answer.range.upperBound
+                try await sink(part)
             }
         } catch let failure as HTTPCallFailure {
             throw Cut(reason: failure.description)
         }
         guard left == 0 else { throw Cut(reason: "\(left) bytes are missing") }
+        keep(answer)
     }
 
     /// The file ended before its size.
@@ -65,16 +77,22 @@ final class S3Object: StoredFile {
         var description: String { "the file store has cut a file short: \(reason)" }
     }
 
-    private func take(_ range: Range<Int64>) -> HTTPPieces? {
+    private func take(_ range: Range<Int64>) -> Answer? {
         pending.withLock { pending in
             defer { pending = nil }
-            guard let known = pending, known.range == range else { return nil }
-            return known.body
+            guard let known = pending, known.range.lowerBound == range.lowerBound,
+                known.range.upperBound >= range.upperBound
+            else { return nil }
+            return known
         }
     }
 
+    private func keep(_ answer: Answer) {
+        if !answer.range.isEmpty { pending.withLock { $0 = answer } }
+    }
+
     /// Asks again, for the same version only.
-    private func second(_ range: Range<Int64>) async throws -> HTTPPieces {
+    private func second(_ range: Range<Int64>) async throws -> Answer {
         var request = S3Request("GET", key)
         request.isDownload = true
         if range != 0..<size {
@@ -85,7 +103,7 @@ final class S3Object: StoredFile {
             let answer = try await client.open(request)
             let given = S3Storage.range(answer, range.count)
             guard given?.range == range else { throw Cut(reason: "other bytes came than were asked for") }
-            return answer.body
+            return Answer(range: range, body: answer.body)
         } catch let failure as S3Failure where failure.status == 412 || failure.isAbsence {
             throw Cut(reason: "it was replaced meanwhile")
         } catch {

@@ -136,14 +136,14 @@ struct Responder: Sendable {
     /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory
     /// for it until its client has read it, another answer says so instead.
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
-        let held = reply.body.bytesInMemory
+        var (kind, held) = (TransferTimeout.Kind.answer, reply.body.bytesInMemory)
         if case .stream(let stream) = reply.body {
             guard stream.length != 0 else { return nil }
-            if !stream.isInMemory { return transferTimeout.begin(.file, on: connection.channel) }
+            if !stream.isInMemory { (kind, held) = (.file, min(stream.length ?? .max, Self.streamedPiece)) }
         } else if held <= Self.pieceSize {
             return nil
         }
-        let ticket = transferTimeout.begin(.answer, on: connection.channel)
+        let ticket = transferTimeout.begin(kind, on: connection.channel)
         if transferTimeout.hold(ticket, bytes: held) { return ticket }
         transferTimeout.end(ticket)
         reply = handler.overloaded
@@ -226,7 +226,12 @@ struct Responder: Sendable {
     private func send(_ piece: ByteBuffer, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?)
         async throws
     {
-        if !connection.write(piece) { try await connection.flush() }
+        let isStreamed = ticket?.kind == .file
+        if let ticket, isStreamed, piece.readableBytes > Self.streamedPiece {
+            guard transferTimeout.hold(ticket, atLeast: piece.readableBytes) else { throw HTTPError.overloaded }
+        }
+        // The next piece of a stream is made when this one has left.
+        if !connection.write(piece) || isStreamed { try await connection.flush() }
         if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes) }
     }
 
@@ -241,6 +246,8 @@ struct Responder: Sendable {
 
     /// The bytes that are written at once.
     private static let pieceSize = 128 * 1024
+    /// The bytes of most pieces of streams.
+    private static let streamedPiece = 64 * 1024
 
     /// One line a request.
     ///
@@ -254,10 +261,7 @@ struct Responder: Sendable {
         fields.code = code
         fields.bytes = bytes
         fields.caller = request.record.takeCaller()
-        if let trace = request.trace {
-            fields.traceID = trace.id
-            end(trace, fields)
-        }
+        if let trace = request.trace, end(trace, fields) { fields.traceID = trace.id }
         let level = fields.level(isQuiet: request.record.isQuiet, slow: additions.slowRequest)
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
@@ -269,7 +273,8 @@ struct Responder: Sendable {
         return tracing.begin(given, isProxy: given != nil && handler.believes(peer: peer))
     }
 
-    private func end(_ trace: RequestTrace, _ fields: RequestFields) {
+    /// - Returns: Whether the trace is exported.
+    private func end(_ trace: RequestTrace, _ fields: RequestFields) -> Bool {
         var attributes: [SpanField] = [
             .text("http.request.method", fields.method), .text("url.scheme", isSecure ? "https" : "http"),
             .text("url.path", fields.shownPath), .text("roost.request_id", "\(fields.id)"),
@@ -279,7 +284,9 @@ struct Responder: Sendable {
         if let code = fields.code { attributes.append(.number("roost.error_code", code)) }
         let isFailed = fields.status.map { $0 >= 500 } ?? true
         if isFailed { attributes.append(.text("error.type", fields.status.map(String.init) ?? "client_closed")) }
-        trace.end(fields.route.map { "\(fields.method) \($0)" } ?? fields.method, attributes, isFailed: isFailed)
+        return trace.end(
+            fields.route.map { "\(fields.method) \($0)" } ?? fields.method, attributes, isFailed: isFailed,
+            isSlow: fields.duration >= additions.slowRequest)
     }
 
     /// The id that a proxy which is believed gave the request, or one of the server's own.

@@ -19,13 +19,14 @@ final class TransferTimeout: Sendable {
         case body
         /// An answer that waits in memory until the client has read it.
         case answer
-        /// An answer that is read from a file while it is sent.
+        /// An answer that is made while it is sent, such as a file: one piece of it waits for the client at a time.
         case file
     }
 
     /// A transfer that is being watched.
     struct Ticket: Sendable {
         fileprivate var number: UInt64
+        let kind: Kind
     }
 
     private let state = Mutex(TransferState())
@@ -65,7 +66,7 @@ final class TransferTimeout: Sendable {
             state.transfers[state.lastNumber] = TransferState.Transfer(
                 channel: channel, begin: now, stallThreshold: stallThreshold, deadline: now + stallThreshold,
                 isBounded: kind != .file)
-            return Ticket(number: state.lastNumber)
+            return Ticket(number: state.lastNumber, kind: kind)
         }
     }
 
@@ -88,6 +89,15 @@ final class TransferTimeout: Sendable {
         for channel in victims { channel.abort() }
         if !hasRoom || !victims.isEmpty { meters?.refused.add(.memory, max(victims.count, 1)) }
         return hasRoom
+    }
+
+    /// Counts so much in all for a transfer, where it is not counted yet.
+    ///
+    /// - Returns: Whether there is room.
+    @inline(never)
+    func hold(_ ticket: Ticket, atLeast bytes: Int) -> Bool {
+        let held = state.withLock { $0.transfers[ticket.number]?.held ?? 0 }
+        return bytes <= held || hold(ticket, bytes: bytes - held)
     }
 
     /// Counts memory that a body will keep, as soon as there is room for it: round robin by sender, and of a sender in

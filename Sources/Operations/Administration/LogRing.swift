@@ -59,14 +59,21 @@ public final class LogRing: Sendable {
 
     /// What reads the lines of files; nil where there are none.
     let files: LogFileReader?
+    /// What keeps the lines of all processes; nil where that is wanted of none.
+    public let shared: SharedLog?
 
     /// Makes an empty ring.
     ///
     /// - Parameters:
     ///   - folder: Where the lines are kept in files; nil for nowhere.
+    ///   - sharedDays: For how many days the database keeps the lines of all processes; nil for not at all.
     ///   - capacity: How many lines it keeps, and how many errors besides.
     ///   - meters: What counts the lines.
-    public init(capacity: Int = 1000, folder: String? = nil, meters: Counters<Meters.LogLevel> = Counters()) {
+    public init(
+        capacity: Int = 1000, folder: String? = nil, sharedDays: Int? = nil,
+        meters: Counters<Meters.LogLevel> = Counters()
+    ) {
+        shared = sharedDays.map { [process] in SharedLog(kept: $0, process: process) }
         self.capacity = capacity
         files = folder.map { LogFileReader(folder: $0) }
         self.meters = meters
@@ -90,16 +97,18 @@ public final class LogRing: Sendable {
         let own = event.metadata ?? metadata
         let (moment, message) = (ParseDate.now, Line.cut(event.message.description))
         let fields = Line.cut(metadata.isEmpty || event.metadata == nil ? own : metadata.merging(own) { $1 })
-        lines.withLock { lines in
+        let line = lines.withLock { lines in
             let line = Line(
                 number: lines.count, moment: moment, level: event.level, message: message, metadata: fields)
             lines.count += 1
             if lines.all.count == capacity { lines.all.removeFirst() }
             lines.all.append(line)
-            guard event.level >= .error else { return }
+            guard event.level >= .error else { return line }
             if lines.errors.count == capacity { lines.errors.removeFirst() }
             lines.errors.append(line)
+            return line
         }
+        shared?.add(line)
     }
 
     /// How many lines there have been.

@@ -4,7 +4,7 @@ public import ParseModel
 import Tasks
 
 /// The log as it goes on: the lines of this process by numbers, so that a reader goes on where it stopped, and what the
-/// files of its machine have from before.
+/// files of its machine have from before; or the lines of all processes, where the database keeps them.
 public struct LogTail: Sendable {
     let backend: Backend
     private var log: LogRing { backend.log }
@@ -12,18 +12,34 @@ public struct LogTail: Sendable {
     /// A line: its number, when it was written, and its fields.
     public typealias Line = (number: Int, moment: ParseDate, fields: JSONObject)
 
-    /// The name of this process in cursors of the log.
-    public var process: String { log.process }
+    /// What numbers are of in cursors of the log: this process, or the database.
+    public var process: String { log.shared == nil ? log.process : "db" }
 
-    /// How many lines there have been.
-    public var count: Int { log.count }
+    /// Whether the lines are those of all processes.
+    public var isShared: Bool { log.shared != nil }
 
-    /// Whether there are files, which go back further than the memory of the process.
-    public var hasFiles: Bool { log.files != nil }
+    /// How many lines come at a time where there may be more.
+    public static let most = 1_000
 
-    /// The lines that are remembered of those from a number on, oldest first; errors are remembered for longer.
-    public func lines(from number: Int, onlyErrors: Bool) -> [Line] {
-        log.lines(from: number, onlyErrors: onlyErrors).map { ($0.number, $0.moment, $0.json.objectValue ?? [:]) }
+    /// How many lines there have been; nil where the database cannot be asked.
+    public func count() async -> Int? {
+        guard log.shared != nil else { return log.count }
+        return try? await Int(backend.store.log.latest()) + 1
+    }
+
+    /// How long to wait until there may be more.
+    public var pause: Duration { log.shared == nil ? .milliseconds(200) : .seconds(1) }
+
+    /// Whether there are files, or rows, which go back further than the memory of the process.
+    public var hasFiles: Bool { log.files != nil || log.shared != nil }
+
+    /// The lines that are remembered of those from a number on, oldest first; errors are remembered for longer. Of those in
+    /// the database a thousand.
+    public func lines(from number: Int, onlyErrors: Bool) async -> [Line] {
+        if let shared = log.shared { return await shared.lines(from: number, onlyErrors: onlyErrors, backend.store) }
+        return log.lines(from: number, onlyErrors: onlyErrors).map {
+            ($0.number, $0.moment, $0.json.objectValue ?? [:])
+        }
     }
 
     /// Lines of the files that are not later than a time, the latest first.
@@ -34,13 +50,17 @@ public struct LogTail: Sendable {
     public func lines(
         until time: ParseDate, onlyErrors: Bool, size: Int, matches: @escaping @Sendable (JSONObject) -> Bool
     ) async -> [JSONObject] {
-        guard let files = log.files else { return [] }
         var query = LogFileReader.Query()
         query.onlyErrors = onlyErrors
         query.until = time.iso
         query.size = size
         query.matches = matches
         let asked = query
+        let start = ParseDate(milliseconds: 0)
+        if let found = await log.shared?.lines(asked, from: start, until: time, backend.store) {
+            return found.map { ScriptLog.shown($0) }
+        }
+        guard let files = log.files else { return [] }
         return await HeavyWork.run { files.lines(asked).map { ScriptLog.shown($0) } }
     }
 }

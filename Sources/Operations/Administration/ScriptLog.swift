@@ -4,8 +4,8 @@ import Logs
 import ParseModel
 import Tasks
 
-/// `/scriptlog`: the latest log lines, as administrators read them: those of the files, where there are some, or those that
-/// this process remembers.
+/// `/scriptlog`: the latest log lines, as administrators read them: those of the database or of the files, where there
+/// are some, or those that this process remembers.
 public struct ScriptLog: Sendable {
     let backend: Backend
     var log: LogRing { backend.log }
@@ -22,7 +22,7 @@ public struct ScriptLog: Sendable {
         let isAscending = parameters["order"]?.stringValue == "asc"
         let onlyErrors = parameters["level"]?.stringValue == "error"
         let matches = Self.filter(parameters)
-        if let files = log.files {
+        if log.files != nil || log.shared != nil {
             var query = LogFileReader.Query()
             query.onlyErrors = onlyErrors
             (query.from, query.until) = (from.iso, until.iso)
@@ -30,7 +30,12 @@ public struct ScriptLog: Sendable {
             query.isAscending = isAscending
             query.matches = matches
             let asked = query
-            return await HeavyWork.run { files.lines(asked).map { .object(Self.shown($0)) } }
+            if let found = await log.shared?.lines(asked, from: from, until: until, backend.store) {
+                return found.map { .object(Self.shown($0)) }
+            }
+            if let files = log.files {
+                return await HeavyWork.run { files.lines(asked).map { .object(Self.shown($0)) } }
+            }
         }
         let lines = log.lines(onlyErrors: onlyErrors, from: from, until: until).map(\.json).filter {
             matches($0.objectValue ?? [:])

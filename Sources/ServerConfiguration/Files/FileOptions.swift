@@ -33,6 +33,12 @@ extension OptionTable {
         .text(
             "encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", \.encryptionKey,
             "What files are encrypted with on the disk"),
+        .text(
+            "previousEncryptionKey", "ROOST_PREVIOUS_ENCRYPTION_KEY", \.previousEncryptionKey,
+            "What files were encrypted with that `roost files rotate` has not encrypted anew yet"),
+        .choiceOption(
+            "encryptionFormat", "ROOST_ENCRYPTION_FORMAT", \.encryptionFormat,
+            "How files are encrypted: whole (as parse-server does) or segments (never whole in memory)"),
         // After the others: what it says outweighs them.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
@@ -62,6 +68,14 @@ extension Configuration {
 
         /// Whether every caller may.
         public var includesAll: Bool { enableForPublic && enableForAnonymousUser && enableForAuthenticatedUser }
+    }
+
+    /// How files are encrypted.
+    public enum EncryptionFormat: String, CaseIterable, Sendable {
+        /// As parse-server does it, at once.
+        case whole
+        /// In segments, so that no file is in memory whole.
+        case segments
     }
 
     /// Who may upload what.

@@ -58,6 +58,9 @@ extension OptionTable {
         .choiceOption(
             "tracingTrust", "ROOST_TRACING_TRUST", \.tracing.trust,
             "Whose traceparent is followed: proxy (those of trustProxy), all or none; default proxy"),
+        .flag(
+            "tracingKeepSlow", "ROOST_TRACING_KEEP_SLOW", \.tracing.keepsSlow,
+            "Whether requests that fail, or take as long as slowRequest, are traced although they were not sampled"),
     ]
 
     private static func address(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
@@ -159,5 +162,7 @@ extension Configuration {
         /// Whether nothing is traced all the same.
         public var isDisabled = false
         public var trust = Trust.proxy
+        /// Whether requests that fail or are slow are traced although they were not sampled.
+        public var keepsSlow = false
     }
 }

@@ -47,7 +47,7 @@ extension Configuration {
         }
         let writers = [
             ("liveQuery", liveQuery.isNeeded), ("rateLimitStore", rateLimitStore == .database),
-            ("audit", !audit.events.isEmpty),
+            ("audit", !audit.events.isEmpty), ("logStore", logStore == .database),
         ]
         if readOnly, let other = writers.first(where: \.1)?.0 {
             throw ConfigurationError("a server that is readOnly cannot do what \(other) asks for: it writes")

@@ -308,6 +308,10 @@ public enum OptionTable {
             guard let number, (1...100_000).contains(number) else { throw .invalid(name, text) }
             return text.hasSuffix("d") ? .days(number) : .files(number)
         },
+        .choiceOption(
+            "logStore", "ROOST_LOG_STORE", \.logStore,
+            "Whose lines /scriptlog and the console show: process (those of the one that answers) or database (those of "
+                + "all, which store them there, for the days of maxLogFiles); default process"),
     ]
 
     private static let security =

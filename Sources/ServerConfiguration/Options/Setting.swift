@@ -71,7 +71,7 @@ public struct Setting: Sendable {
     private static let shown: Set<String> = [
         "consoleFolder", "dataDir", "filesDirectory", "classDefinitions", "indexAdvice", "appId", "serverURL",
         "publicServerURL", "host", "mountPath", "trustedCertificates", "appName", "cloud", "cloudNode",
-        "rateLimitStore", "logLevel", "logsFolder", "tracingProtocol",
+        "rateLimitStore", "encryptionFormat", "logLevel", "logsFolder", "logStore", "tracingProtocol",
         "tracingServiceName", "tracingSampler", "tracingSamplerArgument", "trustProxy", "rateLimit",
         "requestKeywordDenylist", "routeAllowList", "masterKeyIps", "maintenanceKeyIps", "readOnlyMasterKeyIps",
         "allowHeaders", "allowOrigin", "userSensitiveFields", "maxObjectSize", "maxTriggerSize", "transferMemory",

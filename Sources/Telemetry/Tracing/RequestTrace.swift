@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The trace of one request that is recorded: its span, and those of what is done for it.
+/// The trace of one request that is recorded, or may turn out to be: its span, and those of what is done for it.
 public final class RequestTrace: Sendable {
     /// A span that has begun.
     public struct Child: Sendable {
@@ -14,6 +14,8 @@ public final class RequestTrace: Sendable {
 
     private struct State {
         var spans: [SpanRecord] = []
+        /// The bytes that they take, roughly.
+        var bytes = 0
         var dropped = 0
         var hasEnded = false
     }
@@ -26,8 +28,8 @@ public final class RequestTrace: Sendable {
     private let exporter: SpanExporter
     private let state = Mutex(State())
 
-    /// The most spans of a request.
-    private static let mostSpans = 200
+    /// The most spans of a request, and their bytes.
+    private static let (mostSpans, mostBytes) = (200, 64 * 1024)
 
     init(
         _ context: TraceContext, parent: UInt64?, link: TraceContext?, nanoseconds: UInt64, exporter: SpanExporter
@@ -47,7 +49,7 @@ public final class RequestTrace: Sendable {
     /// - Parameter parent: The span that it is below; nil for that of the request.
     public func begin(below parent: UInt64? = nil) -> Child {
         let id = UInt64.random(in: 1 ... .max)
-        let own = TraceContext(traceID: context.traceID, spanID: id, isSampled: true)
+        let own = TraceContext(traceID: context.traceID, spanID: id, isSampled: context.isSampled)
         return Child(id: id, parent: parent ?? context.spanID, start: .now, traceparent: own.traceparent)
     }
 
@@ -74,23 +76,33 @@ public final class RequestTrace: Sendable {
             start: nanoseconds(at: begin), end: nanoseconds(at: .now), attributes: attributes, isFailed: isFailed)
         state.withLock { state in
             guard !state.hasEnded else { return }
-            if state.spans.count < Self.mostSpans { state.spans.append(span) } else { state.dropped += 1 }
+            guard state.spans.count < Self.mostSpans, state.bytes + span.size <= Self.mostBytes else {
+                state.dropped += 1
+                return
+            }
+            state.bytes += span.size
+            state.spans.append(span)
         }
     }
 
-    /// Ends the span of the request, and hands all of them to the exporter.
-    public func end(_ name: String, _ attributes: [SpanField], isFailed: Bool) {
+    /// Ends the span of the request, and hands all of them to the exporter; where the trace is not sampled, only those of a
+    /// request that failed or was slow.
+    ///
+    /// - Returns: Whether they are exported.
+    public func end(_ name: String, _ attributes: [SpanField], isFailed: Bool, isSlow: Bool = false) -> Bool {
         let (children, dropped) = state.withLock { state in
             state.hasEnded = true
             defer { state.spans = [] }
             return (state.spans, state.dropped)
         }
+        guard context.isSampled || isFailed || isSlow else { return false }
         var span = SpanRecord(
             traceID: context.traceID, id: context.spanID, parent: parent, state: context.state, name: name,
             kind: .server, start: start.nanoseconds, end: nanoseconds(at: .now), attributes: attributes,
             isFailed: isFailed, link: link)
         span.dropped = dropped
         exporter.add([span] + children)
+        return true
     }
 
     private func nanoseconds(at instant: ContinuousClock.Instant) -> UInt64 {

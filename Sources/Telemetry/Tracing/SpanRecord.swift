@@ -16,6 +16,9 @@ struct SpanRecord: Sendable {
     var link: TraceContext?
     /// How many spans below it were left out.
     var dropped = 0
+
+    /// The bytes that it takes, roughly.
+    var size: Int { attributes.reduce(128 + name.utf8.count) { $0 + $1.size } }
 }
 
 /// On which side of a call a span is.
@@ -34,6 +37,11 @@ public struct SpanField: Sendable {
 
     let name: String
     let value: Value
+
+    fileprivate var size: Int {
+        let bytes = if case .text(let text) = value { text.utf8.count } else { 8 }
+        return 32 + name.utf8.count + bytes
+    }
 
     /// A text, of a thousand bytes at most.
     public static func text(_ name: String, _ value: String) -> SpanField {

@@ -30,6 +30,8 @@ public final class TraceRecording: Sendable {
         public var followsParent = true
         /// Whose word about a trace counts.
         public var trust = Trust.proxy
+        /// Whether requests that fail or are slow are recorded although the sampler says no.
+        public var keepsSlow = false
 
         /// The usual.
         public init() {}
@@ -49,7 +51,7 @@ public final class TraceRecording: Sendable {
     /// - Parameters:
     ///   - given: What the caller says of its trace; nil for nothing.
     ///   - isProxy: Whether a proxy that is believed sent it. The trace of one who is not believed is only named.
-    /// - Returns: nil for a request that is not recorded.
+    /// - Returns: nil for a request that is not recorded, whatever becomes of it.
     public func begin(_ given: TraceContext?, isProxy: Bool) -> RequestTrace? {
         let isBelieved = settings.trust == .all || settings.trust == .proxy && isProxy
         let parent = isBelieved ? given : nil
@@ -60,9 +62,11 @@ public final class TraceRecording: Sendable {
         } else {
             isSampled = settings.sampler.records(id)
         }
-        guard isSampled else { return nil }
+        // Whose caller does not record has its end in no trace, however slow it is.
+        let mayTurnSlow = settings.keepsSlow && (parent == nil || !settings.followsParent)
+        guard isSampled || mayTurnSlow else { return nil }
         let context = TraceContext(
-            traceID: id, spanID: .random(in: 1 ... .max), isSampled: true, state: parent?.state)
+            traceID: id, spanID: .random(in: 1 ... .max), isSampled: isSampled, state: parent?.state)
         return RequestTrace(
             context, parent: parent?.spanID, link: isBelieved ? nil : given,
             nanoseconds: UInt64(Date().timeIntervalSince1970 * 1e9), exporter: exporter)

@@ -75,6 +75,42 @@ struct TracingTests {
         }
     }
 
+    @Test("Of requests that were not sampled those that are slow are traced, unless their caller traces none")
+    func slow() async throws {
+        try await SpanCollector.run { collector in
+            let more: JSONObject = [
+                "tracingSampler": "parentbased_traceidratio", "tracingSamplerArgument": 0, "tracingKeepSlow": true,
+                "slowRequest": 1, "trustProxy": "loopback",
+            ]
+            try await TestServer.run(Self.options(collector, more)) { server in
+                // A password takes longer to hash than a millisecond.
+                for (name, parent) in [("untraced", Self.parent.dropLast() + "0"), ("slow", "")] {
+                    let answer = try await server.send(
+                        "POST", "/users", ["username": .string(name), "password": "a"],
+                        headers: parent.isEmpty ? [:] : ["traceparent": String(parent)])
+                    #expect(answer.status == 201)
+                }
+                let haveCome = try await eventually {
+                    collector.spans.contains { $0["name"] == "POST /users" }
+                }
+                #expect(haveCome)
+                #expect(collector.spans.contains { $0["kind"] == 3 })
+            }
+            #expect(collector.spans.count { $0["name"] == "POST /users" } == 1)
+            #expect(!collector.spans.contains { $0["traceId"] == .string(Self.trace) })
+        }
+        try await SpanCollector.run { collector in
+            let more: JSONObject = [
+                "tracingSampler": "always_off", "tracingKeepSlow": true, "slowRequest": 86_400_000,
+            ]
+            try await TestServer.run(Self.options(collector, more)) { server in
+                let answer = try await server.send("POST", "/users", ["username": "a", "password": "a"])
+                #expect(answer.status == 201)
+            }
+            #expect(collector.spans.isEmpty)
+        }
+    }
+
     @Test("A collector that is busy gets the spans later, and what is left at the end is sent before it")
     func busy() async throws {
         try await SpanCollector.run { collector in

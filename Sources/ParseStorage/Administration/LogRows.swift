@@ -1,0 +1,117 @@
+import Postgres
+
+/// Lines of the log of all processes, in a table with a partition for each day, which is not part of the write-ahead log:
+/// nothing waits for a disk, and after a crash of the database the log begins anew.
+public struct LogRows: Sendable {
+    /// A line.
+    public struct Line: Sendable {
+        /// Its place in the order in which lines were stored; 0 for one that is not yet.
+        public var id: Int64 = 0
+        /// When it was written, in milliseconds since 1970.
+        public let moment: Int64
+        public let isError: Bool
+        /// Its fields, as JSON.
+        public let text: String
+
+        /// Makes a line.
+        public init(moment: Int64, isError: Bool, text: String) {
+            (self.moment, self.isError, self.text) = (moment, isError, text)
+        }
+    }
+
+    /// Between which lines others are asked for: by time, or by id where `isByID`.
+    public struct Range: Sendable {
+        public var from: Int64
+        public var until: Int64
+        public var isByID = false
+        public var onlyErrors: Bool
+        public var isAscending: Bool
+
+        /// Names lines.
+        public init(from: Int64, until: Int64, isByID: Bool = false, onlyErrors: Bool, isAscending: Bool) {
+            (self.from, self.until, self.isByID) = (from, until, isByID)
+            (self.onlyErrors, self.isAscending) = (onlyErrors, isAscending)
+        }
+    }
+
+    let store: ObjectStore
+
+    /// Makes room for the lines of a day and of the next, and drops that of days which are not kept any longer.
+    ///
+    /// - Parameters:
+    ///   - day: As in `2026-01-31`.
+    ///   - kept: How many days are kept.
+    public func prepare(day: String, kept: Int) async throws {
+        func partition(_ plus: Int) -> String {
+            """
+            EXECUTE format('CREATE UNLOGGED TABLE IF NOT EXISTS %I PARTITION OF "_roost_log" FOR VALUES FROM (%L) TO (%L)',
+                '_roost_log_' || to_char(date '\(day)' + \(plus), 'YYYY_MM_DD'),
+                (date '\(day)' + \(plus))::timestamp AT TIME ZONE 'UTC',
+                (date '\(day)' + \(plus + 1))::timestamp AT TIME ZONE 'UTC');
+            """
+        }
+        try await store.client.execute(
+            script: ProcessLock.schemaChange.held(
+                """
+                CREATE SEQUENCE IF NOT EXISTS "_roost_log_id";
+                CREATE TABLE IF NOT EXISTS "_roost_log" (
+                    "at" timestamptz NOT NULL, "id" bigint NOT NULL, "error" boolean NOT NULL, "line" text NOT NULL)
+                    PARTITION BY RANGE ("at");
+                CREATE INDEX IF NOT EXISTS "_roost_log_at" ON "_roost_log" ("at", "id");
+                CREATE INDEX IF NOT EXISTS "_roost_log_order" ON "_roost_log" ("id");
+                DO $$ DECLARE old regclass; BEGIN
+                    \(partition(0)) \(partition(1))
+                    FOR old IN SELECT inhrelid FROM pg_inherits JOIN pg_class ON oid = inhrelid
+                        WHERE inhparent = '"_roost_log"'::regclass
+                            AND relname <= '_roost_log_' || to_char(date '\(day)' - \(kept), 'YYYY_MM_DD')
+                    LOOP EXECUTE 'DROP TABLE ' || old; END LOOP;
+                END $$;
+                """))
+    }
+
+    /// Adds lines. Processes do it one after the other: who has read up to an id has missed none before it.
+    public func add(_ lines: [Line]) async throws {
+        _ = try await store.client.group([
+            Statement("SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.logLines.rawValue)]),
+            Statement(
+                """
+                INSERT INTO "_roost_log" ("at", "id", "error", "line")
+                SELECT "at", nextval('"_roost_log_id"'), "error", "line"
+                FROM unnest($1::timestamptz[], $2::boolean[], $3::text[]) AS given("at", "error", "line")
+                """,
+                [
+                    .timestampArray(milliseconds: lines.map(\.moment)), .boolArray(lines.map(\.isError)),
+                    .textArray(lines.map(\.text)),
+                ]),
+        ])
+    }
+
+    /// The id of the latest line; 0 without any.
+    public func latest() async throws -> Int64 {
+        try await store.client.query("SELECT coalesce(max(\"id\"), 0) FROM \"_roost_log\"").int(0, 0) ?? 0
+    }
+
+    /// Some of the lines of a range, in its order.
+    ///
+    /// - Parameter skip: How many of them are left out at the beginning.
+    public func lines(_ range: Range, skip: Int, limit: Int) async throws -> [Line] {
+        let order = range.isAscending ? "ASC" : "DESC"
+        let column = range.isByID ? "\"id\"" : "\"at\""
+        func bound(_ number: Int) -> String {
+            !range.isByID ? "timestamptz 'epoch' + $\(number)::int8 * interval '1 millisecond'" : "$\(number)::int8"
+        }
+        let result = try await store.client.query(
+            """
+            SELECT "line", "id", "at", "error" FROM "_roost_log"
+            WHERE \(column) >= \(bound(1)) AND \(column) <= \(bound(2))\(range.onlyErrors ? " AND \"error\"" : "")
+            ORDER BY \(range.isByID ? "" : "\"at\" \(order), ")"id" \(order) LIMIT $3::int8 OFFSET $4::int8
+            """, [.int(range.from), .int(range.until), .int(Int64(limit)), .int(Int64(skip))])
+        return (0..<result.rowCount).map { row in
+            var line = Line(
+                moment: result.timestamp(row, 2) ?? 0, isError: result.bool(row, 3) ?? false,
+                text: result.string(row, 0) ?? "")
+            line.id = result.int(row, 1) ?? 0
+            return line
+        }
+    }
+}

@@ -1,0 +1,102 @@
+#if os(Linux)
+    import Foundation
+    import JSON
+    import TestSupport
+    import Testing
+
+    /// What files cost the server in memory, which is a process of its own.
+    @Suite("Memory of downloads and uploads", .serialized, .timeLimit(.minutes(10)))
+    struct UnreadDownloadTests {
+        private static let megabyte = 1_048_576
+
+        private struct Cost: Sendable {
+            /// The bytes that the server says to keep for transfers.
+            var held = 0.0
+            /// The bytes by which its memory grew.
+            var growth = 0
+        }
+
+        /// Asks for a file on many connections, reads nothing, and looks at the server until it says to keep so many bytes.
+        private static func askUnread(
+            _ count: Int, path: String, port: Int, metrics: Int, until expected: Double, _ cost: ServerCost
+        ) async -> Cost {
+            await withCheckedContinuation { continuation in
+                Thread {
+                    let before = cost.memory
+                    let sockets = (0..<count).map { _ in
+                        MalformedSocket(port: port, timeLimit: .seconds(30), receiveBuffer: 4096)
+                    }
+                    for socket in sockets { try? socket.send(Array("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n".utf8)) }
+                    let reader = MalformedSocket(port: metrics)
+                    var result = Cost()
+                    for _ in 0..<300 where result.held < expected {
+                        usleep(200_000)
+                        let page = try? reader.exchange(
+                            Array("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".utf8), isHead: false)
+                        let samples = MetricSamples(String(decoding: page?.body ?? [], as: UTF8.self))
+                        result.held = samples["roost_transfer_memory_bytes"] ?? 0
+                    }
+                    result.growth = cost.memory - before
+                    withExtendedLifetime(sockets) { continuation.resume(returning: result) }
+                }.start()
+            }
+        }
+
+        @Test("Hundreds of downloads that nobody reads take little memory each, which counts as that of transfers")
+        func unread() async throws {
+            let metrics = try await FreePort.find()
+            let options: JSONObject = [
+                "metrics": ["port": .number(Double(metrics))], "preserveFileName": true, "maxUploadSize": "40mb",
+            ]
+            try await ServerProcesses.run(1, options) { processes in
+                let server = processes.servers[0]
+                let bytes = [UInt8](repeating: 7, count: 19 * Self.megabyte)
+                #expect(try await server.send("POST", "/files/a.bin", bytes: bytes, as: .master).status == 201)
+                let path = "/parse/files/\(TestServer.applicationID)/a.bin"
+                _ = try await server.send("GET", "/files/\(TestServer.applicationID)/a.bin", as: .nobody)
+                let cost = ServerCost(of: server, process: processes.identifiers[0])
+                let count = 300
+                let port = try #require(URL(string: server.url)?.port)
+                let unread = await Self.askUnread(
+                    count, path: path, port: port, metrics: metrics, until: Double(count * 60_000), cost)
+                print(
+                    "unread downloads: memory grew by \(unread.growth / Self.megabyte) MB, \(unread.held) bytes are held"
+                )
+                #expect(unread.held >= Double(count * 60_000))
+                #expect(unread.held <= Double(count * 70_000))
+                #expect(unread.growth <= 44 * Self.megabyte)
+                let isGone = try await eventually(within: .seconds(60)) {
+                    try await TestServer.metrics(at: metrics)["roost_transfer_memory_bytes"] == 0
+                }
+                #expect(isGone)
+            }
+        }
+
+        @Test("A large file that is encrypted in segments goes up and down without being in memory")
+        func segments() async throws {
+            let options: JSONObject = [
+                "encryptionKey": "a key", "encryptionFormat": "segments", "preserveFileName": true,
+                "maxUploadSize": "100mb",
+            ]
+            try await ServerProcesses.run(1, options) { processes in
+                let server = processes.servers[0]
+                let cost = ServerCost(of: server, process: processes.identifiers[0])
+                // What is allocated once and kept does not count.
+                #expect(try await server.send("POST", "/files/b.bin", bytes: [1], as: .master).status == 201)
+                cost.forgetPeak()
+                let before = cost.memory
+                var bytes = [UInt8](repeating: 7, count: 63 * Self.megabyte)
+                bytes[50_000_000] = 9
+                #expect(try await server.send("POST", "/files/a.bin", bytes: bytes, as: .master).status == 201)
+                let path = "/files/\(TestServer.applicationID)/a.bin"
+                let whole = try await server.send("GET", path, as: .nobody)
+                #expect(whole.bytes == bytes)
+                let part = try await server.send(
+                    "GET", path, as: .nobody, headers: ["Range": "bytes=49999999-50000001"])
+                #expect(part.status == 206 && part.bytes == [7, 9, 7])
+                print("segments: memory grew by \((cost.peak - before) / Self.megabyte) MB at most")
+                #expect(cost.peak - before <= 24 * Self.megabyte)
+            }
+        }
+    }
+#endif

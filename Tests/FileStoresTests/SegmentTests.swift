@@ -1,0 +1,215 @@
+import FileStorage
+import Foundation
+import JSON
+import NIOCore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+/// Files that are encrypted in segments.
+@Suite("Files encrypted in segments")
+struct SegmentTests {
+    private static let cipher = FileCipher(secret: "secret")
+    /// A segment, and what it is in the store.
+    private static let (plain, sealed) = (65_536, 65_536 + 16)
+    private static let header = 48
+
+    private static func folder() -> DiskStorage {
+        DiskStorage(directory: FileManager.default.temporaryDirectory.path + "/roost-segments-\(UUID().uuidString)")
+    }
+
+    private static func segmented(_ storage: any FileStorage) -> EncryptedStorage {
+        EncryptedStorage(storage, cipher: cipher, writesSegments: true)
+    }
+
+    private static func expectRoundTrips(over storage: any FileStorage) async throws {
+        let files = segmented(storage)
+        for size in [0, 1, plain - 1, plain, plain + 1, 2 * plain, 1_000_000] {
+            let contents = Chunks(size: size)
+            try await files.write(name: "a.bin", details: FileDetails(), contents: contents)
+            let whole = try await files.read("a.bin")
+            #expect(whole == contents.bytes, "\(size)")
+            let stored = try #require(try await storage.read("a.bin"))
+            #expect(stored.count == header + size + max(1, (size + plain - 1) / plain) * 16, "\(size)")
+            #expect(size < 100 || stored.firstRange(of: contents.bytes.prefix(100)) == nil, "\(size)")
+            let opened = try #require(try await files.open(name: "a.bin", for: FileWish(range: "bytes=0-")))
+            #expect(opened.size == Int64(size))
+        }
+        let bytes = Chunks(size: 1_000_000).bytes
+        for range in [0..<1, 65_535..<65_537, 65_536..<131_072, 100..<999_999, 999_999..<1_000_000, 5..<5] {
+            let opened = try await files.open(name: "a.bin", for: FileWish(range: "bytes=\(range.lowerBound)-"))
+            let file = try #require(opened)
+            var part: [UInt8] = []
+            try await file.give(Int64(range.lowerBound)..<Int64(range.upperBound)) { part += $0.readableBytesView }
+            #expect(part == Array(bytes[range]), "\(range)")
+        }
+    }
+
+    @Test("Files of any length come back from the disk, whole and in parts, and lie there encrypted")
+    func disk() async throws {
+        let storage = Self.folder()
+        defer { try? FileManager.default.removeItem(atPath: storage.directory) }
+        try await Self.expectRoundTrips(over: storage)
+    }
+
+    @Test("They come back from the database")
+    func database() async throws {
+        try await TestServer.withDatabase { uri in
+            let configuration = try S3OptionTests.load(["filesAdapter": ["module": "postgres", "options": [:]]])
+            let storage = try FileStoreFactory.storage(
+                configuration.fileStore, configuration, folder: "", database: uri, logger: TestServer.quietLogger)
+            try await storage.prepare()
+            let outcome: Result<Void, any Error>
+            do { outcome = .success(try await Self.expectRoundTrips(over: storage)) } catch {
+                outcome = .failure(error)
+            }
+            await storage.shutdown()
+            try outcome.get()
+        }
+    }
+
+    @Test("They come back from a bucket", .enabled(if: BucketServer.isInstalled))
+    func bucket() async throws {
+        try await BucketServer.withStorage { try await Self.expectRoundTrips(over: $0) }
+    }
+
+    @Test("What is cut off, exchanged, changed or left out is noticed, and so is another key")
+    func changes() async throws {
+        let storage = Self.folder()
+        defer { try? FileManager.default.removeItem(atPath: storage.directory) }
+        let files = Self.segmented(storage)
+        try await files.write(name: "a", details: FileDetails(), contents: Chunks(size: 3 * Self.plain + 10))
+        let whole = try #require(try await storage.read("a"))
+        let (header, sealed) = (Self.header, Self.sealed)
+        var exchanged = whole
+        exchanged.replaceSubrange(header..<header + sealed, with: whole[(header + sealed)..<(header + 2 * sealed)])
+        var changed = whole
+        changed[header + sealed + 5] ^= 1
+        let cases: [(String, [UInt8])] = [
+            ("cut at a border", Array(whole.prefix(header + 3 * sealed))),
+            ("cut within a segment", Array(whole.dropLast(3))),
+            ("cut to nothing", Array(whole.prefix(header))),
+            ("cut to the length of an empty file", Array(whole.prefix(header + 16))),
+            ("exchanged", exchanged), ("changed", changed),
+            ("one left out", Array(whole.prefix(header + sealed) + whole.dropFirst(header + 2 * sealed))),
+            ("longer", whole + [1]), ("another salt", whole.prefix(20) + [whole[20] ^ 1] + whole.dropFirst(21)),
+            ("another version", whole.prefix(8) + [9] + whole.dropFirst(9)),
+        ]
+        for (name, bytes) in cases {
+            try await storage.write(name: "b", bytes: bytes)
+            await #expect(throws: FileStorageError.notReadable, "\(name)") { _ = try await files.read("b") }
+        }
+        let others = EncryptedStorage(storage, cipher: FileCipher(secret: "other"), writesSegments: true)
+        await #expect(throws: FileStorageError.notReadable) { _ = try await others.open(name: "a") }
+        // The same text is never the same in the store.
+        try await files.write(name: "c", details: FileDetails(), contents: Chunks(size: 3 * Self.plain + 10))
+        let again = try #require(try await storage.read("c"))
+        #expect(Array(again.suffix(100)) != Array(whole.suffix(100)))
+    }
+
+    @Test("Both forms are read whatever is written, and files of the older key as well")
+    func forms() async throws {
+        let storage = Self.folder()
+        defer { try? FileManager.default.removeItem(atPath: storage.directory) }
+        let old = FileCipher(secret: "old")
+        for (index, writer) in [
+            EncryptedStorage(storage, cipher: Self.cipher), Self.segmented(storage),
+            EncryptedStorage(storage, cipher: old), EncryptedStorage(storage, cipher: old, writesSegments: true),
+        ].enumerated() {
+            try await writer.write(name: "\(index)", bytes: [1, 2, 3])
+        }
+        for writesSegments in [false, true] {
+            let reader = EncryptedStorage(storage, cipher: Self.cipher, older: old, writesSegments: writesSegments)
+            for index in 0..<4 {
+                let read = try await reader.read("\(index)")
+                #expect(read == [1, 2, 3], "\(index)")
+            }
+            let without = EncryptedStorage(storage, cipher: Self.cipher, writesSegments: writesSegments)
+            await #expect(throws: FileStorageError.notReadable) { _ = try await without.open(name: "2") }
+            await #expect(throws: FileStorageError.notReadable) { _ = try await without.open(name: "3") }
+        }
+    }
+
+    /// A folder that counts what is read of it, and how far what is written runs ahead of what is stored.
+    private struct Counting: FileStorage {
+        let storage: DiskStorage
+        let read = Counter()
+        let ahead = Counter()
+        let taken: Counter
+
+        final class Counter: Sendable {
+            let value = Atomic(0)
+        }
+
+        /// The bytes of a sequence, counted when they are asked for.
+        struct Source: AsyncSequence, AsyncIteratorProtocol {
+            let taken: Counter
+            var left: Int
+
+            mutating func next() async -> ByteBuffer? {
+                guard left > 0 else { return nil }
+                left -= 1
+                taken.value.add(100_000, ordering: .relaxed)
+                return ByteBuffer(repeating: 7, count: 100_000)
+            }
+
+            func makeAsyncIterator() -> Source { self }
+        }
+
+        struct File: StoredFile {
+            let file: any StoredFile
+            let read: Counter
+            var size: Int64 { file.size }
+            var modified: FileTime { file.modified }
+            var isInMemory: Bool { false }
+
+            func give(
+                _ range: Range<Int64>, to sink: nonisolated(nonsending) (ByteBuffer) async throws -> Void
+            ) async throws {
+                read.value.add(range.count, ordering: .relaxed)
+                try await file.give(range, to: sink)
+            }
+        }
+
+        func prepare() async throws {}
+        func write<Contents: AsyncSequence>(name: String, details: FileDetails, contents: Contents) async throws
+        where Contents.Element == ByteBuffer {
+            var stored = 0
+            for try await piece in contents {
+                stored += piece.readableBytes
+                ahead.value.max(taken.value.load(ordering: .relaxed) - stored, ordering: .relaxed)
+            }
+        }
+        func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
+            try await storage.open(name: name, for: wish).map { File(file: $0, read: read) }
+        }
+        func details(name: String) async throws -> FileDetails { FileDetails() }
+        func delete(name: String) async throws {}
+        func visit(
+            prefix: String, _ use: nonisolated(nonsending) (ListedFile) async throws -> Void
+        ) async throws {}
+    }
+
+    @Test("A range reads the segments that have it, and an upload keeps a few segments in memory")
+    func bounded() async throws {
+        let storage = Self.folder()
+        defer { try? FileManager.default.removeItem(atPath: storage.directory) }
+        try await Self.segmented(storage).write(name: "a", details: FileDetails(), contents: Chunks(size: 20_000_000))
+        let counting = Counting(storage: storage, taken: Counting.Counter())
+        let files = Self.segmented(counting)
+        #expect(!files.holdsWholeFiles)
+        let opened = try await files.open(name: "a", for: FileWish(range: "bytes=10000000-10000009"))
+        let file = try #require(opened)
+        #expect(!file.isInMemory)
+        var part: [UInt8] = []
+        try await file.give(10_000_000..<10_000_010) { part += $0.readableBytesView }
+        #expect(part == (10_000_000..<10_000_010).map(Chunks.byte))
+        #expect(counting.read.value.load(ordering: .relaxed) == Self.header + Self.sealed)
+        let source = Counting.Source(taken: counting.taken, left: 1000)
+        try await files.write(name: "b", details: FileDetails(), contents: source)
+        #expect(counting.taken.value.load(ordering: .relaxed) == 100_000_000)
+        #expect(counting.ahead.value.load(ordering: .relaxed) < 400_000)
+    }
+}
