@@ -135,7 +135,7 @@ let package = Package(
             name: "Mail",
             dependencies: [
                 "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration",
-                "Telemetry", "Templates",
+                "Tasks", "Telemetry", "Templates",
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOPosix", package: "swift-nio"),

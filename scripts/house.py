@@ -17,13 +17,13 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (61_361, 92_500),
-    "files": (640, 850),
+    "lines": (61_361, 93_400),
+    "files": (640, 858),
     "types with more than 40 functions": (0, 0),
     "functions of the largest type": (40, 40),
     "folders with more than 15 files": (0, 0),
     "files with more than 300 lines": (0, 10),
-    "comments with words of the dialect": (0, 27),
+    "comments with words of the dialect": (0, 5),
     "names with words of the dialect": (0, 63),
     "repetitions of 8 lines": (0, 0),
     "paths in docs/architecture.md that do not exist": (0, 0),

@@ -87,7 +87,7 @@ package struct StoreWork: Sendable {
                     var (files, bytes) = (0, Int64(0))
                     try await storage.visit(prefix: "") { file in
                         try Task.checkCancellation()
-                        (files, bytes) = (files + 1, bytes + file.size)
+                        (files, bytes) = (files + 1, min(bytes, 1 << 60) + file.size)
                     }
                     return (files, bytes)
                 }

@@ -33,7 +33,7 @@ enum CommandRun {
 
     private static func fail(_ message: String, _ isForScripts: Bool, _ status: Int32) -> Int32 {
         if isForScripts { ProgressLines.printLine(["event": "failed", "reason": .string(message)]) }
-        FileHandle.standardError.write(Data("roost: \(message)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("roost: \(message)\n".utf8))
         return status
     }
 

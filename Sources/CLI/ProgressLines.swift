@@ -57,7 +57,7 @@ final class ProgressLines: Sendable {
         write((wasOpen ? "\r\u{1B}[K" : "") + text + "\n")
     }
 
-    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+    private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 
     /// Prints one line of JSON to the standard output.
     static func printLine(_ event: JSONObject) {

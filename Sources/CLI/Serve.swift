@@ -29,7 +29,7 @@ struct Serve: AsyncParsableCommand {
     }
 
     private static func fail(_ message: String) -> Never {
-        FileHandle.standardError.write(Data("roost: \(message)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("roost: \(message)\n".utf8))
         Foundation.exit(1)
     }
 }

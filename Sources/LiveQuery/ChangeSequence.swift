@@ -36,13 +36,19 @@ struct ChangeSequence {
     private static let mostBytes = 4 * 1024 * 1024
     /// What an object weighs at least.
     private static let leastWeight = 256
+    /// How many changes wait at a time, and their bytes; with more of them no other waits.
+    private static let (mostHeld, mostHeldBytes) = (10_000, 16 * 1024 * 1024)
+    /// How long it is at least until those that have waited long enough are looked for once more.
+    private static let pause = Duration.milliseconds(10)
 
     private var table = BoundedTable<Key, Version>(capacity: mostBytes)
     /// What waits, by its number.
     private var held: [Key: [Held]] = [:]
+    private var heldCount = 0
+    private var heldBytes = 0
 
-    /// When the next change that waits is handed on in any case; nil where none does.
-    var nextDeadline: ContinuousClock.Instant? { held.values.lazy.flatMap { $0 }.map(\.deadline).min() }
+    /// When changes that have waited long enough are to be looked for; nil where none waits.
+    private(set) var nextDeadline: ContinuousClock.Instant?
 
     /// Takes a change.
     ///
@@ -59,17 +65,25 @@ struct ChangeSequence {
             change.told = .later(last.object)
             return [change]
         }
-        let time = Self.time(change, last, mayBeLate: mayBeLate)
+        let isFull = heldCount >= Self.mostHeld || heldBytes >= Self.mostHeldBytes
+        let time = isFull ? .zero : Self.time(change, last, mayBeLate: mayBeLate)
         var waiting = held.removeValue(forKey: key) ?? []
         let place = waiting.firstIndex { $0.number > number } ?? waiting.endIndex
         waiting.insert(Held(change: change, number: number, deadline: now + time), at: place)
-        return drain(key, waiting, now)
+        heldCount += 1
+        heldBytes += change.size
+        let changes = drain(key, waiting, now)
+        nextDeadline = heldCount == 0 ? nil : min(nextDeadline ?? now + time, now + time)
+        return changes
     }
 
     /// The changes that have waited long enough.
     mutating func takeOverdue(at now: ContinuousClock.Instant) -> [Change] {
         let keys = held.filter { $0.value.contains { $0.deadline <= now } }.keys
-        return keys.flatMap { key in drain(key, held.removeValue(forKey: key) ?? [], now) }
+        let changes = keys.flatMap { key in drain(key, held.removeValue(forKey: key) ?? [], now) }
+        let next = held.values.lazy.flatMap { $0 }.map(\.deadline).min()
+        nextDeadline = next.map { max($0, now + Self.pause) }
+        return changes
     }
 
     /// Forgets the objects of a class, or everything: others may follow it from now on, who know more, and numbers begin anew
@@ -80,6 +94,8 @@ struct ChangeSequence {
     mutating func forget(_ className: Name?) -> [Change] {
         let keys = held.keys.filter { className == nil || $0.className == className }
         let changes = keys.flatMap { held.removeValue(forKey: $0) ?? [] }.map(\.change)
+        heldCount -= changes.count
+        heldBytes -= changes.reduce(0) { $0 + $1.size }
         if let className {
             table.removeAll { key, _ in key.className == className }
         } else {
@@ -108,6 +124,8 @@ struct ChangeSequence {
                 break
             }
             waiting.removeFirst()
+            heldCount -= 1
+            heldBytes -= change.size
             note(change, next.number, key)
             changes.append(change)
         }

@@ -26,9 +26,17 @@ struct Account: Sendable {
     }
 
     /// Makes a folder that its owner alone can use.
-    func makePrivateFolder(_ path: String) throws {
+    ///
+    /// - Parameter isAmongOthers: Whether it lies where every user makes folders, and links.
+    func makePrivateFolder(_ path: String, isAmongOthers: Bool = false) throws {
         let files = FileManager.default
         try files.createDirectory(atPath: path, withIntermediateDirectories: true)
+        if isAmongOthers {
+            var status = stat()
+            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+                status.st_uid == getuid() || status.st_uid == identity?.user
+            else { throw LocalPostgres.Failure("\(path) is of another user: remove it") }
+        }
         guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure("\(path) cannot be made private") }
         if let identity, chown(path, identity.user, identity.group) != 0 {
             throw LocalPostgres.Failure("\(path) cannot be given to the user postgres")

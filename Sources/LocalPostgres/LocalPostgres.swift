@@ -145,14 +145,19 @@ public actor LocalPostgres {
     /// The folder of the socket: in the data folder, or a private one with a short name, because the path of a socket
     /// may not be longer than about a hundred bytes.
     private func socketFolder(_ account: Account) throws -> String {
-        try account.makePrivateFolder(socketPath)
+        try account.makePrivateFolder(
+            socketPath, isAmongOthers: socketPath.utf8.elementsEqual(outsideSocketFolder.utf8))
         return socketPath
     }
 
     /// Where that folder is.
     var socketPath: String {
         let inside = dataFolder + "/socket"
-        return inside.utf8.count <= 80 ? inside : outsideSocketFolder
+        // A shell and PostgreSQL read it.
+        let isPlain = inside.utf8.allSatisfy { byte in
+            "/._-".utf8.contains(byte) || (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+        }
+        return isPlain && inside.utf8.count <= 80 ? inside : outsideSocketFolder
     }
 
     private var outsideSocketFolder: String {
@@ -183,10 +188,7 @@ final class FolderLock: Sendable {
     init?(_ path: String) throws {
         descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw LocalPostgres.Failure("\(path) cannot be written") }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            return nil
-        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
     }
 
     deinit { close(descriptor) }

@@ -1,6 +1,7 @@
 public import JSON
 public import Outgoing
 public import ServerConfiguration
+import Tasks
 
 /// Sends the mails that cloud code writes (`Parse.Cloud.sendEmail`), at once, so that the code gets an error for one
 /// that is not taken.
@@ -18,6 +19,9 @@ public struct CloudMail: Sendable {
         transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
     }
 
+    /// Leaves half of the threads for mail servers to the mails of accounts, which others would send if they waited long.
+    private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), mostWaiting: 100)
+
     /// Why a mail was not sent.
     public struct Refused: Error, CustomStringConvertible {
         /// The message for the code.
@@ -32,7 +36,9 @@ public struct CloudMail: Sendable {
     public func send(_ mail: JSONObject) async throws {
         let message = try message(mail)
         do {
-            _ = try await transport.send(message)
+            _ = try await Self.gate.run { try await transport.send(message) }
+        } catch is Gate.Full {
+            throw Refused(description: "The mail was not sent: too many others wait")
         } catch let failure as MailFailure {
             throw Refused(description: "The mail was not sent: \(failure.reason)")
         }

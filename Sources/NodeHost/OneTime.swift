@@ -6,6 +6,8 @@ final class OneTime<Value: Sendable>: Sendable {
         var value: Value?
         var lastWaiter = 0
         var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
+        /// Waits whose time was over before they began.
+        var expired: Set<Int> = []
     }
 
     private let state = Mutex(State())
@@ -36,16 +38,22 @@ final class OneTime<Value: Sendable>: Sendable {
         let timer = limit.map { limit in
             Task {
                 try await Task.sleep(for: limit)
-                state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: nil)
+                let waiter = state.withLock { state in
+                    let waiter = state.waiters.removeValue(forKey: number)
+                    if waiter == nil, state.value == nil { state.expired.insert(number) }
+                    return waiter
+                }
+                waiter?.resume(returning: nil)
             }
         }
         defer { timer?.cancel() }
         return await withCheckedContinuation { continuation in
-            let value: Value? = state.withLock { state in
-                if state.value == nil { state.waiters[number] = continuation }
-                return state.value
+            let (value, waits) = state.withLock { state -> (Value?, Bool) in
+                let waits = state.expired.remove(number) == nil && state.value == nil
+                if waits { state.waiters[number] = continuation }
+                return (state.value, waits)
             }
-            if let value { continuation.resume(returning: value) }
+            if !waits { continuation.resume(returning: value) }
         }
     }
 }

@@ -25,6 +25,11 @@ public enum HardLimits {
     public static let operations = 5_000
     /// Dotted keys of a write.
     public static let dottedKeys = 1_000
+    /// Nulls with which the dotted keys of a write fill new lists up to the elements that they name, and each a list that
+    /// there is.
+    public static let filledElements = 10_000
+    /// The sum of the numbers in the dotted keys of a write, each of which may stand for so many elements of a list.
+    public static let elementNumbers = 1_000_000
     /// Operations of a `Batch` on a relation.
     public static let batchedOperations = 1_000
     /// Objects that a write puts into relations or takes out of them.

@@ -5,23 +5,30 @@ extension JSONValue {
     /// Puts a value at a path: members of objects are made where they are missing, and a list is filled with nulls up
     /// to the place that a step of at most six digits names. What is neither an object nor such a list becomes an
     /// object.
-    public mutating func set(_ value: JSONValue, at steps: ArraySlice<String>) {
+    ///
+    /// - Returns: How many nulls were filled in; nil where it would be more than ``HardLimits/filledElements``, and the
+    ///   list stays as it is.
+    @discardableResult
+    public mutating func set(_ value: JSONValue, at steps: ArraySlice<String>) -> Int? {
         guard let step = steps.first else {
             self = value
-            return
+            return 0
         }
         if case .array(var list) = self, let place = Self.place(step) {
+            let missing = max(0, place - list.count)
+            guard missing <= HardLimits.filledElements else { return nil }
             // The list is in one hand while it is changed, and not copied.
             self = .null
             if list.count <= place { list += Array(repeating: .null, count: place + 1 - list.count) }
-            list[place].set(value, at: steps.dropFirst())
+            let filled = list[place].set(value, at: steps.dropFirst())
             self = .array(list)
-            return
+            return filled.map { $0 + missing }
         }
         var object = objectValue ?? [:]
         self = .null
-        object[Name(step), default: .null].set(value, at: steps.dropFirst())
+        let filled = object[Name(step), default: .null].set(value, at: steps.dropFirst())
         self = .object(object)
+        return filled
     }
 
     /// Takes away what is at a path: a member of an object is gone, an element of a list becomes null, so that the

@@ -52,7 +52,7 @@ public struct RoostApp: Sendable {
             }
             try await server.run()
         } catch let error as ConfigurationError {
-            FileHandle.standardError.write(Data("roost: \(error.message)\n".utf8))
+            try? FileHandle.standardError.write(contentsOf: Data("roost: \(error.message)\n".utf8))
             Foundation.exit(1)
         }
     }

@@ -180,6 +180,47 @@ struct ConsoleAccountTests {
         }
     }
 
+    @Test("Wrong codes of a second factor run out for a name, from however many networks they come")
+    func guesses() async throws {
+        let options: JSONObject = [
+            "console": ["enabled": true, "addresses": ["203.0.113.0/24", "198.51.100.0/24"], "allowPlainHTTP": true],
+            "trustProxy": ["127.0.0.1"],
+        ]
+        try await TestServer.run(options) { server in
+            func session(_ ways: JSONObject, from address: String) async throws -> TestAnswer {
+                try await ConsoleBrowser(server).send(
+                    "POST", "/console/api/session", .object(ways), headers: ["X-Forwarded-For": address])
+            }
+            func browser(_ ways: JSONObject) async throws -> ConsoleBrowser {
+                let answer = try await session(ways, from: "203.0.113.1")
+                var browser = ConsoleBrowser(server)
+                browser.token = try #require(answer["token"]?.stringValue, "\(answer.text)")
+                browser.cookie = String(try #require(answer.headers["set-cookie"]).prefix { $0 != ";" })
+                return browser
+            }
+            let here = ["X-Forwarded-For": "203.0.113.1"]
+            let owner = try await browser(["ticket": .string(server.consoleTicket())])
+            let way: JSONObject = ["name": "kim", "password": "long enough"]
+            let wish = JSONValue.object(way.merging(["role": "developer"]) { own, _ in own })
+            let made = try await owner.send("POST", "/console/api/operators", wish, headers: here)
+            try #require(made.status == 201, "\(made.text)")
+            let kim = try await browser(way)
+            let begun = try await kim.send("POST", "/console/api/totp", [:], headers: here)
+            let secret = try #require(begun["secret"]?.stringValue)
+            let codes = OneTimeCode(secret: try #require(Base32.decode(secret)))
+            let code = JSONValue.string(codes.code(step: Int(ParseDate.now.milliseconds / 30_000)))
+            let set = try await kim.send(
+                "PUT", "/console/api/totp", ["secret": .string(secret), "code": code], headers: here)
+            try #require(set.status == 200, "\(set.text)")
+            for number in 1...10 {
+                let wrong = try await session(
+                    way.merging(["code": "00000x"]) { own, _ in own }, from: "198.51.100.\(number)")
+                #expect(wrong.status == 401 && wrong["needs"] == "code", "\(number): \(wrong.text)")
+            }
+            #expect(try await session(way, from: "198.51.100.11").status == 429)
+        }
+    }
+
     @Test("Answers for browsers beyond this machine are compressed, but for small ones and those with secrets")
     func compression() async throws {
         let options: JSONObject = [

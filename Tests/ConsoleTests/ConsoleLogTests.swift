@@ -136,6 +136,18 @@ struct ConsoleLogTests {
             secrets.removed(from: ["sessionToken": "x", "user": "y"]) == ["sessionToken": "[hidden]", "user": "y"])
     }
 
+    @Test("A key that lies where a long text is cut is not shown in part")
+    func cut() {
+        var configuration = Configuration()
+        configuration.masterKey = "0123456789abcdefghijklmnopqrstuvwxyz"
+        let secrets = SecretTexts(configuration)
+        for start in stride(from: 900, through: 1_100, by: 1) {
+            let text = configuration.masterKey + String(repeating: "-", count: start)
+            let shown = secrets.removed(from: text + configuration.masterKey + String(repeating: "-", count: 5_000))
+            #expect(!shown.contains("0123"), "\(start)")
+        }
+    }
+
     @Test("Texts that are made to be read slowly are not", .timeLimit(.minutes(1)))
     func slow() {
         let secrets = SecretTexts(Configuration())

@@ -83,6 +83,31 @@ struct S3AnswerTests {
         #expect(times.allSatisfy { $0 > 1_700_000_000 })
     }
 
+    @Test("Sizes that no file has are of no file, and a list that does not move on is not followed for ever")
+    func hostileLists() async throws {
+        let file = "<Contents><Key>PREFIXa</Key><Size>9223372036854775807</Size></Contents>"
+        let body =
+            "<ListBucketResult>\(file)\(file)<Contents><Key>PREFIXb</Key><Size>1</Size></Contents></ListBucketResult>"
+        let uploads = """
+            <ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker>\
+            </ListMultipartUploadsResult>
+            """
+        let behaviour: StoreStandIn.Behaviour = { call, _ in
+            let prefix = call.target.split(separator: "prefix=").last.map { String($0) }?.removingPercentEncoding ?? ""
+            return .reply(200, body: call.target.contains("uploads") ? uploads : body.replacing("PREFIX", with: prefix))
+        }
+        try await StoreStandIn.run(behaviour) { store in
+            try await BucketServer.withStorage(endpointPort: store.port) { storage in
+                var sizes: [Int64] = []
+                try await storage.visit(prefix: "") { sizes.append($0.size) }
+                #expect(sizes == [1])
+                await #expect(throws: FileStorageError.self) {
+                    try await storage.unfinishedUploads(before: .max, givesUp: false)
+                }
+            }
+        }
+    }
+
     @Test("What the store takes for known, and this server does not, is given")
     func known() async throws {
         let behaviour: StoreStandIn.Behaviour = { call, _ in

@@ -9,11 +9,14 @@ import Testing
     private let start = ContinuousClock.now
 
     /// The change from one state of an object to the next.
-    private static func change(_ number: Int64?, _ before: Int?, _ after: Int?, of className: String = "Note") -> Change
-    {
-        func object(_ state: Int?) -> JSONObject? { state.map { ["objectId": "a", "state": .number(Double($0))] } }
+    private static func change(
+        _ number: Int64?, _ before: Int?, _ after: Int?, of className: String = "Note", id: String = "a"
+    ) -> Change {
+        func object(_ state: Int?) -> JSONObject? {
+            state.map { ["objectId": .string(id), "state": .number(Double($0))] }
+        }
         return Change(
-            className: className, objectId: "a", before: object(before), after: object(after), number: number,
+            className: className, objectId: id, before: object(before), after: object(after), number: number,
             origin: .server)
     }
 
@@ -52,6 +55,19 @@ import Testing
         #expect(sequence.takeOverdue(at: start + ChangeSequence.timeForMissing - .milliseconds(1)).isEmpty)
         #expect(Self.short(sequence.takeOverdue(at: start + ChangeSequence.timeForMissing)) == ["6 after 4"])
         #expect(sequence.add(Self.change(5, 4, 5), mayBeLate: true, at: start).isEmpty, "what came later is told")
+    }
+
+    @Test("However many changes come for others that are missing, few wait, and each is told once")
+    func mostHeld() {
+        var sequence = ChangeSequence()
+        var told = 0
+        for number in 1...30_000 {
+            let change = Self.change(Int64(number), 1, 2, id: "\(number)")
+            told += sequence.add(change, mayBeLate: true, at: start).count
+        }
+        #expect(told == 20_000 && sequence.nextDeadline == start + ChangeSequence.timeForUnknown)
+        told += sequence.takeOverdue(at: start + ChangeSequence.timeForUnknown).count
+        #expect(told == 30_000 && sequence.nextDeadline == nil)
     }
 
     @Test("Of an object of which nothing is known, a change waits for earlier ones where others may make some")

@@ -170,10 +170,11 @@ struct LocalPostgresTests {
         }
     }
 
-    @Test("A folder with a path too long for a socket still works")
-    func longPaths() async throws {
-        let long = "/" + String(repeating: "long", count: 25)
-        try await withFolder(long) { folder in
+    @Test(
+        "A folder with a path too long for a socket, or with what a shell reads as its own, still works",
+        arguments: ["/" + String(repeating: "long", count: 25), "/o'brien, $(x)"])
+    func oddPaths(path: String) async throws {
+        try await withFolder(path) { folder in
             let server = LocalPostgres(dataFolder: folder, logger: Self.logger)
             let uri = try await server.start()
             #expect(try await query(uri, "SELECT 1::int8").int(0, 0) == 1)

@@ -26,6 +26,14 @@ struct MIMEMessageTests {
         #expect(text.contains("Date: Tue, 14 Nov 2023 22:13:20 +0000\r\n"))
     }
 
+    @Test("A name that would divide addresses is quoted")
+    func names() throws {
+        let text = try Self.message(
+            MailMessage(sender: "Acme, Inc. <a@b.c>", recipients: ["d@e.f"], subject: "Hello, you", text: "t"))
+        #expect(text.contains("From: \"Acme, Inc.\" <a@b.c>\r\n"))
+        #expect(text.contains("Subject: Hello, you\r\n"))
+    }
+
     @Test(
         "What SMTP cannot take is no address",
         arguments: [

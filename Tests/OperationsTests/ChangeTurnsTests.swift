@@ -1,3 +1,4 @@
+import ParseModel
 import Synchronization
 import Testing
 
@@ -16,13 +17,13 @@ import Testing
     }
 
     @Test("Turns of one object come one after the other, and those of another do not wait for them")
-    func turns() async {
+    func turns() async throws {
         let turns = ChangeTurns()
         let counter = Counter()
-        await withTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
                 group.addTask {
-                    await turns.take("Note", "a") {
+                    try await turns.take("Note", "a") {
                         counter.counts.withLock { counts in
                             counts.inside += 1
                             counts.most = max(counts.most, counts.inside)
@@ -35,13 +36,49 @@ import Testing
                     }
                 }
             }
+            try await group.waitForAll()
         }
         #expect(counter.counts.withLock { $0.most == 1 && $0.done == 50 })
-        await turns.take("Note", "a") {
-            await turns.take("Note", "b") {
-                await turns.take("Other", "a") { counter.counts.withLock { $0.done += 1 } }
+        try await turns.take("Note", "a") {
+            try await turns.take("Note", "b") {
+                try await turns.take("Other", "a") { counter.counts.withLock { $0.done += 1 } }
             }
         }
         #expect(counter.counts.withLock { $0.done } == 51)
+    }
+
+    @Test(
+        "Where too many wait the next one is refused, and one that is cancelled waits no longer",
+        .timeLimit(.minutes(1)))
+    func ends() async throws {
+        let turns = ChangeTurns()
+        let counter = Counter()
+        let (entered, enter) = AsyncStream.makeStream(of: Never.self)
+        let (ended, end) = AsyncStream.makeStream(of: Never.self)
+        let first = Task {
+            try await turns.take("Note", "a") {
+                enter.finish()
+                for await _ in ended {}
+            }
+        }
+        for await _ in entered {}
+        let others = (0..<400).map { _ in
+            Task {
+                do {
+                    try await turns.take("Note", "a") {}
+                } catch let error as ParseError where error.code == 155 {
+                    counter.counts.withLock { $0.done += 1 }
+                }
+            }
+        }
+        while counter.counts.withLock({ $0.done }) < 200 { try await Task.sleep(for: .milliseconds(5)) }
+        for task in others { task.cancel() }
+        var cancelled = 0
+        for task in others {
+            if case .failure(let error) = await task.result, error is CancellationError { cancelled += 1 }
+        }
+        #expect(cancelled == 200 && counter.counts.withLock { $0.done } == 200)
+        end.finish()
+        try await first.value
     }
 }

@@ -68,6 +68,9 @@ BEGIN
     END IF;
     IF jsonb_typeof(document) = 'array' AND step ~ '^[0-9]{1,6}$' THEN
         place := step::int;
+        IF place - jsonb_array_length(document) > 10000 THEN
+            RAISE EXCEPTION 'Cannot set % of an array', step USING ERRCODE = 'RS111';
+        END IF;
         child := roost_set(document -> place, path[2:], value);
         IF jsonb_array_length(document) <= place THEN
             -- All at once: each by itself would copy the whole array.

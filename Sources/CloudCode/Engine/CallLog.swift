@@ -27,7 +27,7 @@ struct CallLog: Sendable {
             isFailed
                 ? (levels.cloudFunctionError, "cloud function failed") : (levels.cloudFunctionSuccess, "cloud function")
         case .trigger(let event, _):
-            // One after a save fails for nobody, and has a line where that is made so.
+            // One after a save fails no caller, and has a line where that is made so.
             if isFailed {
                 event == .afterSave ? nil : (levels.triggerBeforeError, "trigger failed")
             } else {

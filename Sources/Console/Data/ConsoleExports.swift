@@ -37,7 +37,7 @@ final class ConsoleExports: Sendable {
     private static let (patience, memory) = (Duration.seconds(120), Duration.seconds(3_600))
 
     private let items = Mutex<[Item]>([])
-    /// Each keeps a connection for administration, of which there are few. Sessions take turns.
+    /// Each keeps a connection for administration, of which there are few. Sessions are served round robin.
     let turns = Gate(capacity: 2, share: 1, waitingShare: 4)
     /// What an export that others wait for sends each second at least, in bytes, and when that is first looked at.
     private static let (pace, beginning) = (64.0 * 1024, 60.0)

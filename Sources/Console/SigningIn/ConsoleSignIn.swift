@@ -59,6 +59,7 @@ package struct ConsoleSignIn: Sendable {
         case .session: try await attempts.succeed(name: name, from: address)
         // Asking for the code is no failure; a wrong code is.
         case .needsCode where body["code"] == nil: try await attempts.succeed(name: name, from: address)
+        case .needsCode: try await attempts.failCode(name: name)
         default: break
         }
         return outcome

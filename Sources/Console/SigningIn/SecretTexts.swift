@@ -55,11 +55,15 @@ struct SecretTexts: Sendable {
 
     /// A text without secrets. The patterns read each character a few times at most: clients write much of what is logged.
     func removed(from whole: String) -> String {
-        var text = whole
-        if text.utf8.count > Self.mostBytes {
-            text = String(decoding: text.utf8.prefix(Self.mostBytes / 4), as: UTF8.self) + "\u{2026}"
-        }
+        // A key is taken out before the text is cut, or its beginning would be left.
+        let isLong = whole.utf8.count > Self.mostBytes
+        let spare = keys.first?.utf8.count ?? 0
+        var text = isLong ? String(decoding: whole.utf8.prefix(Self.mostBytes / 4 + spare), as: UTF8.self) : whole
         for key in keys { text = Self.removing(key, from: text) }
+        if isLong {
+            let size = min(Self.mostBytes / 4, max(0, text.utf8.count - spare))
+            text = String(decoding: text.utf8.prefix(size), as: UTF8.self) + "\u{2026}"
+        }
         if text.contains("PRIVATE KEY-----") {
             text.replace(/(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/) { _ in
                 Self.hidden

@@ -1,5 +1,7 @@
 import Encoding
+import Foundation
 public import NIOCore
+import NIOPosix
 import _NIOFileSystem
 
 /// Uploaded files in a folder on disk, laid out as parse-server's file-system adapter does: one folder, each file named
@@ -105,23 +107,59 @@ public struct DiskStorage: FileStorage {
         metadataFolder.appending(try entry(of: name))
     }
 
-    /// Writes to an invisible file in the same folder, waits for the disk, and only then gives it its name.
+    /// Writes to a file of another name in the same folder, waits for the disk, and only then gives it its own, at one
+    /// moment: readers get the old file or the new one.
     private func writeDurably<Contents: AsyncSequence>(
         _ contents: Contents, at path: FilePath
     ) async throws where Contents.Element == ByteBuffer {
-        let options = OpenOptions.Write.newFile(replaceExisting: true, permissions: [.ownerReadWrite, .groupRead])
-        let handle = try await fileSystem.openFile(forWritingAt: path, options: options)
+        let options = OpenOptions.Write.newFile(replaceExisting: false, permissions: [.ownerReadWrite, .groupRead])
+        let unfinished = path.removingLastComponent().appending(Self.unfinished + UUID().uuidString)
+        let handle = try await fileSystem.openFile(forWritingAt: unfinished, options: options)
         var size: Int64 = 0
         do {
-            for try await chunk in contents {
-                size += try await handle.write(contentsOf: chunk.readableBytesView, toAbsoluteOffset: size)
+            do {
+                for try await chunk in contents {
+                    size += try await handle.write(contentsOf: chunk.readableBytesView, toAbsoluteOffset: size)
+                }
+                try await handle.synchronize()
+            } catch {
+                try? await evenIfCancelled { try await handle.close(makeChangesVisible: false) }
+                throw error
             }
-            try await handle.synchronize()
+            try await evenIfCancelled { try await handle.close() }
+            try await rename(unfinished, to: path)
         } catch {
-            try? await evenIfCancelled { try await handle.close(makeChangesVisible: false) }
+            _ = try? await fileSystem.removeItem(at: unfinished)
             throw error
         }
-        try await evenIfCancelled { try await handle.close() }
+    }
+
+    /// What names of files begin with that are being written.
+    private static let unfinished = ".upload-"
+
+    private func rename(_ path: FilePath, to name: FilePath) async throws {
+        try await NIOThreadPool.singleton.runIfActive {
+            guard Foundation.rename(path.string, name.string) == 0 else {
+                throw CocoaError(.fileWriteUnknown)
+            }
+        }
+    }
+
+    /// Removes what a server that was killed had not finished a day ago.
+    public func tend() async {
+        for folder in [FilePath(directory), metadataFolder] {
+            guard let entries = try? await fileSystem.openDirectory(atPath: folder) else { continue }
+            do {
+                for try await entry in entries.listContents() where entry.name.string.hasPrefix(Self.unfinished) {
+                    let time = try await fileSystem.info(forFileAt: entry.path)?.lastDataModificationTime.seconds
+                    guard let time, Int(time) < Int(Date.now.timeIntervalSince1970) - 86_400 else { continue }
+                    _ = try await fileSystem.removeItem(at: entry.path)
+                }
+            } catch {
+                // Another server removes the same; what is left is removed the next time.
+            }
+            try? await entries.close()
+        }
     }
 
     /// Runs what must not be left out when the current task was cancelled: a file left open would stay open.

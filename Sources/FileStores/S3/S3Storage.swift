@@ -173,7 +173,7 @@ public struct S3Storage: FileStorage {
                 guard let text = entry["Key"],
                     let key = isEncoded ? PercentEncoding.decode(text, plusIsSpace: true) : text,
                     key.utf8.starts(with: client.bucket.prefix.utf8),
-                    let size = entry["Size"].flatMap({ Int64($0) })
+                    let size = entry["Size"].flatMap({ Int64($0) }), (0...Self.largestListed).contains(size)
                 else { continue }
                 // A file whose time is not known is no old one, which might be removed.
                 let modified =
@@ -207,9 +207,12 @@ public struct S3Storage: FileStorage {
     /// like, and some services take `..` for the folder above.
     func key(of name: String) -> String? { Self.key(of: name, prefix: client.bucket.prefix) }
 
+    /// How large a file is that a list may name, far more than a store takes: sums of sizes stay numbers.
+    private static let largestListed: Int64 = 1 << 46
+
     static func key(of name: String, prefix: String) -> String? {
-        let segments = name.split(separator: "/", omittingEmptySubsequences: false)
-        guard segments.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
+        let segments = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard segments.allSatisfy({ !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }),
             name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
         else { return nil }
         let key = prefix + name
@@ -247,6 +250,7 @@ public struct S3Storage: FileStorage {
     public func unfinishedUploads(before seconds: Int, givesUp: Bool) async throws -> [String] {
         var names: [String] = []
         var marker: [String] = []
+        var former: [String] = []
         repeat {
             let prefix = "prefix=\(AWSSignature.encode(client.bucket.prefix, keepingSlashes: false))"
             let page: XMLText
@@ -269,6 +273,11 @@ public struct S3Storage: FileStorage {
                 page[element].map { "\(name)=\(AWSSignature.encode($0, keepingSlashes: false))" }
             }
             if page["IsTruncated"] != "true" { marker = [] }
+            guard marker.isEmpty || marker != former else {
+                let reason = "the list goes on, and the store does not say where"
+                throw client.refusal(S3Failure(status: 200, body: [], reason: reason), "ListMultipartUploads")
+            }
+            former = marker
         } while !marker.isEmpty
         return names
     }

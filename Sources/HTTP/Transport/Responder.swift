@@ -199,7 +199,7 @@ struct Responder: Sendable {
         return response.contentLength
     }
 
-    /// Sends content whose length nobody knows before its end, in pieces that say how long they are (RFC 9112, 7.1). When
+    /// Sends content whose length is not known before its end, in pieces that say how long they are (RFC 9112, 7.1). When
     /// it breaks off, the client notices by the end that is missing.
     private func sendUnmeasured(
         _ stream: Reply.ByteStream, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool

@@ -48,7 +48,10 @@ enum MIMEMessage {
     }
 
     private static func field(_ address: MailAddress) -> String {
-        address.name.map { "\(encodedText($0)) <\(address.address)>" } ?? address.address
+        guard let name = address.name else { return address.address }
+        let encoded = encodedText(name)
+        // What is plain as a text may divide addresses.
+        return encoded == name ? address.text : "\(encoded) <\(address.address)>"
     }
 
     /// A text as one line: what would begin another is a space.
@@ -65,10 +68,6 @@ enum MIMEMessage {
     /// characters.
     static func encodedText(_ text: String) -> String {
         let bytes = text.utf8
-        if bytes.count <= 60, bytes.allSatisfy({ (0x20...0x7E).contains($0) && !"=?\"<>,;:@()[]\\".utf8.contains($0) })
-        {
-            return text
-        }
         if bytes.allSatisfy({ (0x20...0x7E).contains($0) }), bytes.count <= 60, !text.contains("=?") { return text }
         var words: [String] = []
         var word: [UInt8] = []

@@ -82,7 +82,11 @@ enum MailRequest {
 /// Shows mails on the terminal, where no server for them is configured.
 struct TerminalTransport: MailTransport {
     func send(_ message: MailMessage) async throws -> MailReceipt {
-        FileHandle.standardOutput.write(Data(Self.shown(message).utf8))
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data(Self.shown(message).utf8))
+        } catch {
+            throw MailFailure(reason: "it cannot be shown on the terminal", isFinal: false)
+        }
         return MailReceipt(answer: "printed")
     }
 

@@ -34,7 +34,12 @@ struct HostFolder: Sendable {
         path = (temporary.utf8.count <= 64 ? temporary : "/tmp") + "/" + name
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        for file in Self.files { try Data(file.content).write(to: URL(fileURLWithPath: "\(path)/\(file.name)")) }
+        do {
+            for file in Self.files { try Data(file.content).write(to: URL(fileURLWithPath: "\(path)/\(file.name)")) }
+        } catch {
+            remove()
+            throw error
+        }
     }
 
     /// Lets no other user connect to the socket.

@@ -102,7 +102,12 @@ final class NodeWorker: Sendable {
             folder.socket, secret: secret, limit: settings.messageLimit + 1024 * 1024, on: group,
             connected: { [weak self] in self?.connect($0) }, message: { [weak self] in self?.take($0) },
             closed: { [weak self] in self?.end($0) })
-        try folder.protectSocket()
+        do {
+            try folder.protectSocket()
+        } catch {
+            await listener.close()
+            throw error
+        }
         let command = NodeProcess.Command(
             node: settings.node, arguments: [folder.script, settings.main],
             folder: (settings.main as NSString).deletingLastPathComponent,
@@ -353,7 +358,8 @@ final class NodeWorker: Sendable {
             }
             guard missed < 2 else {
                 logger.error("cloud code does not answer: its process is killed")
-                kill(processIdentifier, SIGKILL)
+                // Zero would mean the whole group of this process.
+                if processIdentifier > 0 { kill(processIdentifier, SIGKILL) }
                 return end("its event loop hung")
             }
             send(["type": "ping"])

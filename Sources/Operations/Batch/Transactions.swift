@@ -77,7 +77,7 @@ public struct Transactions: Sendable {
     }
 
     /// Has observers know what became of objects in a transaction that is committed. Of what it did to one object in
-    /// several steps, they hear as of one change: nobody saw what was between.
+    /// several steps, they hear as of one change: no reader saw what was between.
     public func report(_ outcomes: [TransactionOutcome], _ context: RequestContext) async {
         var changed: OrderedDictionary<[Name], (first: ObjectStore.ChangedObject, last: ObjectStore.ChangedObject)> =
             [:]

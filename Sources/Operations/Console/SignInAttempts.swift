@@ -54,6 +54,13 @@ public final class SignInAttempts: Sendable {
         _ = try await count([key(ofAddress: address), key(ofName: name)].compactMap { $0 }, by: -1)
     }
 
+    /// Counts a wrong code of the second factor ten times for the name: who sends it has the password, and few codes to
+    /// guess.
+    public func failCode(name: String?) async throws {
+        guard let key = key(ofName: name) else { return }
+        _ = try await count([key], by: Self.mostOfName / Self.most - 1)
+    }
+
     private func key(ofAddress address: String) -> [UInt8] {
         Array("console address ".utf8) + ClientNetwork.network(of: address)
     }

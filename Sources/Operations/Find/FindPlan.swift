@@ -90,7 +90,11 @@ extension FindPipeline {
             query.className = target.text
             try caller.check("find", of: target.text)
         }
-        guard let schema = catalog.schema(query.className) else { return query }
+        guard let schema = catalog.schema(query.className) else {
+            // It may be made before the query is carried out, and no right on it was asked then.
+            query.isClosed = true
+            return query
+        }
         let access = try backend.permissions.readAccess(schema, .find, caller)
         try access.check(query.filter, query.order, of: schema.name)
         if let key = query.key, access.hidden.contains(key.root) {

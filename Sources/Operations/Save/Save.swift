@@ -23,6 +23,8 @@ struct Save: Sendable {
     var newId: String?
     /// Whether it is to be part of a transaction, before which nothing is stored.
     var isPartOfTransaction = false
+    /// Whether a client chose values of it, though the server writes it: it may have no more than what clients write.
+    var isOfClient = false
     /// Whether a call before it in the same transaction makes the object that is changed.
     var isMadeInTransaction = false
     /// The object as it was, as far as the caller sees it, where a trigger wants to know.

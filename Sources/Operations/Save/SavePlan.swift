@@ -61,7 +61,7 @@ public struct Saving: Sendable {
         write.updatedAt = updatedAt
         write.operations = operations
         write.hidden = save.hidden
-        write.sizeLimit = sizeLimit(caller)
+        write.sizeLimit = sizeLimit(save)
         var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
         // Of a default beside which a part is written, the whole is not known here.
         for name in filled where !operations.keys.contains(where: { $0.hasPrefix(Name(name + ".")) }) {
@@ -77,7 +77,9 @@ public struct Saving: Sendable {
     }
 
     /// The most bytes that an object may have that a caller writes.
-    private func sizeLimit(_ caller: Caller) -> Int? { caller.writesEverything ? nil : configuration.maxObjectSize }
+    private func sizeLimit(_ save: Save) -> Int? {
+        save.caller.writesEverything && !save.isOfClient ? nil : configuration.maxObjectSize
+    }
 
     /// The URL of an object, as the answer to its creation has it.
     func location(_ className: String, _ objectId: String, _ context: RequestContext) -> String {
@@ -107,7 +109,7 @@ public struct Saving: Sendable {
         var write = ObjectWrite()
         write.operations = operations
         write.hidden = save.hidden
-        write.sizeLimit = sizeLimit(caller)
+        write.sizeLimit = sizeLimit(save)
         write.acl = try save.acl ?? ObjectACL.requested(save.body["ACL"])
         write.updatedAt = save.context.now
         return PlannedWrite(

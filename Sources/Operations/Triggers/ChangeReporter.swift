@@ -82,7 +82,7 @@ final class ChangeReporter: Sendable {
         }
     }
 
-    /// Notes that writes begin of which observers may not be told.
+    /// Notes that writes begin which observers may not hear of.
     func begin() -> [Int] { observers.map { $0.beginUnobserved() } }
 
     /// Notes that they are over.
@@ -96,7 +96,7 @@ final class ChangeReporter: Sendable {
 
     /// Has observers know of a change that is committed.
     ///
-    /// - Parameter first: An earlier change of the same object in the same transaction, of which they are not told.
+    /// - Parameter first: An earlier change of the same object in the same transaction, which they do not hear of.
     func report(
         _ change: ObjectStore.ChangedObject, after first: ObjectStore.ChangedObject? = nil, by caller: Caller
     ) async {

@@ -1,42 +1,57 @@
 import JSON
+import ParseModel
 import Synchronization
+import Tasks
 
-/// Lets those who change an object and report it take turns: its followers hear of its versions in their order.
+/// Reports changes of an object one after the other: its followers hear of its versions in their order.
 final class ChangeTurns: Sendable {
     private struct Key: Hashable {
         let className: Name
         let objectId: Name
     }
 
-    /// The callers that wait for the turn, for each object whose turn is taken.
-    private let waiting = Mutex<[Key: [CheckedContinuation<Void, Never>]]>([:])
+    /// The writes of one object.
+    private struct Line {
+        let gate = Gate(capacity: 1, mostWaiting: mostWaiting)
+        /// How many are in it or wait.
+        var count = 0
+    }
+
+    /// How many writes of an object wait at a time: each may take as long as the lock of its row.
+    private static let mostWaiting = 200
+
+    private let lines = Mutex<[Key: Line]>([:])
 
     /// Does something when it is its turn.
-    func take<R: Sendable>(_ className: String, _ objectId: String, _ body: () async throws -> R) async rethrows -> R {
+    ///
+    /// - Throws: 155 where too many wait; `CancellationError` when the caller leaves before.
+    func take<R: Sendable>(_ className: String, _ objectId: String, _ body: () async throws -> R) async throws -> R {
         let key = Key(className: Name(className), objectId: Name(objectId))
-        await withCheckedContinuation { continuation in
-            let isFree = waiting.withLock { waiting in
-                guard waiting[key] != nil else {
-                    waiting[key] = []
-                    return true
-                }
-                waiting[key]?.append(continuation)
-                return false
-            }
-            if isFree { continuation.resume() }
+        let gate = enter(key)
+        defer { leave(key) }
+        do {
+            try await gate.enter()
+        } catch is Gate.Full {
+            throw ParseError(ParseError.requestLimitExceeded, "Too many others change this object. Try again later.")
         }
-        defer { pass(on: key) }
+        defer { gate.leave() }
         return try await body()
     }
 
-    private func pass(on key: Key) {
-        let next = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
-            if waiting[key]?.isEmpty ?? true {
-                waiting[key] = nil
-                return nil
-            }
-            return waiting[key]?.removeFirst()
+    private func enter(_ key: Key) -> Gate {
+        lines.withLock { lines in
+            var line = lines[key] ?? Line()
+            line.count += 1
+            lines[key] = line
+            return line.gate
         }
-        next?.resume()
+    }
+
+    private func leave(_ key: Key) {
+        lines.withLock { lines in
+            guard var line = lines[key] else { return }
+            line.count -= 1
+            lines[key] = line.count == 0 ? nil : line
+        }
     }
 }

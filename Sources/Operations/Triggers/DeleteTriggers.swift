@@ -27,7 +27,7 @@ public struct DeleteTriggers: Sendable {
         if let context = try await before(call).context { planned.told.cloudContext = context }
     }
 
-    /// Tells a trigger of a deletion.
+    /// Calls a trigger for a deletion.
     ///
     /// - Throws: What the trigger throws, though the object is gone.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The writes under way of which an observer is not to know, as nobody follows their classes. Whoever begins to follow one
-/// waits for those that have begun: what it finds afterwards has their changes.
+/// The writes under way of which an observer is not to know, as no subscriber follows their classes. A subscriber that
+/// begins to follow one waits for those that have begun: what it finds afterwards has their changes.
 public final class PendingWrites: Sendable {
     private struct State {
         var epoch = 0

@@ -88,7 +88,7 @@ public struct SaveTriggers: Sendable {
         }
     }
 
-    /// Tells a trigger of a save. What it throws is logged.
+    /// Calls a trigger for a save. What it throws is logged.
     ///
     /// - Returns: What the trigger gave; nil where there is none, or it failed.
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {

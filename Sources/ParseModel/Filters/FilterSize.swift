@@ -25,10 +25,8 @@ struct FilterSize {
     private mutating func add(_ constraint: Constraint) throws(ParseError) {
         switch constraint {
         case .isIn(let values), .notIn(let values), .containedBy(let values): try addValues(values.count)
-        case .containsAll(let values):
-            try HardLimits.check(values.count, atMost: HardLimits.allValues, "values of $all")
-        case .containsAllStarting(let prefixes):
-            try HardLimits.check(prefixes.count, atMost: HardLimits.allValues, "values of $all")
+        case .containsAll(let values): try addAll(values.count)
+        case .containsAllStarting(let prefixes): try addAll(prefixes.count)
         case .insidePolygon(let points): try addValues(points.count)
         case .inQuery(let query), .notInQuery(let query):
             try addSubquery()
@@ -43,8 +41,13 @@ struct FilterSize {
         }
     }
 
-    private mutating func addCondition() throws(ParseError) {
-        conditions += 1
+    private mutating func addAll(_ count: Int) throws(ParseError) {
+        try HardLimits.check(count, atMost: HardLimits.allValues, "values of $all")
+        try addCondition(count)
+    }
+
+    private mutating func addCondition(_ count: Int = 1) throws(ParseError) {
+        conditions += count
         try HardLimits.check(conditions, atMost: HardLimits.conditions, "conditions")
     }
 

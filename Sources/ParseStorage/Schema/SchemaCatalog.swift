@@ -14,7 +14,7 @@ public final class SchemaCatalog: Sendable {
     private struct State {
         var snapshot: SchemaSnapshot
         /// Plans made for the snapshot, by what they were made of.
-        var plans = BoundedTable<PlanKey, ReadPlan>(capacity: 1000)
+        var plans = BoundedTable<PlanKey, ReadPlan>(capacity: 4 * 1024 * 1024)
         /// Counts reloads, so that an answer read before a change never replaces what was learned after it.
         var version = 0
 
@@ -31,6 +31,13 @@ public final class SchemaCatalog: Sendable {
         let keys: Set<Name>?
         let excluded: Set<Name>
         let hidden: Set<Name>
+
+        /// About how many bytes it and its plan take.
+        var weight: Int {
+            var bytes = 4096
+            for names in [keys ?? [], excluded, hidden] { bytes += names.reduce(0) { $0 + $1.utf8.count + 32 } }
+            return bytes
+        }
     }
 
     private let client: PostgresClient
@@ -70,6 +77,7 @@ public final class SchemaCatalog: Sendable {
     func plan(_ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [])
         -> ReadPlan
     {
+        let (keys, excluded) = (keys.map(Self.withoutLongNames), Self.withoutLongNames(excluded))
         let key = PlanKey(className: schema.name, keys: keys, excluded: excluded, hidden: hidden)
         // The class as it is at this version: the caller's may be older.
         let (known, current, version) = state.withLock {
@@ -80,10 +88,18 @@ public final class SchemaCatalog: Sendable {
         state.withLock {
             // A plan for a class that changed meanwhile is not kept.
             guard $0.version == version else { return }
-            $0.plans.set(plan, for: key)
+            $0.plans.set(plan, for: key, weight: key.weight)
         }
         return plan
     }
+
+    /// Names that clients sent without those that no field has, which would be compared while others wait.
+    private static func withoutLongNames(_ names: Set<Name>) -> Set<Name> {
+        names.contains { $0.utf8.count > longestName } ? names.filter { $0.utf8.count <= longestName } : names
+    }
+
+    /// No column of PostgreSQL has a longer name.
+    private static let longestName = 63
 
     /// Reads all classes anew.
     public func reload() async throws {

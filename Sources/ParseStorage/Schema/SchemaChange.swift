@@ -23,7 +23,8 @@ struct SchemaChange {
         return TableLayout.schema(name: className, row: try JSONValue(parsing: bytes))
     }
 
-    /// PostgreSQL cuts names at 63 bytes, so that two long ones could mean one column: new names are shorter.
+    /// PostgreSQL cuts names at 63 bytes, so that two long ones could mean one column: new names are shorter, those of
+    /// classes that pointers and relations lead to as well.
     ///
     /// - Throws: 103 for a class, 105 for a field, 102 for too many fields.
     func checkLengths() throws(ParseError) {
@@ -35,6 +36,10 @@ struct SchemaChange {
                 ParseError.invalidClassName, "Invalid classname: \(wanted.name), it is longer than 63 bytes")
         }
         for (name, field) in wanted.fields where current?.fields[name] == nil {
+            if let target = field.type.targetClass, target.utf8.count > 63 {
+                throw ParseError(
+                    ParseError.invalidClassName, "Invalid classname: \(AuditEntry.short(target.text))")
+            }
             let stored =
                 field.type.isRelation ? TableLayout.joinTable(field: name.text, className: wanted.name) : name.text
             guard stored.utf8.count <= 63 else {

@@ -48,7 +48,7 @@ struct WriteCompiler {
         row.set("objectId", to: try ValueEncoder.text(objectId))
         if let date = write.createdAt { row.set("createdAt", to: .timestamp(milliseconds: date.milliseconds)) }
         if let date = write.updatedAt { row.set("updatedAt", to: .timestamp(milliseconds: date.milliseconds)) }
-        for (field, value) in newValues(write.operations) where !value.isNull {
+        for (field, value) in try newValues(write.operations) where !value.isNull {
             guard let type = schema.type(of: field.text), TableLayout.hasColumn(field.text, of: schema.name, type: type)
             else {
                 continue
@@ -74,7 +74,7 @@ struct WriteCompiler {
         return row
     }
 
-    /// What a statement gives that tells how it found an object: a row for that, and another for how it left it. Both end
+    /// What a statement gives that reports how it found an object: a row for that, and another for how it left it. Both end
     /// with the number of the change, which is NULL in the former.
     struct Observation {
         /// The columns of the former row.
@@ -147,7 +147,7 @@ struct WriteCompiler {
         // The join rows go with the row: one statement, and none of it when the row is not to be changed.
         var parts: [String] = []
         if let observation {
-            // The lock is taken on the newest version of the row, for which the condition holds, and nobody else changes it
+            // The lock is taken on the newest version of the row, for which the condition holds, and no other transaction changes it
             // until the update has. Only the id stands outside, so that the names of columns mean those of the class.
             parts = [
                 "_old AS (SELECT * FROM \(table) WHERE \"objectId\" = \(id) AND \(condition) FOR UPDATE)",
@@ -262,13 +262,16 @@ struct WriteCompiler {
 
     /// A new object's values, with dotted keys folded into objects and lists; null for what has none. Whole values come
     /// first: a default does not undo what a dotted key brings.
-    private func newValues(_ operations: OrderedDictionary<Name, FieldOperation>)
+    ///
+    /// - Throws: 111 where lists would be filled with many nulls.
+    private func newValues(_ operations: OrderedDictionary<Name, FieldOperation>) throws(ParseError)
         -> OrderedDictionary<Name, JSONValue>
     {
         guard operations.keys.contains(where: { $0.utf8.contains(UInt8(ascii: ".")) }) else {
             return operations.mapValues { $0.valueOnCreate ?? .null }
         }
         var values: OrderedDictionary<Name, JSONValue> = [:]
+        var filled = 0
         for (key, operation) in operations where FieldPath(key).steps.isEmpty {
             values[key] = operation.valueOnCreate
         }
@@ -276,7 +279,10 @@ struct WriteCompiler {
             let path = FieldPath(key)
             guard !path.steps.isEmpty, let value = operation.valueOnCreate else { continue }
             let empty: JSONValue = schema.type(of: path.root) == .array ? .array([]) : .object([:])
-            values[Name(path.root), default: empty].set(value, at: path.steps[...])
+            filled += values[Name(path.root), default: empty].set(value, at: path.steps[...]) ?? .max / 2
+            guard filled <= HardLimits.filledElements else {
+                throw ParseError(ParseError.incorrectType, "Cannot set \(path.steps[0]) of an array")
+            }
         }
         return values
     }

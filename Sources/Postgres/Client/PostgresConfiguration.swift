@@ -44,7 +44,7 @@ public struct PostgresConfiguration: Sendable {
 
     /// Whether the server may be a standby, to which nothing is written: there are no notifications then.
     public var onlyReads = false
-    /// Whether a server is refused that has not got as far in the history of the database as one that was seen before: an
+    /// Whether a server is refused that has not got as far in the history of the database as one that it was connected to before: an
     /// old primary that came back.
     public var checksTimeline = false
 

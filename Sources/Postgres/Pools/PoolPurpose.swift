@@ -41,13 +41,13 @@ extension PostgresConfiguration {
         }
     }
 
-    /// The most connections of a pool that one sender of requests has at a time: of those for slow reads some are left
-    /// to others, since each can be held for as long as a statement may take.
+    /// The most connections of a pool that one sender of requests has at a time: where each can be held for as long as a
+    /// statement or a transaction may take, some are left to others.
     func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
         return switch purpose {
-        case .slowReads, .limitedReads: limit - limit / 4
-        case .administration, .transactions, .batches, .heavyReads, .lockWaits: limit
+        case .slowReads, .limitedReads, .batches, .lockWaits: limit - limit / 4
+        case .administration, .transactions, .heavyReads: limit
         }
     }
 

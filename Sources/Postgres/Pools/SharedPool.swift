@@ -278,7 +278,7 @@ final class SharedPool: ConnectionPool {
     }
 
     /// Closes the connections that are to be made anew: when they are idle, those that keep memory for large messages or
-    /// lead to a server that takes no writes any more, and those on which a result comes that nobody takes. Of that, the row that is coming is in memory as a whole otherwise.
+    /// lead to a server that takes no writes any more, and those on which a result comes that no caller takes. Of that, the row that is coming is in memory as a whole otherwise.
     private func renew() {
         for index in connections.indices {
             let connection = connections[index]

@@ -3,7 +3,7 @@
 /// A primary that was thought to be dead and comes back is on an older timeline than the one that took its place. What is
 /// written there is lost.
 struct TimelineWatch {
-    /// The latest timeline that was seen.
+    /// The latest timeline of any connection so far.
     private(set) var latest: UInt32 = 0
     /// Servers on older ones, and until when they are left out of those that the connection string names.
     private var outdated: [ServerAddress: MonotonicInstant] = [:]

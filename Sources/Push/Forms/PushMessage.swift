@@ -57,7 +57,7 @@ struct PushContent: Sendable {
     /// What is sent.
     var data: JSONObject? { body["data"]?.objectValue }
 
-    /// Whether it is only seen what would be sent.
+    /// Whether it is only found out what would be sent.
     var isTrial: Bool {
         // SDKs put it into the data of a push for Firebase.
         [body["dry_run"], data?["dry_run"], data?["dryRun"]].contains { $0?.boolValue == true }

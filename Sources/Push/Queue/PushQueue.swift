@@ -111,8 +111,8 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Removes each hour what was kept for its time only; it may take long, and leases are not renewed meanwhile by
-    /// whoever removes.
+    /// Removes each hour what was kept for its time only. It may take long, so it has a task of its own: leases are
+    /// renewed meanwhile.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
             await attempt("old failures of pushes") {

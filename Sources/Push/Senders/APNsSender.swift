@@ -15,7 +15,7 @@ final class APNsSender: PushSender {
     private let token: ProviderToken?
     private let host: String
     private let now: @Sendable () -> Double
-    /// What to tell the operator of the certificate; nil for nothing.
+    /// The warning about the certificate; nil for nothing.
     let warning: String?
 
     /// Makes a sender; nothing is connected yet.

@@ -8,7 +8,7 @@ extension KeyFile {
     struct Client {
         let chain: [NIOSSLCertificateSource]
         let key: NIOSSLPrivateKeySource
-        /// What to tell the operator of a certificate that ends soon; nil while there is time.
+        /// The warning about a certificate that ends soon; nil while there is time.
         let warning: String?
 
         private static let warnedDays = 30.0

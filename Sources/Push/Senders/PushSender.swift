@@ -42,7 +42,7 @@ protocol PushSender: Sendable {
     func takes(_ token: String) -> Bool
     /// Whether its service takes messages to many devices in one request.
     var takesMany: Bool { get }
-    /// Whether its service tells of a trial run what it would do.
+    /// Whether its service answers a trial run with what it would do.
     var asksInTrials: Bool { get }
 
     /// Looks whether it could send, and sends nothing.

@@ -158,7 +158,7 @@ extension ParseRoutes {
     private func sideBySide(
         _ elements: [Envelope], _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [[UInt8]] {
-        if elements.count > 1, elements.allSatisfy(Self.isPlainCreation),
+        if elements.count > 1, !configuration.readOnly, elements.allSatisfy(Self.isPlainCreation),
             // Triggers are called for all objects at once, and not for one after the other.
             !elements.contains(where: { backend.triggers.callsSaveTriggers($0.path[1]) })
         {
@@ -184,7 +184,7 @@ extension ParseRoutes {
                     open += 1
                 }
             }
-            // Nobody knows before how large the answers to reads are: as long as they are small, more are asked for at a time.
+            // It is not known before how large the answers to reads are: as long as they are small, more are asked for at a time.
             var limit = reads ? 1 : 1 + more
             begin(upTo: limit)
             var results = [[UInt8]](repeating: [], count: elements.count)

@@ -27,6 +27,8 @@ extension ParseRoutes {
                 ParseError.invalidJSON, "\(element.method.rawValue) \(element.rawPath) cannot be part of a transaction."
             )
         }
+        let onlyReads = elements.allSatisfy { RouteTable.match($0.method, $0.path)?.route.onlyReads == true }
+        guard onlyReads || !configuration.readOnly else { throw ParseError.serverOnlyReads }
         let writes = elements.map(Self.write)
         let steps = await backend.transactions.plan(writes, context)
         let (outcomes, replies) = try await backend.transaction(.batch) { backend in

@@ -39,7 +39,7 @@ package struct FileListing: Sendable {
                 guard ContinuousClock.now < end else { throw TookTooLong() }
                 guard text.isEmpty || file.name.utf8.firstRange(of: text.utf8) != nil else { return }
                 total += 1
-                bytes += file.size
+                bytes = min(bytes, 1 << 60) + file.size
                 let place = Place(file, order)
                 if let edge, !(edge < place) { return }
                 if first.count > limit, let last = first.last, !(place < last.place) { return }

@@ -72,23 +72,19 @@ public final class FileRoutes: Sendable {
         let name = components.dropFirst(isMetadata ? 2 : 1).joined(separator: "/")
         guard components[0].hasSameBytes(as: configuration.appId) else { return wrongApplication }
         try await checkDownload(request)
-        if isMetadata {
-            let metadata: JSONObject
-            do {
-                metadata = try await storage.details(name: name).metadata
-            } catch let error as FileStorageError {
-                return Self.unavailable(error)
-            }
-            return .object(metadata.isEmpty ? [:] : ["metadata": .object(metadata)])
-        }
         let triggers = FileTriggers(resolver: resolver, envelope: downloader(request))
         let url = self.url(of: name, mountURL: request.opener.mountURL(of: request.request))
         if triggers.has(.beforeFind) {
-            try await resolver.count(
-                download: try triggers.envelope ?? request.envelope(method: .get, credentials: Credentials()))
+            try await resolver.count(download: try triggers.envelope ?? request.anonymousEnvelope())
         }
         try await triggers.callForDownload(.beforeFind, name, url)
         do {
+            if isMetadata {
+                let metadata = try await storage.details(name: name).metadata
+                // What may not be downloaded says nothing of itself either.
+                try await triggers.callForDownload(.afterFind, name, url)
+                return .object(metadata.isEmpty ? [:] : ["metadata": .object(metadata)])
+            }
             guard let file = try await storage.open(name: name, for: wish(request.request)) else {
                 return name.utf8.contains(UInt8(ascii: "/")) ? nil : Self.notFound
             }
@@ -241,11 +237,17 @@ struct FileRequest {
     ///
     /// - Throws: ``HTTPError`` when the keys are not good enough.
     func envelope(method: Method, credentials: Credentials, body: JSONObject = [:]) throws -> Envelope {
-        let origin = try opener.origin(of: request, credentials)
-        var envelope = Envelope(
-            from: origin, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
-            body: body)
+        var envelope = try envelope(method, from: opener.origin(of: request, credentials), body)
         envelope.console = opener.authority?.console
         return envelope
+    }
+
+    /// An envelope of a download without credentials, which need not be any.
+    func anonymousEnvelope() throws -> Envelope { try envelope(.get, from: opener.anonymousOrigin(of: request), [:]) }
+
+    private func envelope(_ method: Method, from origin: RequestOrigin, _ body: JSONObject) throws -> Envelope {
+        Envelope(
+            from: origin, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
+            body: body)
     }
 }

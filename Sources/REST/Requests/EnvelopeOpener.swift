@@ -102,6 +102,14 @@ struct EnvelopeOpener: Sendable {
             trace: request.trace, isInternal: authority != nil)
     }
 
+    /// The sender of a request that needs no credentials, and has none.
+    func anonymousOrigin(of request: IncomingRequest) -> RequestOrigin {
+        RequestOrigin(
+            requestID: request.id, credentials: Credentials(), power: .client, address: address(of: request),
+            mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record,
+            trace: request.trace, isInternal: false)
+    }
+
     /// A component of the path without percent-encoding.
     ///
     /// - Throws: ``HTTPError`` 400 when it is not encoded properly or holds a NUL character.

@@ -19,11 +19,14 @@ package enum WrittenFields {
         let values = isMixed ? body.filter { !managed.contains($0.key) } : body
         try HardLimits.check(
             values.count, atMost: HardLimits.operations, "keys of an object", code: ParseError.invalidJSON)
-        var dotted = 0
+        var (dotted, numbers) = (0, 0)
         for key in values.keys {
             let path = FieldPath(key)
             if !path.steps.isEmpty {
                 dotted += 1
+                for step in path.steps where (1...6).contains(step.utf8.count) {
+                    numbers += max(0, Int(step) ?? 0)
+                }
                 guard Names.isFieldName(path.root, in: className), !path.steps.contains(""), path.root != "authData"
                 else {
                     throw ParseError(
@@ -41,6 +44,8 @@ package enum WrittenFields {
         }
         try HardLimits.check(
             dotted, atMost: HardLimits.dottedKeys, "dotted keys", code: ParseError.invalidJSON)
+        try HardLimits.check(
+            numbers, atMost: HardLimits.elementNumbers, "elements before those named", code: ParseError.invalidJSON)
         let operations = try values.mapValues { try FieldOperation(json: $0, isCreating: isCreating) }
         if className == "_Role", case .set(.string(let name)) = operations["name"], Principal.isReserved(Name(name)) {
             throw ParseError(139, "Invalid role name.")

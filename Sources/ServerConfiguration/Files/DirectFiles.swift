@@ -25,7 +25,7 @@ extension Configuration {
         init() {}
     }
 
-    /// What the operator is told of addresses that do not lead to the server.
+    /// The warning about addresses that do not lead to the server.
     var fileStoreWarnings: [String] {
         guard let direct = fileStore.direct else { return [] }
         var warnings = [

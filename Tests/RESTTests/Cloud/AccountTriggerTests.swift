@@ -84,10 +84,20 @@ import Testing
                 #expect(before["context"] == nil)
                 #expect(hooks.calls.last?["file"] == ["__type": "File", "name": .string(name), "url": .string(url)])
                 #expect(try await server.send("GET", url).text == "hello")
-                hooks.on("@File.afterFind") { _ in .error("not yours") }
-                let refused = try await server.send("GET", url)
-                #expect(refused.status == 403)
-                #expect(refused.error == "not yours")
+                // An image of a page has no header fields of ours.
+                #expect(try await server.send("GET", url, as: .nobody).text == "hello")
+                let metadata = "/files/\(TestServer.applicationID)/metadata/\(name)"
+                #expect(try await server.send("GET", metadata).status == 200)
+                for event in ["beforeFind", "afterFind"] {
+                    hooks.on("@File.\(event)") { _ in .error("not yours") }
+                    for path in [url, metadata] {
+                        for sender in [TestServer.Identity.anonymous, .nobody] {
+                            let refused = try await server.send("GET", path, as: sender)
+                            #expect(refused.status == 403 && refused.error == "not yours", "\(event) \(path)")
+                        }
+                    }
+                    hooks.on("@File.\(event)") { _ in .nothing }
+                }
                 hooks.on("@File.beforeDelete") { _ in .error("") }
                 _ = try await server.send("DELETE", "/files/\(name)", as: .master).succeeded()
                 #expect(hooks.calls.map(\.name).suffix(2) == ["@File.beforeDelete", "@File.afterDelete"])

@@ -24,6 +24,33 @@ struct FilesDownloadTests {
         try await Server.run(directory: directory, adjust: adjust, body: body)
     }
 
+    @Test("While a file is replaced, readers get the old one or a new one, and nothing is left of the writing")
+    func replaced() async throws {
+        let directory = try await Server.temporaryDirectory()
+        let store = DiskStorage(directory: directory)
+        try await store.write(name: "f.txt", bytes: Array("old".utf8))
+        try await Server.run(directory: directory) { client in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for text in ["one", "two"] {
+                    group.addTask {
+                        for _ in 0..<100 { try await store.write(name: "f.txt", bytes: Array(text.utf8)) }
+                    }
+                }
+                for _ in 0..<2 {
+                    group.addTask {
+                        for _ in 0..<200 {
+                            let answer = try await client.request("GET", "/parse/files/app/f.txt")
+                            #expect(answer.status == 200 && ["old", "one", "two"].contains(answer.text))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(names.sorted() == [".metadata", "f.txt"])
+        }
+    }
+
     @Test("A file comes without credentials, with everything that a cache and a browser need")
     func whole() async throws {
         try await withFile { client in

@@ -396,6 +396,15 @@ import Testing
                     ]
                     let batch = try await server.send("POST", "/batch", calls).text
                     #expect(batch.contains("\"title\":\"a\"") && batch.contains("\"code\":119"), "\(batch)")
+                    let create: JSONValue = [
+                        "method": "POST", "path": "/parse/classes/Post", "body": ["title": "b"],
+                    ]
+                    let creates = try await server.send("POST", "/batch", ["requests": [create, create]])
+                    #expect(
+                        creates.json.arrayValue?.allSatisfy { $0["error"]?["code"] == 119 } == true, "\(creates.text)")
+                    let transaction = try await server.send(
+                        "POST", "/batch", ["transaction": true, "requests": [create, create]])
+                    #expect(transaction.text.contains("119"), "\(transaction.text)")
                     // What is changed on the primary is known here.
                     _ = try await primary.create("Fresh", ["n": 1])
                     let isKnown = try await eventually { try await server.find("Fresh").results.count == 1 }

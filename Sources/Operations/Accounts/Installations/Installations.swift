@@ -93,6 +93,8 @@ public struct Installations: Sendable {
         }
         var request = ObjectStore.FindRequest(className: "_Installation")
         request.filter = .any(conditions)
+        // Of one token there may be any number of rows, of any size.
+        request.keys = ["objectId", "installationId", "deviceToken", "deviceType"]
         return try await store.find(request).objects.compactMap { InstallationRow($0) }
     }
 }

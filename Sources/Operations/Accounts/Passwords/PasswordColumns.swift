@@ -15,6 +15,7 @@ extension Users {
     public static func computesHashes(_ path: [String], isWrite: Bool, _ body: JSONObject) -> Bool {
         switch path.first?.asciiLowercased {
         case "login", "verifypassword": path.count == 1
+        case "challenge": path.count == 1 && body["password"] != nil
         default: isWrite && body["password"] != nil && userPlace(path) != nil
         }
     }

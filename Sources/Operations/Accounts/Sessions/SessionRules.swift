@@ -35,7 +35,12 @@ struct SessionRules: SaveRules {
         }
         guard let objectId = save.objectId else {
             if save.isPartOfTransaction { throw Providers.noLogInOfTransaction }
-            // `POST /sessions`: a further session for the caller.
+            // `POST /sessions`: a further session for the caller, whom new fields of it need the right for.
+            if let schema = backend.catalog.schema("_Session") {
+                let extra = save.body.filter { !Sessions.isServerOwned($0.key.text) }
+                let operations = try WrittenFields.operations(extra, "_Session", isCreating: true)
+                try WrittenFields.checkAddition(operations, to: schema, save.caller, isCreating: true)
+            }
             let session = try await sessions.open(
                 for: user.id, createdWith: ["action": "create"], extra: save.body, by: user, save.context)
             return WriteResult(

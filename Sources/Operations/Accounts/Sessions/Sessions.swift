@@ -56,6 +56,7 @@ public struct Sessions: Sendable {
         for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key.text) { body[key] = value }
         var save = Save("_Session", nil, body, context.asServer)
         save.newId = objectId
+        save.isOfClient = !extra.isEmpty
         let pipeline = SavePipeline(backend: backend)
         let row: WriteResult
         if isInTransaction {

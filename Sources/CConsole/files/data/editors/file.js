@@ -21,6 +21,8 @@ addWords({
 /** Types that the browser draws without running anything in them. */
 const IMAGE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const MEDIA = /^(video|audio)\//;
+/** How large a file is that is shown. */
+const MOST = 50_000_000;
 const TEXT = /^(text\/(plain|csv|markdown)|application\/json)/;
 
 /** Preview and choice. */
@@ -70,7 +72,14 @@ export async function show(host, value) {
     // Where there is no slash, what follows would belong to the host.
     const answer = await fetch(location.origin + new URL(value.url).pathname.replace(/^\/*/, "/"), { cache: "force-cache", credentials: "omit" });
     if (!answer.ok) throw new Error(answer.status);
+    const size = Number(answer.headers.get("content-length"));
+    if (size > MOST) {
+      answer.body.cancel();
+      put(host, h("p.quiet", t("file.noPreview", { type: bytes(size) })));
+      return;
+    }
     const blob = await answer.blob();
+    if (!host.isConnected) return;
     const type = blob.type.split(";")[0];
     const note = h("p.quiet", `${plain(type)} \u00b7 ${bytes(blob.size)}`);
     if (IMAGE.test(type)) put(host, h("img", { src: address(host, blob, type), alt: plain(fileName(value.name)) }), note);

@@ -1,5 +1,6 @@
 /** What there is to do with rows: keys, the line below the grid, the offer of new objects. */
 
+import { isWatched } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
@@ -144,19 +145,13 @@ function slowFind(page, lacks) {
 }
 
 const EVERY = 5000;
-/** A reader who does nothing for so long is away: a session must be able to end. */
-const AWAY = 300000;
 
 /** Asks now and then while the page is read; the seldomer, the longer an answer takes. */
 export function watchNewer(page) {
-  let active = Date.now();
-  for (const kind of ["keydown", "pointermove", "wheel"]) {
-    addEventListener(kind, () => { active = Date.now(); }, { signal: page.scope, passive: true });
-  }
   const ask = async () => {
     const { rows } = page;
     const began = performance.now();
-    if (!document.hidden && Date.now() - active < AWAY && rows.isCounted && rows.length > 0) {
+    if (isWatched() && rows.isCounted && rows.length > 0) {
       try {
         const n = await rows.countNewer(page.scope);
         if (rows === page.rows) offer(page, n);

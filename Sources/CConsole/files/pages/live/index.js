@@ -1,6 +1,7 @@
 /** Who is connected to live queries now, and subscribed to what. */
 
 import { send } from "../../core/api.js";
+import { isWatched } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { session } from "../../core/session.js";
 import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
@@ -56,7 +57,7 @@ export function open(scope) {
     isRunning = true;
     try {
       do {
-        if (!document.hidden) {
+        if (isWatched()) {
           const { body: live } = await send("GET", "live", { signal: scope });
           if (scope.aborted) return;
           draw(body, number, live);

@@ -1,6 +1,7 @@
 /** The log: its latest lines, those that follow as they come, and older ones where files have them. */
 
 import { send } from "../../core/api.js";
+import { watched } from "../../core/attention.js";
 import { button, debounce, h, icon, option, put, textField } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
@@ -146,13 +147,10 @@ function follow(host, foot, filters, scope, known) {
 
 const given = (filters) => Object.fromEntries(Object.entries(filters).filter(([, value]) => value));
 
-/** Waits a moment, and for as long as the page is hidden. */
+/** Waits a moment, and for as long as nobody looks. */
 async function pause(scope) {
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  if (document.hidden && !scope.aborted) await new Promise((resolve) => {
-    document.addEventListener("visibilitychange", resolve, { once: true });
-    scope.addEventListener("abort", resolve, { once: true });
-  });
+  await watched(scope);
 }
 
 const same = (line) => JSON.stringify([line.at, line.message, line.fields]);

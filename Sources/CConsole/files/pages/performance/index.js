@@ -1,6 +1,7 @@
 /** How the server is doing: six charts, what requests cost by route, statements that take long. */
 
 import { send } from "../../core/api.js";
+import { isWatched } from "../../core/attention.js";
 import { h, option, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
@@ -109,7 +110,7 @@ function follow(body, hint, isDay, scope) {
     clearTimeout(timer);
     try {
       // What nobody looks at is not asked for.
-      if (!document.hidden || !drawn) {
+      if (isWatched() || !drawn) {
         const { body: figures } = await send("GET", "metrics", { query: isDay ? { step: 60, for: 86400 } : { step: 10, for: 3600 }, signal: scope });
         if (scope.aborted) return;
         drawn ??= draw(body, figures, scope);
