@@ -73,7 +73,11 @@ struct ChangeSequence {
         heldCount += 1
         heldBytes += change.size
         let changes = drain(key, waiting, now)
-        nextDeadline = heldCount == 0 ? nil : min(nextDeadline ?? now + time, now + time)
+        if heldCount == 0 {
+            nextDeadline = nil
+        } else if held[key] != nil {
+            nextDeadline = min(nextDeadline ?? now + time, now + time)
+        }
         return changes
     }
 

@@ -211,7 +211,8 @@ struct ConsoleLogTests {
                 let haveCome = try await eventually { ids(try await Self.logs(browser)).count == 10 }
                 #expect(haveCome)
                 let latest = try await Self.logs(browser)
-                #expect(ids(latest) == first)
+                // A line is written after the answer, so that of the next request may come before it.
+                #expect(ids(latest).sorted() == first)
                 #expect(latest["older"] == true)
                 var next = try #require(latest["next"]?.stringValue)
                 try await ask(10...13)
@@ -224,7 +225,7 @@ struct ConsoleLogTests {
                 }
                 #expect(haveFollowed && following.sorted() == ["both-10", "both-11", "both-12", "both-13"])
                 let older = try await Self.logs(browser, "?before=2999-01-01T00:00:00.000Z")
-                #expect(ids(older) == (0...13).map { "both-\($0)" })
+                #expect(ids(older).count == 14 && Set(ids(older)) == Set((0...13).map { "both-\($0)" }))
             }
         }
     }

@@ -148,17 +148,14 @@ public struct DiskStorage: FileStorage {
     /// Removes what a server that was killed had not finished a day ago.
     public func tend() async {
         for folder in [FilePath(directory), metadataFolder] {
-            guard let entries = try? await fileSystem.openDirectory(atPath: folder) else { continue }
-            do {
+            // Another server may remove the same; what is left is removed the next time.
+            try? await fileSystem.withDirectoryHandle(atPath: folder) { entries in
                 for try await entry in entries.listContents() where entry.name.string.hasPrefix(Self.unfinished) {
                     let time = try await fileSystem.info(forFileAt: entry.path)?.lastDataModificationTime.seconds
                     guard let time, Int(time) < Int(Date.now.timeIntervalSince1970) - 86_400 else { continue }
                     _ = try await fileSystem.removeItem(at: entry.path)
                 }
-            } catch {
-                // Another server removes the same; what is left is removed the next time.
             }
-            try? await entries.close()
         }
     }
 
