@@ -372,6 +372,8 @@ def scenario_47_the_choice_of_a_file_is_one_stop(console, rest):
     stops = console.value("[...document.querySelectorAll('dialog .drop, dialog .drop *')].filter((e) => e.tabIndex >= 0).length")
     assert stops == 1, stops
     console.press("Escape")
+    # The next dialog is another one.
+    console.wait("!document.querySelector('dialog')")
     console.at(0, "file")
     console.press("F2")
     console.wait("document.querySelector('dialog .drop')")
