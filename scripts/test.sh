@@ -115,13 +115,10 @@ if [ $# -gt 0 ]; then
 else
     # Browsers, buckets and clusters of several servers take the processors from all that has a time limit: they come
     # afterwards, a few at a time.
-    heavy='ConsoleScenarioTests|FileStoresTests|ReadReplicaTests'
-    alone='ReadinessProcessTests'
-    run --skip "$heavy|$alone"
+    heavy='ConsoleScenarioTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
+    run --skip "$heavy"
     if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 4); fi
     run --filter "$heavy"
-    # What looks at when a process is ready has the processors to itself.
-    run --filter "$alone"
 fi
 if [ "$status" -ne 0 ]; then
     # Many tests run side by side, and each writes as it goes: what failed is told once more, together.

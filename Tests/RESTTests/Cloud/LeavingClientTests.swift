@@ -28,19 +28,23 @@ import Testing
         }
     }
 
-    @Test("Fifty clients that leave in the middle of a function leave nothing behind: the next call is answered")
+    @Test(
+        "Fifty clients that leave in the middle of a function leave nothing in line: the next call is answered after the time-out of those under way"
+    )
     func functions() async throws {
         try await WebhookServer.run { hooks in
-            try await TestServer.run(["webhookConnections": 5, "webhookTimeout": 20_000]) { server in
+            try await TestServer.run(["webhookConnections": 5, "webhookTimeout": 10_000]) { server in
                 try await hooks.function("slow", on: server) { _ in .silence }
                 try await hooks.function("quick", on: server) { _ in .success(1) }
+                // One sender has at most three quarters of the places, which are four of five.
                 let clients = (0..<50).map { _ in Task { try await server.send("POST", "/functions/slow", [:]) } }
-                #expect(try await eventually { hooks.calls("slow").count >= 5 })
+                #expect(try await eventually { hooks.calls("slow").count >= 4 })
                 for client in clients { client.cancel() }
                 for client in clients { _ = try? await client.value }
                 #expect(try await eventually { try await server.send("POST", "/functions/quick", [:])["result"] == 1 })
+                // Those that waited went with their clients: a second four may have begun before, no more.
                 let leavers = hooks.calls("slow").count
-                #expect(leavers <= 50)
+                #expect(leavers <= 8)
             }
         }
     }

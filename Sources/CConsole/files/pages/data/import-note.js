@@ -12,19 +12,27 @@ const SILENCE = 5000;
 /** Keeps that an import is under way. */
 export function startNote(className, name) {
   let stored = 0;
+  let isLeft = false;
   const write = () => localStorage.setItem(KEY, JSON.stringify({ className, name, stored, at: Date.now() }));
   const ask = (event) => event.preventDefault();
+  const leave = ({ type }) => { isLeft = type === "pagehide"; };
   write();
   addEventListener("beforeunload", ask);
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", leave);
   const timer = setInterval(write, 1000);
   return {
     update(n) {
       stored = n;
       write();
     },
+    /** The requests of a page that is left fail as well: what they say then is not the end. */
     end() {
+      if (isLeft) return;
       clearInterval(timer);
       removeEventListener("beforeunload", ask);
+      removeEventListener("pagehide", leave);
+      removeEventListener("pageshow", leave);
       localStorage.removeItem(KEY);
     },
   };
