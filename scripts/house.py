@@ -23,8 +23,8 @@ BOUNDS = {
     "functions of the largest type": (40, 40),
     "folders with more than 15 files": (0, 0),
     "files with more than 300 lines": (0, 10),
-    "comments with words of the dialect": (0, 5),
-    "names with words of the dialect": (0, 63),
+    "comments with words of the dialect": (0, 0),
+    "names with words of the dialect": (0, 0),
     "repetitions of 8 lines": (0, 0),
     "paths in docs/architecture.md that do not exist": (0, 0),
 }

@@ -183,7 +183,8 @@ public struct RoostServer: Service {
             configuration: configuration, store: store,
             passwords: Passwords(
                 cost: passwordCost, threads: configuration.passwordHashingThreads,
-                places: configuration.passwordHashingQueue, durations: meters.passwordHashes), logger: logger, log: log,
+                capacity: configuration.passwordHashingQueue, durations: meters.passwordHashes), logger: logger,
+            log: log,
             extensions: additions, meters: meters)
         cloud.attach(try WebhookHost(configuration, backend: backend, logger: logger))
         monitoring = Monitoring(configuration.metrics, probes, logger: logger)

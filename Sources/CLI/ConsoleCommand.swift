@@ -50,9 +50,10 @@ struct ConsoleOperatorCommand: AsyncParsableCommand {
         let (name, rest) = try CommandRun.target(arguments, called: "name of the operator")
         let (role, others) = try CommandRun.target(rest, called: "name of the operator, and the second the role")
         try await CommandRun.run(isForScripts: false) {
-            if isatty(STDIN_FILENO) == 1 { print("Password of \(name): ", terminator: "") }
-            fflush(nil)
-            guard let password = readLine(), !password.isEmpty else {
+            // Who types it sees nothing of it, and neither does who looks at the screen.
+            let isTyped = isatty(STDIN_FILENO) == 1
+            let password = isTyped ? getpass("Password of \(name): ").map { String(cString: $0) } : readLine()
+            guard let password, !password.isEmpty else {
                 throw ConfigurationError("the standard input has no password")
             }
             try await ConsoleAccess(CommandRun.deployment(others)).addOperator(

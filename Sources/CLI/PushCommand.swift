@@ -12,7 +12,7 @@ struct PushCommand: AsyncParsableCommand {
     /// Prints what was found.
     ///
     /// - Returns: The exit status.
-    static func tell(_ findings: [PushTrial.Finding], isDone: Bool) -> Int32 {
+    static func report(_ findings: [PushTrial.Finding], isDone: Bool) -> Int32 {
         for finding in findings {
             let service = [finding.type, finding.entry].filter { !$0.isEmpty }.joined(separator: "  ")
             let problem = finding.problem.map { ": \($0)" } ?? ""
@@ -37,7 +37,7 @@ struct PushCheckCommand: AsyncParsableCommand {
         let arguments = arguments
         try await CommandRun.run(isForScripts: false) {
             let findings = try await PushCheck(CommandRun.deployment(arguments)).check()
-            return PushCommand.tell(findings, isDone: findings.allSatisfy { $0.problem == nil })
+            return PushCommand.report(findings, isDone: findings.allSatisfy { $0.problem == nil })
         }
     }
 }
@@ -61,7 +61,7 @@ struct PushTestCommand: AsyncParsableCommand {
         let (target, rest) = try CommandRun.target(arguments, called: "device: an objectId, or TYPE:TOKEN")
         try await CommandRun.run(isForScripts: false) {
             let findings = try await PushCheck(CommandRun.deployment(rest)).send(to: target)
-            return PushCommand.tell(findings, isDone: findings.contains { $0.problem == nil })
+            return PushCommand.report(findings, isDone: findings.contains { $0.problem == nil })
         }
     }
 }

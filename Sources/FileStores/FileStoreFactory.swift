@@ -55,7 +55,7 @@ public enum FileStoreFactory {
         // Mails and sign-ins have connections of their own, which files must not take.
         let caller = try HTTPCaller(outgoing, connectionsPerHost: 128, keptFor: .seconds(5), connectTime: .seconds(3))
         let reader = try HTTPCaller(
-            outgoing, connectionsPerHost: DownloadPlaces.count, keptFor: .seconds(5), connectTime: .seconds(3))
+            outgoing, connectionsPerHost: DownloadSlots.count, keptFor: .seconds(5), connectTime: .seconds(3))
         return S3Storage(S3Client(bucket, caller: caller, reader: reader, signer: signer, logger: logger))
     }
 }

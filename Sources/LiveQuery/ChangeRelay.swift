@@ -114,7 +114,7 @@ struct ChangeRelay: Sendable {
     /// - Parameter hasClients: Whether this process has clients of live queries.
     func run(hasClients: @escaping @Sendable () -> Bool) async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await tell() }
+            group.addTask { await announce() }
             group.addTask { await listen() }
             group.addTask {
                 while (try? await Task.sleep(for: OtherProcesses.interval)) != nil { presence.signal.yield(.here) }
@@ -155,7 +155,7 @@ struct ChangeRelay: Sendable {
         if presence.note(announcedAt: began) { feed.missRelayed() }
     }
 
-    private func tell() async {
+    private func announce() async {
         for await _ in queue.signals {
             while let batch = next() {
                 do {

@@ -62,7 +62,7 @@ struct ChangeSequence {
             // What is known of the last one has what this one did, unless it was made before all that is remembered.
             guard number < last.first, last.isKnown else { return [] }
             var change = change
-            change.told = .later(last.object)
+            change.known = .later(last.object)
             return [change]
         }
         let isFull = heldCount >= Self.mostHeld || heldBytes >= Self.mostHeldBytes
@@ -123,7 +123,7 @@ struct ChangeSequence {
             var change = next.change
             if let last = table.value(of: key), last.isKnown, last.object != change.before {
                 guard waiting.contains(where: { $0.deadline <= now }) else { break }
-                change.told = .earlier(last.object)
+                change.known = .earlier(last.object)
             } else if table.peek(key) == nil, !waiting.contains(where: { $0.deadline <= now }) {
                 break
             }

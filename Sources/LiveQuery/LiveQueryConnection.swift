@@ -77,7 +77,7 @@ actor LiveQueryConnection {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.read() }
             // A change may be compared with many conditions: not on the event loop.
-            group.addTask(executorPreference: LongWork.changes) { try await self.tell() }
+            group.addTask(executorPreference: LongWork.changes) { try await self.notify() }
             group.addTask { try await self.socket.watch(every: self.server.pingInterval) }
             group.addTask { try await self.watchSessions() }
             group.addTask { [inbox] in
@@ -117,19 +117,19 @@ actor LiveQueryConnection {
 
     // MARK: What the client gets
 
-    private func tell() async throws {
+    private func notify() async throws {
         for await item in inbox.items {
             switch item {
             case .userChanged: try await checkSessions()
             case .mark: break
             case .change(let change, let size):
-                try await tell(change)
+                try await notify(change)
                 inbox.take(size)
             }
         }
     }
 
-    private func tell(_ change: Change) async throws {
+    private func notify(_ change: Change) async throws {
         let className = Name(change.className)
         var budget = MatchBudget(steps: Self.stepsForChange)
         var short = MatchBudget(steps: Self.stepsAtOnce)
@@ -142,7 +142,7 @@ actor LiveQueryConnection {
                 let left = budget.left
                 let event = try await match(change, &query, context, &short, &budget)
                 guard subscriptions.update(id, query) else { throw Self.tooMany }
-                if let event { try await tell(event, id, subscription, context) }
+                if let event { try await notify(event, id, subscription, context) }
                 // Others wait for the thread.
                 if left - budget.left > Self.stepsInOneGo { await Task.yield() }
             } catch let error as ParseError {
@@ -165,7 +165,7 @@ actor LiveQueryConnection {
         }
     }
 
-    private func tell(
+    private func notify(
         _ event: LiveQueryEvent, _ id: RequestID, _ subscription: Subscription, _ context: RequestContext
     ) async throws {
         guard let client else { return }
@@ -180,7 +180,7 @@ actor LiveQueryConnection {
             if let original = event.original { message["original"] = .object(original) }
             try await send(message)
         } catch let error as ParseError {
-            try await send(told(error, id).json)
+            try await send(errorFrame(error, id).json)
         }
     }
 
@@ -195,11 +195,11 @@ actor LiveQueryConnection {
         }
         guard subscriptions.has(id, subscription) else { return }
         subscriptions.remove(id)
-        try await send(told(error, id).json)
+        try await send(errorFrame(error, id).json)
     }
 
     func endSession(_ error: ParseError) async throws {
-        try await send(told(error, nil).json)
+        try await send(errorFrame(error, nil).json)
         throw SessionEnded()
     }
 
@@ -218,7 +218,7 @@ actor LiveQueryConnection {
     func send(_ message: JSONObject) async throws { try await socket.send(message.text) }
 
     /// An error as a client gets it: in general words, where the deployment hides why something is refused.
-    func told(_ error: ParseError, _ id: RequestID?) -> LiveQueryError {
+    func errorFrame(_ error: ParseError, _ id: RequestID?) -> LiveQueryError {
         let sanitizes = server.backend.configuration.enableSanitizedErrorResponse
         // ParseSwift closes the connection of all its subscriptions when it reads `false`, and JavaScript subscribes
         // again and again when it reads `true`: of a condition that no live query has, neither is said.

@@ -31,7 +31,7 @@ extension LiveQueryConnection {
 
     /// Reads a message: one that is long, not on the event loop.
     private static func message(_ text: String) async throws -> LiveQueryMessage {
-        guard text.utf8.count >= RequestTurns.longSize else { return try LiveQueryMessage(text) }
+        guard text.utf8.count >= RequestQueue.longSize else { return try LiveQueryMessage(text) }
         return try await LongWork.large.run { Result { try LiveQueryMessage(text) } }.get()
     }
 
@@ -86,7 +86,7 @@ extension LiveQueryConnection {
         do {
             try await server.backend.liveQueryTriggers.beforeConnect(details(candidate, event: "connect"), context)
         } catch let error as ParseError {
-            throw told(error, nil)
+            throw errorFrame(error, nil)
         }
         if client == nil { server.clients.add(1, ordering: .relaxed) }
         client = candidate
@@ -130,7 +130,7 @@ extension LiveQueryConnection {
                 .get()
             guard subscriptions.add(id, prepared, sessionToken: token, size: size) else { throw Self.tooMany }
         } catch let error as ParseError {
-            throw told(error, id)
+            throw errorFrame(error, id)
         }
         await server.feed.settleWrites()
         try await answer("subscribed", id)

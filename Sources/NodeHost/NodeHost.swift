@@ -24,6 +24,10 @@ package final class NodeHost: CloudHost {
         var group: MultiThreadedEventLoopGroup?
     }
 
+    private enum Reloading {
+        case none, running, runningAndWanted
+    }
+
     private let settings: NodeSettings
     private let sendMail: SendMail?
     private let noteRestart: @Sendable () -> Void
@@ -31,7 +35,7 @@ package final class NodeHost: CloudHost {
     private let pool: WorkerPool
     private let gate: CallGate
     private let state = Mutex(State())
-    private let reloading = Mutex(false)
+    private let reloading = Mutex(Reloading.none)
 
     /// Makes a host of the file that a configuration names; nil where it names none. Nothing is started yet.
     ///
@@ -56,7 +60,7 @@ package final class NodeHost: CloudHost {
         self.sendMail = sendMail
         self.noteRestart = noteRestart
         self.logger = logger
-        pool = WorkerPool(places: settings.workers)
+        pool = WorkerPool(capacity: settings.workers)
         gate = CallGate(
             capacity: settings.openCalls * settings.workers, mostWaiting: settings.waitingCalls * settings.workers)
         state.withLock { $0.serverURL = settings.serverURL }
@@ -140,7 +144,7 @@ package final class NodeHost: CloudHost {
             return worker.end(nil)
         }
         old?.retire()
-        worker.tellOffer()
+        worker.sendOffer()
         keepAlive(worker, after: crashes)
         if let old { Task { await old.drain() } }
     }
@@ -188,13 +192,18 @@ package final class NodeHost: CloudHost {
     }
 
     /// Starts processes that load the file anew; they take the calls once they have, and the old ones end when theirs
-    /// are answered. Where the file cannot be loaded, the old ones stay.
+    /// are answered. Where the file cannot be loaded, the old ones stay. What is asked for meanwhile is done afterwards,
+    /// since the file may have changed after it was read.
     package func reload() async {
-        guard !isStopping(), beginReload() else { return }
-        defer { endReload() }
+        guard beginReload() else { return }
+        repeat { await loadAnew() } while continueReload()
+    }
+
+    private func loadAnew() async {
         let moment = ContinuousClock.now
         do {
             for _ in 0..<settings.workers {
+                if isStopping() { return }
                 let worker = try await startWorker()
                 if isStopping() { return worker.end(nil) }
                 use(worker, inPlaceOfThoseBefore: moment)
@@ -207,17 +216,25 @@ package final class NodeHost: CloudHost {
         }
     }
 
-    /// Says that the file is being loaded anew; false when it is already.
+    /// Says that the file is to be loaded anew.
+    ///
+    /// - Returns: Whether the caller does that; else who does it already does it once more.
     @inline(never)
     private func beginReload() -> Bool {
-        reloading.withLock { isReloading in
-            defer { isReloading = true }
-            return !isReloading
+        reloading.withLock { reloading in
+            defer { reloading = reloading == .none ? .running : .runningAndWanted }
+            return reloading == .none
         }
     }
 
+    /// Whether it was asked for meanwhile.
     @inline(never)
-    private func endReload() { reloading.withLock { $0 = false } }
+    private func continueReload() -> Bool {
+        reloading.withLock { reloading in
+            reloading = reloading == .runningAndWanted ? .running : .none
+            return reloading == .running
+        }
+    }
 
     /// Starts another process when one dies.
     private func keepAlive(_ worker: NodeWorker, after crashes: CrashHistory) {

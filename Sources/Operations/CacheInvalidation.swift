@@ -28,7 +28,7 @@ public struct CacheInvalidation: Sendable {
             group.addTask {
                 await self.listen(watch, hooksChanged: { hook.yield() }, classesChanged: { change.yield() })
             }
-            group.addTask { for await _ in hooks { await self.hookChanges.tell() } }
+            group.addTask { for await _ in hooks { await self.hookChanges.notify() } }
             group.addTask { await watch.run() }
             group.addTask { for await _ in changes { await self.reloadSchema(watch) } }
             // Listening ends only with the client.
@@ -58,7 +58,7 @@ public struct CacheInvalidation: Sendable {
                     note(folder: payload)
                 } else if let id = payload.dropping(prefix: "user:") {
                     sessionCache.invalidate(user: id)
-                    userChanges.tell(id)
+                    userChanges.notify(id)
                 } else {
                     sessionCache.invalidateAll()
                 }
@@ -97,7 +97,7 @@ public struct CacheInvalidation: Sendable {
     func invalidate(user id: String) async {
         if let deferred { return deferred.add(user: id) }
         sessionCache.invalidate(user: id)
-        userChanges.tell(id)
+        userChanges.notify(id)
         await announce("user:\(id)")
     }
 
@@ -110,7 +110,7 @@ public struct CacheInvalidation: Sendable {
 
     /// Has the declared webhooks read anew, here and in every other process.
     func hooksChanged() async {
-        await hookChanges.tell()
+        await hookChanges.notify()
         await announce(Self.hooksPayload)
     }
 

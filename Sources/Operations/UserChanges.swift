@@ -19,7 +19,7 @@ public final class UserChanges: Sendable {
         followers.withLock { $0.append(Follower(note: note, settle: settle)) }
     }
 
-    func tell(_ userId: String) {
+    func notify(_ userId: String) {
         for follower in followers.withLock({ $0 }) { follower.note(Name(userId)) }
     }
 

@@ -29,7 +29,7 @@ package enum ClassPath {
 
     /// The path below which objects of a class are, as the answers to their creation have it: only users have one of
     /// their own.
-    package static func told(of className: String) -> String {
+    package static func path(of className: String) -> String {
         className == "_User" ? "users" : "classes/\(className)"
     }
 }

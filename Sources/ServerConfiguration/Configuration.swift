@@ -62,7 +62,7 @@ public struct Configuration: Sendable {
     public var mountPath = "/parse"
     /// The path below which the interface lies, without a trailing slash; empty for the root.
     public var mount: String { mountPath.split(separator: "/").map { "/" + $0 }.joined() }
-    public var trustProxy = TrustProxy.nobody
+    public var trustProxy = TrustProxy.noProxy
     /// In bytes.
     public var maxUploadSize = 20 * 1024 * 1024
     /// The most connections of clients at a time.
@@ -189,7 +189,7 @@ public struct Configuration: Sendable {
     /// From how many milliseconds on an operation of the database is logged; 0 for never.
     public var slowQueryThreshold = 1000
     /// What is done about questions that take long without an index.
-    public var indexAdvice = IndexAdvice.tell
+    public var indexAdvice = IndexAdvice.report
     /// How many indexes are built for a class at most because they help.
     public var maximumAdvisedIndexes = 4
     /// Where log lines are kept in files besides; nil for nowhere.

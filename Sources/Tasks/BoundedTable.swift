@@ -14,15 +14,15 @@ public struct BoundedTable<Key: Hashable, Value> {
     private let capacity: Int
     /// The values, some slots of them empty.
     private var nodes: [Node?] = []
-    private var emptyPlaces: [Int] = []
-    private var places: [Key: Int] = [:]
+    private var emptySlots: [Int] = []
+    private var slots: [Key: Int] = [:]
     private var oldest: Int?
     private var newest: Int?
 
     /// The weight of all that it holds.
     public private(set) var weight = 0
     /// How many values it holds.
-    public var count: Int { places.count }
+    public var count: Int { slots.count }
 
     /// Makes an empty table.
     ///
@@ -31,13 +31,13 @@ public struct BoundedTable<Key: Hashable, Value> {
 
     /// The value of a key, which counts as used now.
     public mutating func value(of key: Key) -> Value? {
-        guard let place = places[key] else { return nil }
+        guard let place = slots[key] else { return nil }
         use(place)
         return nodes[place]?.value
     }
 
     /// The value of a key, without counting as a use.
-    public func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
+    public func peek(_ key: Key) -> Value? { slots[key].flatMap { nodes[$0]?.value } }
 
     /// Keeps a value, and drops those used longest ago until there is room. One that weighs more than all is not kept.
     ///
@@ -49,9 +49,9 @@ public struct BoundedTable<Key: Hashable, Value> {
         var dropped: [Value] = []
         while self.weight > capacity - weight, let oldest, let value = drop(oldest) { dropped.append(value) }
         let node = Node(key: key, value: value, weight: weight, older: nil, newer: nil)
-        let place = emptyPlaces.popLast() ?? nodes.count
+        let place = emptySlots.popLast() ?? nodes.count
         if place == nodes.count { nodes.append(node) } else { nodes[place] = node }
-        places[key] = place
+        slots[key] = place
         self.weight += weight
         link(place)
         return dropped
@@ -62,7 +62,7 @@ public struct BoundedTable<Key: Hashable, Value> {
     /// - Returns: The value; nil where there was none.
     @discardableResult
     public mutating func remove(_ key: Key) -> Value? {
-        guard let place = places[key] else { return nil }
+        guard let place = slots[key] else { return nil }
         return drop(place)
     }
 
@@ -82,8 +82,8 @@ public struct BoundedTable<Key: Hashable, Value> {
         guard let node = nodes[place] else { return nil }
         unlink(place)
         nodes[place] = nil
-        emptyPlaces.append(place)
-        places[node.key] = nil
+        emptySlots.append(place)
+        slots[node.key] = nil
         weight -= node.weight
         return node.value
     }

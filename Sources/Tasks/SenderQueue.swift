@@ -35,7 +35,7 @@ public struct SenderQueue<Element> {
 
     private var lines: [Sender: Line] = [:]
     /// The senders that have a line, the next one first.
-    private var turns: Deque<Sender> = []
+    private var order: Deque<Sender> = []
     private var firstNumber = 0
     private var lastNumber = 0
 
@@ -57,7 +57,7 @@ public struct SenderQueue<Element> {
     public mutating func append(_ element: Element, of sender: Sender) -> Ticket {
         lastNumber += 1
         count += 1
-        if lines[sender] == nil { turns.append(sender) }
+        if lines[sender] == nil { order.append(sender) }
         lines[sender, default: Line()].elements[lastNumber] = element
         lines[sender, default: Line()].numbers.append(lastNumber)
         return Ticket(sender: sender, number: lastNumber)
@@ -69,7 +69,7 @@ public struct SenderQueue<Element> {
     @discardableResult
     public mutating func prepend(_ element: Element, of sender: Sender) -> Ticket {
         count += 1
-        if lines[sender] == nil { turns.append(sender) }
+        if lines[sender] == nil { order.append(sender) }
         firstNumber -= 1
         lines[sender, default: Line()].elements[firstNumber] = element
         lines[sender, default: Line()].numbers.prepend(firstNumber)
@@ -94,12 +94,12 @@ public struct SenderQueue<Element> {
     public mutating func popFirst(
         _ choose: (Element, Sender) -> Choice = { _, _ in .take }
     ) -> (element: Element, sender: Sender)? {
-        var position = turns.startIndex
-        while position < turns.endIndex {
-            let sender = turns[position]
+        var position = order.startIndex
+        while position < order.endIndex {
+            let sender = order[position]
             lines[sender]?.dropRemoved()
             guard let number = lines[sender]?.numbers.first, let element = lines[sender]?.elements[number] else {
-                turns.remove(at: position)
+                order.remove(at: position)
                 lines[sender] = nil
                 continue
             }
@@ -108,10 +108,10 @@ public struct SenderQueue<Element> {
             case .skip: position += 1
             case .take:
                 count -= 1
-                turns.remove(at: position)
+                order.remove(at: position)
                 lines[sender]?.elements[number] = nil
                 lines[sender]?.numbers.removeFirst()
-                if lines[sender]?.elements.isEmpty == true { lines[sender] = nil } else { turns.append(sender) }
+                if lines[sender]?.elements.isEmpty == true { lines[sender] = nil } else { order.append(sender) }
                 return (element, sender)
             }
         }
@@ -121,10 +121,10 @@ public struct SenderQueue<Element> {
     /// Has the senders with the lowest rank come first; among those of one rank, the one whose last turn is longest
     /// ago.
     mutating func arrange(by rank: (Sender) -> some Comparable) {
-        guard turns.count > 1 else { return }
-        let ranked = turns.enumerated().map { (place: $0, sender: $1, rank: rank($1)) }
+        guard order.count > 1 else { return }
+        let ranked = order.enumerated().map { (place: $0, sender: $1, rank: rank($1)) }
             .sorted { ($0.rank, $0.place) < ($1.rank, $1.place) }
-        turns = Deque(ranked.map(\.sender))
+        order = Deque(ranked.map(\.sender))
     }
 
     /// Forgets numbers of removed elements when they are most of a line.

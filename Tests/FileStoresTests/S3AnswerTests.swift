@@ -156,11 +156,11 @@ struct S3AnswerTests {
 
     @Test("One sender leaves places to read in to others, and a place is free again when it is let go")
     func places() {
-        let places = DownloadPlaces()
+        let places = DownloadSlots()
         let (busy, other) = (Sender(address: "203.0.113.1"), Sender(address: "203.0.113.2"))
         var taken: [GatePlace] = []
         while let place = places.take(of: busy) { taken.append(place) }
-        #expect((512..<DownloadPlaces.count).contains(taken.count))
+        #expect((512..<DownloadSlots.count).contains(taken.count))
         #expect(places.take(of: other) != nil)
         taken = []
         #expect(places.take(of: busy) != nil)

@@ -24,7 +24,7 @@ import Testing
     private static func short(_ changes: [Change]) -> [String] {
         changes.map { change in
             let number = change.number.map { "\($0)" } ?? "-"
-            switch change.told {
+            switch change.known {
             case nil: return number
             case .earlier(let object): return "\(number) after \(object?["state"]?.text ?? "none")"
             case .later(let object): return "\(number) before \(object?["state"]?.text ?? "none")"

@@ -241,6 +241,28 @@ struct WorkerLifeTests {
         }
     }
 
+    @Test("A file that changes while it is being loaded again is loaded once more")
+    func changeWhileReloading() async throws {
+        try await TunedServer(Self.version(1)).run { server, app, host in
+            let slow = """
+                require('fs').writeFileSync(`${__dirname}/begun`, '');
+                module.exports = new Promise(resolve => {
+                  const look = () => require('fs').existsSync(`${__dirname}/ready`) ? resolve() : setTimeout(look, 20);
+                  look();
+                });
+                """
+            try app.write(slow + Self.version(2), to: "main.js")
+            async let reload: Void = host.reload()
+            let begun = app.folder + "/cloud/begun"
+            #expect(try await eventually { FileManager.default.fileExists(atPath: begun) })
+            try app.write(Self.version(3), to: "main.js")
+            await host.reload()
+            try app.write("", to: "ready")
+            await reload
+            #expect(try await server.call("version")["result"] == 3)
+        }
+    }
+
     private static func version(_ number: Int) -> String {
         """
         Parse.Cloud.define('version', () => \(number));

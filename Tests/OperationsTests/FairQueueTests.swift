@@ -90,7 +90,7 @@ import Testing
     func pool() async throws {
         let (mayEnd, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let computed = Counter()
-        let pool = HashingPool<Int, Int>(threads: 1, places: 3) { input in
+        let pool = HashingPool<Int, Int>(threads: 1, capacity: 3) { input in
             if input == 1 {
                 hasBegun.signal()
                 mayEnd.wait()

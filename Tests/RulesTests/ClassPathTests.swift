@@ -18,8 +18,8 @@ import Testing
 
     @Test("Answers to creations tell users by their own path, and all others below the classes")
     func told() {
-        #expect(ClassPath.told(of: "_User") == "users")
-        #expect(ClassPath.told(of: "_Role") == "classes/_Role")
-        #expect(ClassPath.told(of: "Song") == "classes/Song")
+        #expect(ClassPath.path(of: "_User") == "users")
+        #expect(ClassPath.path(of: "_Role") == "classes/_Role")
+        #expect(ClassPath.path(of: "Song") == "classes/Song")
     }
 }

@@ -201,9 +201,9 @@ struct OptionParserTests {
 
     @Test("Proxies are all, a number of hops, or addresses")
     func proxies() throws {
-        #expect(try load().trustProxy == .nobody)
+        #expect(try load().trustProxy == .noProxy)
         #expect(try load(["trustProxy": true]).trustProxy == .everybody)
-        #expect(try load(["trustProxy": false]).trustProxy == .nobody)
+        #expect(try load(["trustProxy": false]).trustProxy == .noProxy)
         #expect(try load(["trustProxy": 2]).trustProxy == .hops(2))
         #expect(try load(["trustProxy": 100]).trustProxy == .hops(100))
         #expect(

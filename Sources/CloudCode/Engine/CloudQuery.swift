@@ -9,7 +9,7 @@ enum CloudQuery {
     ]
 
     /// `{"where":{…}}` with the options that say something.
-    static func told(_ find: FindCall) -> JSONObject {
+    static func described(_ find: FindCall) -> JSONObject {
         var query: JSONObject = ["where": find.query["where"] ?? [:]]
         for name in options {
             guard let value = find.query[name], value.isTruthy || name == "pipeline" else { continue }
@@ -19,7 +19,7 @@ enum CloudQuery {
     }
 
     /// What a client subscribes to, as a query has it: lists of fields are texts.
-    static func told(_ subscription: JSONObject) -> JSONObject {
+    static func described(_ subscription: JSONObject) -> JSONObject {
         var query: JSONObject = ["where": subscription["where"] ?? [:]]
         for name in ["keys", "watch"] as [Name] {
             guard let fields = subscription[name]?.arrayValue?.compactMap(\.stringValue) else { continue }

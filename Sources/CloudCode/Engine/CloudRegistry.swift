@@ -41,11 +41,11 @@ struct CloudRegistry: Sendable {
     }
 
     private var duplicates: [String] {
-        var places: [CloudTarget: [CloudHostKind]] = [:]
+        var hosts: [CloudTarget: [CloudHostKind]] = [:]
         for kind in CloudHostKind.allCases {
-            for registration in offers[kind] ?? [] { places[registration.target, default: []].append(kind) }
+            for registration in offers[kind] ?? [] { hosts[registration.target, default: []].append(kind) }
         }
-        return places.filter { $0.value.count > 1 }
+        return hosts.filter { $0.value.count > 1 }
             .map { target, kinds in
                 "\(target) is offered by \(kinds.map(\.name).joined(separator: " and by ")): "
                     + "\(kinds[0].name) is called"

@@ -18,7 +18,7 @@ extension CloudEngine: TriggerSet {
             case .beforeSave: result.write?.apply(to: trigger, &answer)
             case .afterSave:
                 answer.answer = result.answer
-                answer.told = result.told
+                answer.responseFields = result.responseFields
             default: break
             }
             return answer
@@ -135,7 +135,7 @@ extension CloudCall {
 
     init(_ target: CloudTarget, _ find: FindCall) {
         self.init(target, caller: CloudCaller(find.caller, user: find.user))
-        query = CloudQuery.told(find)
+        query = CloudQuery.described(find)
         isGet = find.isGet
         isCount = find.query["count"]?.isTruthy ?? false
         objects = find.objects ?? []
@@ -147,7 +147,7 @@ extension CloudCall {
     init(_ target: CloudTarget, _ live: LiveQueryCall) {
         self.init(target, live.request, user: live.user, context: [:])
         params = live.details
-        query = live.query.map(CloudQuery.told)
+        query = live.query.map(CloudQuery.described)
         let name = JSONValue.string(live.className.text)
         object = live.object
         object?["className"] = name
@@ -177,7 +177,7 @@ extension CloudResult.Write {
                 guard body.removeValue(forKey: name) != nil else { continue }
                 // The client has another value than what stays. Of a dotted key the whole is sent, where it changes.
                 guard !name.utf8.contains(UInt8(ascii: ".")) else { continue }
-                answer.told[name] = trigger.original?[name] ?? ["__op": "Delete"]
+                answer.responseFields[name] = trigger.original?[name] ?? ["__op": "Delete"]
             }
             for (name, operation) in operations { body[name] = operation }
             answer.body = body
@@ -188,7 +188,9 @@ extension CloudResult.Write {
             for (name, value) in fields {
                 // What is as it was is sent, but not written again: another request may have changed it meanwhile.
                 if trigger.changes[name] == nil, trigger.original?[name] == value {
-                    if value["__type"] != "Pointer" && value["__type"] != "Relation" { answer.told[name] = value }
+                    if value["__type"] != "Pointer" && value["__type"] != "Relation" {
+                        answer.responseFields[name] = value
+                    }
                 } else {
                     body[name] = value
                 }

@@ -5,7 +5,7 @@ import Tasks
 /// fair to senders.
 ///
 /// Calls of each depth have slots of their own, so that a call never waits for the one that waits for it. One sender
-/// has at most three quarters of the places, and of those that wait; many senders leave places to the next, who waits
+/// has at most three quarters of the room, and of those that wait; many senders leave room to the next, who waits
 /// for none of their calls to end.
 package struct CallGate: Sendable {
     /// What a call is refused with when too many wait.

@@ -12,7 +12,7 @@ public struct CloudResult: Sendable {
     /// After a save: what the client is answered instead; nil for the usual.
     public var answer: JSONValue?
     /// After a save: fields that the code set on the object. They are not stored, but are in the answer.
-    public var told: JSONObject = [:]
+    public var responseFields: JSONObject = [:]
     /// Before a file is stored: what is stored instead; nil for as it came.
     public var file: CloudFile?
     /// Of an event of live queries: what the client gets instead; nil for as it was.

@@ -12,7 +12,7 @@ public struct InternalRequest: Sendable {
         /// The user of a session.
         case session(String)
         /// An anonymous client.
-        case nobody
+        case anonymous
     }
 
     /// The method, in capitals.

@@ -126,7 +126,7 @@ extension ConsoleInterface {
             try check(item.wish, role, limits)
             // Before the answer begins: one that has begun must go on.
             place = try await self.place(
-                in: exports.turns, of: Sender(address: item.token.hexadecimal), "Other exports")
+                in: exports.gate, of: Sender(address: item.token.hexadecimal), "Other exports")
         } catch {
             exports.end(item.id, .failed, (error as? HTTPError)?.message ?? "")
             throw error

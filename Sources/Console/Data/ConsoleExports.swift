@@ -38,7 +38,7 @@ final class ConsoleExports: Sendable {
 
     private let items = Mutex<[Item]>([])
     /// Each keeps a connection for administration, of which there are few. Sessions are served round robin.
-    let turns = Gate(capacity: 2, share: 1, waitingShare: 4)
+    let gate = Gate(capacity: 2, share: 1, waitingShare: 4)
     /// What an export that others wait for sends each second at least, in bytes, and when that is first looked at.
     private static let (pace, beginning) = (64.0 * 1024, 60.0)
 
@@ -54,7 +54,7 @@ final class ConsoleExports: Sendable {
             return (before.since, before.bytes + bytes)
         }
         let seconds = (now - sending.since) / .seconds(1)
-        return turns.waiting > 0 && seconds > Self.beginning && Double(sending.bytes) < Self.pace * seconds
+        return gate.waiting > 0 && seconds > Self.beginning && Double(sending.bytes) < Self.pace * seconds
     }
 
     func add(_ item: Item) throws(HTTPError) {

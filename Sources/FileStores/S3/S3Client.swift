@@ -46,7 +46,7 @@ final class S3Client: Sendable {
     let address: S3Address
     let breaker: StoreBreaker
     let logger: Logger
-    let downloads = DownloadPlaces()
+    let downloads = DownloadSlots()
     private let caller: HTTPCaller
     /// Sends downloads, for whose connections nothing else waits.
     private let reader: HTTPCaller

@@ -17,16 +17,16 @@ final class WorkerPool: Sendable {
     }
 
     private let state = Mutex(State())
-    private let places: Int
+    private let capacity: Int
 
-    /// - Parameter places: The most processes.
-    init(places: Int) { self.places = places }
+    /// - Parameter capacity: The most processes.
+    init(capacity: Int) { self.capacity = capacity }
 
     /// All processes.
     var workers: [NodeWorker] { state.withLock { $0.workers } }
 
     /// Whether a process is missing.
-    var hasFreePlace: Bool { state.withLock { $0.workers.count < places } }
+    var hasFreePlace: Bool { state.withLock { $0.workers.count < capacity } }
 
     /// Puts a process to work, where there is a place for it.
     ///
@@ -38,7 +38,7 @@ final class WorkerPool: Sendable {
     func place(_ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil) -> Placement {
         change { state in
             let index = moment.flatMap { moment in state.workers.firstIndex { $0.startBegan < moment } }
-            guard index != nil || state.workers.count < places else { return .full }
+            guard index != nil || state.workers.count < capacity else { return .full }
             let old = index.map { state.workers.remove(at: $0) }
             state.workers.append(worker)
             state.hasGivenUp = false
@@ -51,7 +51,7 @@ final class WorkerPool: Sendable {
 
     /// Whether all processes run, some do, or none will.
     var condition: String {
-        state.withLock { $0.workers.count >= places ? "ready" : $0.hasGivenUp ? "down" : "starting" }
+        state.withLock { $0.workers.count >= capacity ? "ready" : $0.hasGivenUp ? "down" : "starting" }
     }
 
     /// Says that no process will come.

@@ -179,16 +179,16 @@ final class NodeWorker: Sendable {
     var offer: HostOffer? { state.withLock { $0.offer } }
 
     /// Says what the file offers. To be called once the process takes calls; what it offers later follows by itself.
-    func tellOffer() {
+    func sendOffer() {
         // Under the lock, so that the latest is sent last.
         state.withLock { state in
             state.isServing = true
-            tellOffer(of: &state)
+            sendOffer(of: &state)
         }
     }
 
     /// One that has no place yet may never get one, and must not take away what those that serve offer.
-    private func tellOffer(of state: inout State) {
+    private func sendOffer(of state: inout State) {
         if state.isServing, !state.isRetired, let offer = state.offer { owner.offer(offer) }
     }
 
@@ -274,7 +274,7 @@ final class NodeWorker: Sendable {
         case .register(let offer):
             state.withLock { state in
                 state.offer = offer
-                tellOffer(of: &state)
+                sendOffer(of: &state)
             }
         case .failed(let stack): started.set(.failed(stack))
         case .result(let id, let result):

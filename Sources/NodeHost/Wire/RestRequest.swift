@@ -19,7 +19,7 @@ enum RestRequest {
         if message["master"] == .bool(true) {
             request.authority = .master
         } else {
-            request.authority = message["sessionToken"]?.stringValue.map { .session($0) } ?? .nobody
+            request.authority = message["sessionToken"]?.stringValue.map { .session($0) } ?? .anonymous
         }
         if let installation = message["installationId"]?.stringValue {
             request.headers.append(("x-parse-installation-id", installation))
@@ -30,12 +30,12 @@ enum RestRequest {
     }
 
     /// What is carried on of the call. What code does after its call has ended stands as deep as the call did.
-    private static func parent(_ told: JSONValue?, _ open: CloudCall?) -> InternalRequest.Parent? {
+    private static func parent(_ sent: JSONValue?, _ open: CloudCall?) -> InternalRequest.Parent? {
         if let open { return InternalRequest.Parent(open) }
-        guard let told, let depth = told["depth"]?.numberValue.flatMap({ Int(exactly: $0) }) else { return nil }
+        guard let sent, let depth = sent["depth"]?.numberValue.flatMap({ Int(exactly: $0) }) else { return nil }
         var call = CloudCall(.function(""))
         call.depth = depth
-        call.requestID = told["requestId"]?.stringValue ?? ""
+        call.requestID = sent["requestId"]?.stringValue ?? ""
         return InternalRequest.Parent(call)
     }
 

@@ -32,7 +32,7 @@ enum ResultReader {
                 original: event["original"]?.objectValue)
         }
         result.answer = message["answer"]
-        result.told = message["told"]?.objectValue ?? [:]
+        result.responseFields = message["told"]?.objectValue ?? [:]
         if let file = message["file"]?.objectValue, let sent = call.file { result.file = read(file, sent) }
         return result
     }

@@ -9,7 +9,7 @@ public final class HookChanges: Sendable {
         followers.withLock { $0.append(follower) }
     }
 
-    func tell() async {
+    func notify() async {
         for follower in followers.withLock({ $0 }) { await follower() }
     }
 }

@@ -7,7 +7,7 @@ public enum TransactionStep: Sendable {
     /// It saves an object.
     case save(SavePipeline.Outcome)
     /// It removes an object.
-    case delete(String, String, DeletePipeline.Told)
+    case delete(String, String, DeletePipeline.TriggerOutcome)
     /// It was refused.
     case refused(any Error)
 }

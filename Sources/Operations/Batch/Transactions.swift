@@ -68,9 +68,9 @@ public struct Transactions: Sendable {
         case .refused(let error): throw error
         case .save(.answered(let result)): return .saved(result)
         case .save(.planned(let planned)): return .stored(try await SavePipeline(backend: backend).store(planned))
-        case .delete(let className, let objectId, let told):
+        case .delete(let className, let objectId, let outcome):
             let pipeline = DeletePipeline(backend: backend)
-            var planned = try await pipeline.plan(className, objectId, context, told: told)
+            var planned = try await pipeline.plan(className, objectId, context, outcome: outcome)
             planned.operatorName = operatorName
             return .deleted(try await pipeline.store(planned))
         }

@@ -91,7 +91,7 @@ public struct CheckedImport: Sendable {
             }
         }
         var known = try await backend.store.imports.existing(parsed.compactMap(\.row.objectId), of: wish.className)
-        var places: [Int] = []
+        var positions: [Int] = []
         for (place, row) in parsed {
             if let id = row.objectId, !known.insert(Name(id)).inserted {
                 if wish.existing == .stop {
@@ -103,15 +103,15 @@ public struct CheckedImport: Sendable {
                     continue
                 }
             }
-            places.append(place)
+            positions.append(place)
         }
         if let end = report.stoppedAt { report.refused.removeAll { $0.place > end } }
         guard !wish.isDryRun else {
-            report.stored = places.count
+            report.stored = positions.count
             return report
         }
-        let outcomes = try await backend.imports.objects(wish.className, places.map { rows[$0] }, context)
-        for (place, outcome) in zip(places, outcomes) {
+        let outcomes = try await backend.imports.objects(wish.className, positions.map { rows[$0] }, context)
+        for (place, outcome) in zip(positions, outcomes) {
             switch outcome {
             case .success: report.stored += 1
             case .failure(let error): report.refused.append((place, error))

@@ -15,7 +15,7 @@ public struct DeletePipeline {
         let context: RequestContext
         let access: ObjectStore.WriteAccess
         /// What triggers get.
-        var told = Told()
+        var outcome = TriggerOutcome()
         /// What became of the object, where anybody wants to know.
         var change: ObjectStore.ChangedObject?
         /// The name under which the trash keeps the object; nil where it is gone for good.
@@ -27,9 +27,9 @@ public struct DeletePipeline {
     }
 
     /// What triggers get of a deletion.
-    public struct Told: Sendable {
+    public struct TriggerOutcome: Sendable {
         /// The object as it was, as far as the caller sees it, where a trigger wants to know.
-        var seen: JSONObject?
+        var original: JSONObject?
         /// What triggers hand on, where one was called.
         var cloudContext: JSONObject?
     }
@@ -53,18 +53,19 @@ public struct DeletePipeline {
     }
 
     /// Calls the triggers before a deletion that is to be part of a transaction, before it begins.
-    func callTriggers(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> Told {
-        guard backend.triggers.isObserved else { return Told() }
-        return try await plan(className, objectId, context).told
+    func callTriggers(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> TriggerOutcome
+    {
+        guard backend.triggers.isObserved else { return TriggerOutcome() }
+        return try await plan(className, objectId, context).outcome
     }
 
     /// Everything that comes before the object is removed.
     ///
     /// - Parameters:
-    ///   - told: What triggers got, where they were called before.
+    ///   - outcome: What triggers got, where they were called before.
     ///   - condition: What must hold of the object besides.
     func plan(
-        _ className: String, _ objectId: String, _ context: RequestContext, told: Told? = nil,
+        _ className: String, _ objectId: String, _ context: RequestContext, outcome: TriggerOutcome? = nil,
         condition: Filter = .everything
     ) async throws -> Planned {
         let caller = context.caller
@@ -78,8 +79,8 @@ public struct DeletePipeline {
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
         try await rules?.look(objectId)
         planned.rules = rules
-        if let told {
-            planned.told = told
+        if let outcome {
+            planned.outcome = outcome
         } else if backend.triggers.isObserved {
             try await backend.deleteTriggers.beforeDelete(&planned)
         }

@@ -23,12 +23,13 @@ struct FindPipeline {
     func run(_ asked: Find) async throws -> [UInt8] {
         var find = asked
         try authorize(find)
-        let meetsTriggers =
-            backend.findTriggers.hasFindTriggers && backend.findTriggers.meetsFindTriggers(find.className, find.options)
-        if meetsTriggers { try await callBefore(&find, of: find.className) }
+        let reachesTriggers =
+            backend.findTriggers.hasFindTriggers
+            && backend.findTriggers.reachesFindTriggers(find.className, find.options)
+        if reachesTriggers { try await callBefore(&find, of: find.className) }
         try aim(&find)
         // Whose objects are read decides about it, whichever class was asked about.
-        if meetsTriggers, find.triggered?.given == nil, !find.target.hasSameBytes(as: find.className) {
+        if reachesTriggers, find.triggered?.given == nil, !find.target.hasSameBytes(as: find.className) {
             try await callBefore(&find, of: find.target)
         }
         if let given = find.triggered?.given { return try await present(given, isHeavy: true, count: nil, find) }
@@ -38,21 +39,21 @@ struct FindPipeline {
             return try await present([], isHeavy: false, count: nil, find)
         }
         if find.options.explain != nil { return try await explain(find) }
-        if meetsTriggers {
+        if reachesTriggers {
             find.options.condition = try await backend.findTriggers.answeringSubqueries(
                 in: find.options.condition, find.context)
         }
         let asked = find
         // What is found for triggers becomes values, which are held until the answer is written.
         let found =
-            meetsTriggers
+            reachesTriggers
             ? try await HeldMemory.reading(size: \.valueSize) { try await search(asked) } : try await search(find)
         // Values for cloud code take many times as much as rows, here and in its own process.
-        if meetsTriggers, !find.caller.isMaster {
+        if reachesTriggers, !find.caller.isMaster {
             try AnswerSize.check(found.valueSize, backend.configuration.maxTriggerSize)
         }
         let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend.permissions) ?? []
-        guard meetsTriggers else { return try await write(found, members, find) }
+        guard reachesTriggers else { return try await write(found, members, find) }
         return try await present(
             try await objects(found, members, find), isHeavy: found.isHeavy, count: found.count, find)
     }

@@ -10,7 +10,7 @@ extension FindTriggers {
     func mayIncludeTriggered(_ className: String, _ options: FindOptions) -> Bool {
         options.includesAll
             || options.includes.contains { path in
-                path.indices.contains { mayMeetTrigger(className, path[...$0]) }
+                path.indices.contains { mayReachTrigger(className, path[...$0]) }
             }
     }
 
@@ -22,13 +22,13 @@ extension FindTriggers {
             for length in include.indices { paths.append(Array(include[...length])) }
         }
         if options.includesAll { for name in schema.fields.keys { paths.append([name]) } }
-        return paths.filter { mayMeetTrigger(className, $0[...]) }.sorted { $0.count < $1.count }
+        return paths.filter { mayReachTrigger(className, $0[...]) }.sorted { $0.count < $1.count }
     }
 
-    private func mayMeetTrigger(_ className: String, _ path: ArraySlice<Name>) -> Bool {
+    private func mayReachTrigger(_ className: String, _ path: ArraySlice<Name>) -> Bool {
         guard let step = path.first else { return hasFindTrigger(className) }
         switch catalog.schema(className)?.type(of: step.text) {
-        case .pointer(let target): return mayMeetTrigger(target.text, path.dropFirst())
+        case .pointer(let target): return mayReachTrigger(target.text, path.dropFirst())
         case .array, .object: return true
         default: return false
         }

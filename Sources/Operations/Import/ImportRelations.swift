@@ -45,18 +45,20 @@ extension Imports {
         var outcomes = [Result<WriteResult, any Error>](
             repeating: .success(WriteResult(status: 200, location: nil, body: [:])), count: rows.count)
         var pairs: [(owner: String, related: String)] = []
-        var places: [Int] = []
+        var positions: [Int] = []
         for (place, row) in rows.enumerated() {
             do throws(ParseError) {
                 pairs.append((try Self.id("owningId", of: row), try Self.id("relatedId", of: row)))
-                places.append(place)
+                positions.append(place)
             } catch {
                 outcomes[place] = .failure(error)
             }
         }
         guard !pairs.isEmpty else { return outcomes }
         let isOwned = try await store.imports.relate(pairs, by: field, of: className)
-        for (place, isOwned) in zip(places, isOwned) where !isOwned { outcomes[place] = .failure(ParseError.notFound) }
+        for (place, isOwned) in zip(positions, isOwned) where !isOwned {
+            outcomes[place] = .failure(ParseError.notFound)
+        }
         return outcomes
     }
 

@@ -91,19 +91,19 @@ public struct LiveQueries: Sendable {
         _ budget: inout MatchBudget
     ) throws(FilterMatcherError) -> LiveQueryEvent? {
         let (matcher, reader) = (prepared.matcher, prepared.reader)
-        func seen(_ object: JSONObject?, _ budget: inout MatchBudget) throws(FilterMatcherError)
+        func visible(_ object: JSONObject?, _ budget: inout MatchBudget) throws(FilterMatcherError)
             -> (object: JSONObject?, matches: Bool)
         {
             guard let object, try reader.mayRead(object, &budget) else { return (nil, false) }
             return (object, try matcher.matches(object, &budget))
         }
-        var (before, matchedBefore) = try seen(change.before, &budget)
-        let (after, matches) = try seen(change.after, &budget)
-        switch change.told {
+        var (before, matchedBefore) = try visible(change.before, &budget)
+        let (after, matches) = try visible(change.after, &budget)
+        switch change.known {
         case nil: break
         case .earlier(let known):
             // A follower may know either state: that the object came in or went out is sent to both.
-            let (earlier, matchedEarlier) = try seen(known, &budget)
+            let (earlier, matchedEarlier) = try visible(known, &budget)
             if matches {
                 matchedBefore = matchedBefore && matchedEarlier
             } else if !matchedBefore, matchedEarlier {
@@ -111,12 +111,12 @@ public struct LiveQueries: Sendable {
             }
         case .later(let known):
             // Of a change that comes late, no more is sent than that the object went out.
-            guard matchedBefore, !matches, try !seen(known, &budget).matches else { return nil }
+            guard matchedBefore, !matches, try !visible(known, &budget).matches else { return nil }
         }
         func event(_ kind: LiveQueryEvent.Kind, _ object: JSONObject) -> LiveQueryEvent {
             LiveQueryEvent(
-                kind: kind, object: query.told(reader.shown(object, links)),
-                original: kind == .delete ? nil : before.map { query.told(reader.shown($0, links)) })
+                kind: kind, object: query.selected(reader.shown(object, links)),
+                original: kind == .delete ? nil : before.map { query.selected(reader.shown($0, links)) })
         }
         switch (matchedBefore ? before : nil, matches ? after : nil) {
         case (let before?, nil):

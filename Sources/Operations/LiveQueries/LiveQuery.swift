@@ -86,10 +86,12 @@ public struct LiveQuery: Sendable {
     }
 
     /// An object as it is sent: with the fields that are wanted, and its class.
-    func told(_ object: JSONObject) -> JSONObject {
-        var told: JSONObject = ["__type": "Object", "className": .string(className.text)]
-        for (key, value) in object where keys?.contains(key) ?? true || Self.always.contains(key) { told[key] = value }
-        return told
+    func selected(_ object: JSONObject) -> JSONObject {
+        var selected: JSONObject = ["__type": "Object", "className": .string(className.text)]
+        for (key, value) in object where keys?.contains(key) ?? true || Self.always.contains(key) {
+            selected[key] = value
+        }
+        return selected
     }
 
     /// What stands at a dotted key: members of objects, and elements of lists by their numbers.

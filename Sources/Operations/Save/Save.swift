@@ -28,7 +28,7 @@ struct Save: Sendable {
     /// Whether a call before it in the same transaction makes the object that is changed.
     var isMadeInTransaction = false
     /// The object as it was, as far as the caller sees it, where a trigger wants to know.
-    var seen: JSONObject?
+    var original: JSONObject?
     /// The object that a new installation is the same as, as far as triggers get it.
     var sameId: String?
     /// The login data that the client sent, where a trigger wants to know.
@@ -38,7 +38,7 @@ struct Save: Sendable {
     /// What must hold of the object besides, as that it has a token which is spent by the save.
     var condition = Filter.everything
     /// What a trigger changed, by field: part of the answer.
-    var told: JSONObject = [:]
+    var responseFields: JSONObject = [:]
 
     init(_ className: String, _ objectId: String?, _ body: JSONObject, _ context: RequestContext) {
         self.className = className

@@ -99,9 +99,9 @@ public struct SavePipeline {
         stored.result.change = nil
         let save = planned.save
         if let change = stored.change, !save.isNew, !save.isMadeInTransaction,
-            let seen = await backend.saveTriggers.formerObject(change, save)
+            let original = await backend.saveTriggers.formerObject(change, save)
         {
-            stored.planned.save.seen = seen
+            stored.planned.save.original = original
         }
         return stored
     }
@@ -110,11 +110,11 @@ public struct SavePipeline {
     func finish(_ stored: StoredSave) async throws -> WriteResult {
         let save = stored.planned.save
         var result = stored.result
-        if !save.told.isEmpty { backend.saveTriggers.tellChanges(save, &result) }
+        if !save.responseFields.isEmpty { backend.saveTriggers.addFieldsOfBeforeSave(save, &result) }
         try await stored.planned.rules?.over(backend).finish(save, &result)
-        if backend.triggers.isObserved { backend.saveTriggers.tellTriggered(save, &result) }
+        if backend.triggers.isObserved { backend.saveTriggers.addTriggeredFields(save, &result) }
         let answer = backend.triggers.isObserved ? await backend.saveTriggers.afterSave(save, result) : nil
-        if let answer { backend.saveTriggers.tellAfterwards(save, answer.told, &result) }
+        if let answer { backend.saveTriggers.addFieldsOfAfterSave(save, answer.responseFields, &result) }
         result = try await backend.saving.shown(result, save.className, save.objectId, save.context)
         result.replacement = answer?.answer
         return result

@@ -84,7 +84,7 @@ public struct Saving: Sendable {
     /// The URL of an object, as the answer to its creation has it.
     func location(_ className: String, _ objectId: String, _ context: RequestContext) -> String {
         let base = configuration.publicServerURL ?? context.mountURL
-        return "\(base)/\(ClassPath.told(of: className))/\(objectId)"
+        return "\(base)/\(ClassPath.path(of: className))/\(objectId)"
     }
 
     /// A value as it is stored and will be read: the ring of a polygon is closed.

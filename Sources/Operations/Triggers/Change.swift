@@ -23,10 +23,10 @@ public struct Change: Sendable {
 
     /// What followers know of the object, where that is another state than the one before the change, or a later
     /// one.
-    public var told: Told?
+    public var known: Known?
 
     /// What followers know of an object.
-    public enum Told: Sendable {
+    public enum Known: Sendable {
         /// They know an earlier state than the one before the change: changes between the two come later, or never.
         case earlier(JSONObject?)
         /// They know a later state than the one after the change.

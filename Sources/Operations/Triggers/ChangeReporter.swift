@@ -12,7 +12,7 @@ final class ChangeReporter: Sendable {
     let observers: [any ChangeObserver]
     private let links: FileLinks
     private let logger: Logger
-    private let turns = ChangeTurns()
+    private let queue = ChangeQueue()
     /// The bytes of large rows that are kept as values.
     private let largeValues = Gate(capacity: ValuePlace.mostBytes)
     private let isNumbered = Atomic(false)
@@ -65,7 +65,7 @@ final class ChangeReporter: Sendable {
             return try await reportingNow(className, caller, body)
         }
         guard let objectId else { return try await reportingNow(className, caller, body) }
-        return try await turns.take(className, objectId) { try await reportingNow(className, caller, body) }
+        return try await queue.take(className, objectId) { try await reportingNow(className, caller, body) }
     }
 
     private func reportingNow<R: Sendable>(
@@ -108,10 +108,10 @@ final class ChangeReporter: Sendable {
             let after = try await change.current(links)
             // One that is made and removed in one transaction was never there.
             guard before != nil || after != nil else { return }
-            let told = Change(
+            let reported = Change(
                 className: change.className, objectId: change.objectId, before: before, after: after,
                 number: change.number, size: change.size, origin: caller, place: place)
-            for observer in observers where observer.observes(className) { await observer.observe(told) }
+            for observer in observers where observer.observes(className) { await observer.observe(reported) }
         } catch {
             logger.error(
                 "a change is not told: the object could not be read",

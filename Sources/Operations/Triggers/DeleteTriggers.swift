@@ -21,20 +21,21 @@ public struct DeleteTriggers: Sendable {
         let before = triggers.trigger(.beforeDelete, className)
         let hasTrigger = before != nil || triggers.trigger(.afterDelete, className) != nil
         guard hasTrigger else { return }
-        planned.told.seen = try await deletable(planned)
-        guard let before, let seen = planned.told.seen else { return }
-        let call = planned.call(.beforeDelete, seen, try await triggers.userRecord(planned.context))
-        if let context = try await before(call).context { planned.told.cloudContext = context }
+        planned.outcome.original = try await deletable(planned)
+        guard let before, let original = planned.outcome.original else { return }
+        let call = planned.call(.beforeDelete, original, try await triggers.userRecord(planned.context))
+        if let context = try await before(call).context { planned.outcome.cloudContext = context }
     }
 
     /// Calls a trigger for a deletion.
     ///
     /// - Throws: What the trigger throws, though the object is gone.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
-        guard let seen = planned.told.seen, let after = triggers.trigger(.afterDelete, planned.className) else {
+        guard let original = planned.outcome.original, let after = triggers.trigger(.afterDelete, planned.className)
+        else {
             return
         }
-        _ = try await after(planned.call(.afterDelete, seen, try await triggers.userRecord(planned.context)))
+        _ = try await after(planned.call(.afterDelete, original, try await triggers.userRecord(planned.context)))
     }
 
     /// The object that is to be deleted, as far as the caller sees it: a find, with the triggers of one.
@@ -63,9 +64,9 @@ public struct DeleteTriggers: Sendable {
                 access.filter = access.filter.and(try finding.filterParser(context).parse(options.condition))
             }
         }
-        var seen: JSONObject
+        var original: JSONObject
         do {
-            seen = try await triggers.object(className, planned.objectId, access, context)
+            original = try await triggers.object(className, planned.objectId, access, context)
         } catch let error as ParseError where error.code == ParseError.objectNotFound { throw Self.goneAlready }
         if let after = findTriggers.findTrigger(.afterFind, className) {
             context.facts = planned.context.facts
@@ -73,12 +74,12 @@ public struct DeleteTriggers: Sendable {
                 .afterFind, className, query: query, objectId: planned.objectId,
                 user: try await triggers.userRecord(context),
                 cloudContext: [:], context)
-            call.objects = [seen]
+            call.objects = [original]
             try await after(&call)
             guard let first = call.objects?.first else { throw Self.goneAlready }
-            seen = first
+            original = first
         }
-        return seen
+        return original
     }
 
     private static let goneAlready = ParseError(ParseError.objectNotFound, "Object not found for delete.")
@@ -88,7 +89,7 @@ extension DeletePipeline.Planned {
     fileprivate func call(_ event: TriggerEvent, _ object: JSONObject, _ user: JSONObject?) -> TriggerCall {
         TriggerCall(
             event: event, className: className, object: object, original: nil, changes: [:], caller: context.caller,
-            user: user, address: context.address, context: told.cloudContext ?? context.facts?.cloudContext ?? [:],
+            user: user, address: context.address, context: outcome.cloudContext ?? context.facts?.cloudContext ?? [:],
             facts: context.facts)
     }
 }

@@ -106,10 +106,10 @@ extension FindTriggers {
         guard hasFindTrigger(className) else { return nil }
         try triggers.checkMayCallCode()
         guard let before = findTrigger(.beforeFind, className) else {
-            return find.triggered ?? TriggeredFind(query: told(find), objectId: find.objectId)
+            return find.triggered ?? TriggeredFind(query: shownParameters(find), objectId: find.objectId)
         }
         var call = FindCall(
-            .beforeFind, className, query: find.triggered?.query ?? told(find), objectId: find.objectId,
+            .beforeFind, className, query: find.triggered?.query ?? shownParameters(find), objectId: find.objectId,
             user: try await triggers.userRecord(find.context), cloudContext: find.triggered?.cloudContext, find.context)
         try await before(&call)
         return TriggeredFind(
@@ -118,11 +118,11 @@ extension FindTriggers {
     }
 
     /// What a find says that is asked for: a client's find has a limit, whether it says so or not.
-    private func told(_ find: Find) -> JSONObject {
+    private func shownParameters(_ find: Find) -> JSONObject {
         guard case .objects = find.kind, find.parameters["limit"] == nil else { return find.parameters }
-        var told = find.parameters
-        told["limit"] = .number(Double(configuration.defaultLimit))
-        return told
+        var shown = find.parameters
+        shown["limit"] = .number(Double(configuration.defaultLimit))
+        return shown
     }
 
     /// Calls the trigger after a find or a get.

@@ -27,14 +27,14 @@ public struct SaveTriggers: Sendable {
         guard before != nil || triggers.trigger(.afterSave, save.className) != nil else { return }
         if let objectId = save.objectId, !save.isMadeInTransaction {
             // Without a trigger before it, the statement that changes the object says what it was.
-            if before != nil { save.seen = try await changeable(save.className, objectId, save) }
+            if before != nil { save.original = try await changeable(save.className, objectId, save) }
         } else if save.isNew, let schema = catalog.schema(save.className) {
             _ = try schema.permit(.create, to: save.caller)
             if save.newId == nil { _ = try saving.newObjectId(save.body, save.className) }
             if save.className == "_Installation", let id = try await installations.same(save) {
                 save.sameId = id
                 // Of a row that a new one is the same as, triggers get its id, as with parse-server.
-                save.seen = ["objectId": .string(id)]
+                save.original = ["objectId": .string(id)]
             }
         }
         save.sentLoginData = save.body["authData"]
@@ -45,28 +45,28 @@ public struct SaveTriggers: Sendable {
         }
         save.cloudContext = save.cloudContext ?? save.context.facts?.cloudContext
         let call = TriggerCall(
-            event: .beforeSave, className: save.className, object: try save.objectBefore(), original: save.seen,
+            event: .beforeSave, className: save.className, object: try save.objectBefore(), original: save.original,
             changes: save.body, caller: save.caller, user: try await triggers.userRecord(save.context),
             address: save.context.address, context: save.cloudContext ?? [:], facts: save.context.facts)
         let answer = try await before(call)
         if let context = answer.context { save.cloudContext = context }
-        save.told = answer.told
+        save.responseFields = answer.responseFields
         // Of an object that is changed in its midst, the trigger gets all.
         for (key, value) in save.body where value["__op"] == nil && !FieldPath(key).steps.isEmpty {
             let root = FieldPath(key).root
-            if let whole = call.object[root] { save.told[root] = whole }
+            if let whole = call.object[root] { save.responseFields[root] = whole }
         }
         guard let body = answer.body else { return }
         try configuration.requestKeywordDenylist.check(body)
         try FileURLRules.check(.object(body), allowed: configuration.fileUpload.allowedFileUrlDomains)
-        for (key, value) in body where save.body[key] != value { save.told[key] = value }
+        for (key, value) in body where save.body[key] != value { save.responseFields[key] = value }
         save.body = body
     }
 
     /// Adds what a trigger before the save changed to the answer. Operations are no values: of them callers get at most
     /// that a field is gone.
-    func tellChanges(_ save: Save, _ result: inout WriteResult) {
-        for (key, value) in save.told where result.body[key] == nil && !value.isNull && key != "password" {
+    func addFieldsOfBeforeSave(_ save: Save, _ result: inout WriteResult) {
+        for (key, value) in save.responseFields where result.body[key] == nil && !value.isNull && key != "password" {
             if let operation = value["__op"] {
                 guard operation == "Delete", save.context.facts?.takesDeletions ?? true else { continue }
             }
@@ -76,11 +76,11 @@ public struct SaveTriggers: Sendable {
 
     /// Adds what servers answer only where there is a trigger after saves: the name of a user, the relations of a new
     /// object.
-    func tellTriggered(_ save: Save, _ result: inout WriteResult) {
+    func addTriggeredFields(_ save: Save, _ result: inout WriteResult) {
         guard triggers.trigger(.afterSave, save.className) != nil else { return }
         if save.className == "_User", result.body["username"] == nil {
             result.body["username"] =
-                save.body["username"].flatMap { $0["__op"] == nil ? $0 : nil } ?? save.seen?["username"]
+                save.body["username"].flatMap { $0["__op"] == nil ? $0 : nil } ?? save.original?["username"]
         }
         guard save.isNew else { return }
         for (key, value) in save.body where value["__op"] != nil && result.body[key] == nil {
@@ -94,11 +94,11 @@ public struct SaveTriggers: Sendable {
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
         guard let after = triggers.trigger(.afterSave, save.className),
             (save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId) != nil,
-            let object = try? save.objectAfter(save.seen, result.body, tellsSession: true)
+            let object = try? save.objectAfter(save.original, result.body, tellsSession: true)
         else { return nil }
         return await triggers.logging(.afterSave, save.className) {
             let call = TriggerCall(
-                event: .afterSave, className: save.className, object: object, original: save.seen,
+                event: .afterSave, className: save.className, object: object, original: save.original,
                 changes: save.body, caller: save.caller, user: try await triggers.userRecord(save.context),
                 address: save.context.address, context: save.cloudContext ?? save.context.facts?.cloudContext ?? [:],
                 facts: save.context.facts)
@@ -108,9 +108,9 @@ public struct SaveTriggers: Sendable {
 
     /// Adds what a trigger after the save set on the object to the answer: what is neither what was written nor what
     /// was stored before. Pointers are left out, as with parse-server.
-    func tellAfterwards(_ save: Save, _ told: JSONObject, _ result: inout WriteResult) {
-        for (key, value) in told where !value.isNull && value["__type"] != "Pointer" {
-            guard !Self.isOfServer(key), save.body[key] != value, save.seen?[key] != value else { continue }
+    func addFieldsOfAfterSave(_ save: Save, _ responseFields: JSONObject, _ result: inout WriteResult) {
+        for (key, value) in responseFields where !value.isNull && value["__type"] != "Pointer" {
+            guard !Self.isOfServer(key), save.body[key] != value, save.original?[key] != value else { continue }
             result.body[key] = value
         }
     }
@@ -127,7 +127,7 @@ public struct SaveTriggers: Sendable {
     /// logged.
     ///
     /// - Returns: Whether there is one: then the answer has no login data, as there.
-    func tellOfProviderLogin(_ userId: String, _ user: JSONObject, _ context: RequestContext) async -> Bool {
+    func notifyOfProviderLogin(_ userId: String, _ user: JSONObject, _ context: RequestContext) async -> Bool {
         guard let after = triggers.trigger(.afterSave, "_User") else { return false }
         _ = await triggers.logging(.afterSave, "_User") { () -> TriggerAnswer? in
             var object = try await triggers.original("_User", userId) ?? user

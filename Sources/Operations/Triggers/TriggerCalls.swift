@@ -64,6 +64,7 @@ public struct Triggers: Sendable {
     /// - Returns: nil without a user.
     public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
         guard let user = context.caller.user else { return nil }
+        try await ownRecords.measure(user, context)
         let bytes = try await HeldMemory.reading(expecting: user.recordSize, size: \.count) {
             try await ownRecords.me(context)
         }

@@ -9,7 +9,7 @@ extension Save {
     ///
     /// - Throws: The errors of operations that are none.
     func objectBefore() throws -> JSONObject {
-        var object = seen ?? [:]
+        var object = original ?? [:]
         for (key, value) in body {
             if isNew, key == "createdAt" || key == "updatedAt" { continue }
             let path = FieldPath(key)
@@ -45,13 +45,13 @@ extension Save {
             if value["__op"] == nil { object[key] = value } else { object.removeValue(forKey: key) }
         }
         if isNew, sameId == nil, object["updatedAt"] == nil { object["updatedAt"] = object["createdAt"] }
-        if tellsSession, className == "_User" { tellAccount(&object) }
+        if tellsSession, className == "_User" { addAccountFields(&object) }
         return object
     }
 
     /// What parse-server sends of users after a save: login data as they were sent, the ACL of a new one as it makes
     /// it.
-    private func tellAccount(_ object: inout JSONObject) {
+    private func addAccountFields(_ object: inout JSONObject) {
         if !isNew, let sentLoginData { object["authData"] = sentLoginData }
         guard isNew, body["ACL"] == nil, var acl = object["ACL"]?.objectValue,
             var everybody = acl["*"]?.objectValue, everybody["write"] == nil

@@ -96,7 +96,7 @@ public struct TriggerAnswer: Sendable {
     /// sent.
     public var body: JSONObject?
     /// Fields that are answered besides those that changed. After a save they are not stored.
-    public var told: JSONObject = [:]
+    public var responseFields: JSONObject = [:]
     /// After a save: what the client is answered instead; nil for the usual answer.
     public var answer: JSONValue?
     /// What is handed on to the triggers that follow; nil for what was handed to this one.

@@ -25,8 +25,8 @@ extension AggregateCompiler {
         }
         // Grouping loses the order of the documents, so their positions are noted before.
         let isOrdered = columns.contains { $0.contains("ORDER BY \(Self.place)") }
-        let places = "SELECT \(input.everything), row_number() OVER () AS \(Self.place) \(input.source)"
-        let from = isOrdered ? input.replaced(by: places).source : input.source
+        let positions = "SELECT \(input.everything), row_number() OVER () AS \(Self.place) \(input.source)"
+        let from = isOrdered ? input.replaced(by: positions).source : input.source
         // What makes groups without being shown.
         let dates = mergesDateParts ? [] : try dates(of: id, input.document)
         let keys = (["1"] + dates).joined(separator: ", ")

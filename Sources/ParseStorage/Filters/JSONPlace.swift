@@ -21,7 +21,7 @@ struct JSONPath {
     let isList: Bool
 
     /// Whether a step can be a place in an array as well as the name of a member.
-    var hasPlaces: Bool { steps.contains(where: Self.isPlace) }
+    var hasPlace: Bool { steps.contains(where: Self.isPlace) }
 
     /// Whether the path begins with a step into every element of an array: `tracks.title`.
     var entersElements: Bool { isList && !steps.prefix(1).contains(where: Self.isPlace) }
@@ -44,14 +44,14 @@ extension FilterCompiler {
                 "(SELECT \(value) AS v UNION ALL SELECT jsonb_array_elements(\(Self.array(value)))) AS c"
             case .path(let path):
                 "\(leaves(path)), LATERAL (SELECT leaf AS v UNION ALL SELECT jsonb_array_elements(CASE WHEN "
-                    + "jsonb_typeof(leaf) = 'array'\(path.hasPlaces ? " AND NOT is_whole" : "") THEN leaf END)) AS c"
+                    + "jsonb_typeof(leaf) = 'array'\(path.hasPlace ? " AND NOT is_whole" : "") THEN leaf END)) AS c"
             }
         return "EXISTS (SELECT 1 FROM \(values) WHERE \(condition))"
     }
 
     /// The values that a path leads to, each as `leaf`: a source for FROM.
     mutating func leaves(_ path: JSONPath) -> String {
-        if path.hasPlaces { return allLeaves(path) }
+        if path.hasPlace { return allLeaves(path) }
         return "jsonb_path_query(\(path.container), \(bind(path))) AS l(leaf)"
     }
 
@@ -74,7 +74,7 @@ extension FilterCompiler {
     mutating func isPresent(_ place: JSONPlace) -> String {
         switch place {
         case .list(let value), .value(let value): "(\(value) IS NOT NULL)"
-        case .path(let path) where path.hasPlaces:
+        case .path(let path) where path.hasPlace:
             "EXISTS (SELECT 1 FROM \(allLeaves(path)) WHERE leaf IS NOT NULL)"
         case .path(let path): "COALESCE(jsonb_path_exists(\(path.container), \(bind(path))), FALSE)"
         }

@@ -28,7 +28,7 @@ extension ObjectStore {
 
         /// Whether writing takes so long that it must not happen on an event loop.
         public var isHeavy: Bool {
-            (result?.size ?? 0) > HeavyWork.answerSize || included.places > 1_000
+            (result?.size ?? 0) > HeavyWork.answerSize || included.positions > 1_000
                 || included.size > HeavyWork.answerSize
         }
 

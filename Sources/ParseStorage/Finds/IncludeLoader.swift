@@ -25,13 +25,13 @@ struct IncludeLoader {
         let plan: ReadPlan
         let node: IncludeNode
         /// At how many positions of the answer each row is written.
-        let places: Int
+        let positions: Int
     }
 
     private struct Target {
         var pointer: Pointer
         var node: IncludeNode
-        var places: Int
+        var positions: Int
     }
 
     /// A pointer and the part of the tree that applies to it.
@@ -45,7 +45,7 @@ struct IncludeLoader {
         guard !node.children.isEmpty, result.rowCount > 0 else { return included }
         var sources = stride(from: 0, to: result.rowCount, by: Self.few).map { first in
             let rows = first..<min(first + Self.few, result.rowCount)
-            return Source(result: result, rows: rows, plan: plan, node: node, places: 1)
+            return Source(result: result, rows: rows, plan: plan, node: node, positions: 1)
         }
         var accesses: [Name: ReadAccess] = [:]
         var isHeavy = result.size > HeavyWork.answerSize
@@ -79,7 +79,7 @@ struct IncludeLoader {
             }
             sources = Self.sources(targets, &included)
             // What cannot be written need not be read: rows once, and objects in every place where they stand.
-            guard included.size / 2 <= sizeLimit, included.places <= sizeLimit / Self.leastSize else {
+            guard included.size / 2 <= sizeLimit, included.positions <= sizeLimit / Self.leastSize else {
                 throw AnswerSize.tooLarge(sizeLimit)
             }
         }
@@ -104,16 +104,16 @@ struct IncludeLoader {
         let isComplete = included.missing == 0
         for target in targets {
             if isComplete, target.node.children.isEmpty {
-                included.places = sum(included.places, target.places)
+                included.positions = sum(included.positions, target.positions)
                 continue
             }
             guard let found = included.find(target.pointer) else { continue }
-            included.places = sum(included.places, target.places)
+            included.positions = sum(included.positions, target.positions)
             guard !target.node.children.isEmpty else { continue }
             sources.append(
                 Source(
                     result: found.result, rows: found.row..<found.row + 1, plan: found.plan, node: target.node,
-                    places: target.places))
+                    positions: target.positions))
         }
         return sources
     }
@@ -141,7 +141,7 @@ struct IncludeLoader {
         for target in targets {
             let place = Place(pointer: target.pointer, node: ObjectIdentifier(target.node))
             if let index = known[place] {
-                merged[index].places = sum(merged[index].places, target.places)
+                merged[index].positions = sum(merged[index].positions, target.positions)
             } else {
                 known[place] = merged.count
                 merged.append(target)
@@ -160,15 +160,17 @@ struct IncludeLoader {
                 for row in source.rows {
                     guard let id = source.result.string(row, index) else { continue }
                     targets.append(
-                        Target(pointer: Pointer(className: className, objectId: id), node: node, places: source.places))
+                        Target(
+                            pointer: Pointer(className: className, objectId: id), node: node,
+                            positions: source.positions))
                 }
             case .json:
                 for row in source.rows {
                     _ = source.result.withJSON(row, index) { text in
                         if let pointers = PointerList.read(text) {
-                            targets += pointers.map { Target(pointer: $0, node: node, places: source.places) }
+                            targets += pointers.map { Target(pointer: $0, node: node, positions: source.positions) }
                         } else if let json = try? JSONValue(parsing: text) {
-                            collect(json, node, source.places, into: &targets)
+                            collect(json, node, source.positions, into: &targets)
                         }
                     }
                 }
@@ -178,20 +180,20 @@ struct IncludeLoader {
     }
 
     private static func collect(
-        _ value: JSONValue, _ node: IncludeNode, _ places: Int, into targets: inout [Target]
+        _ value: JSONValue, _ node: IncludeNode, _ positions: Int, into targets: inout [Target]
     ) {
         switch value {
         case .array(let list):
-            for element in list { collect(element, node, places, into: &targets) }
+            for element in list { collect(element, node, positions, into: &targets) }
         case .object(let object):
             if object["__type"] == "Pointer" {
                 if let pointer = Pointer(json: value) {
-                    targets.append(Target(pointer: pointer, node: node, places: places))
+                    targets.append(Target(pointer: pointer, node: node, positions: positions))
                 }
                 return
             }
             for (key, child) in node.children {
-                if let member = object[key] { collect(member, child, places, into: &targets) }
+                if let member = object[key] { collect(member, child, positions, into: &targets) }
             }
         default: break
         }

@@ -93,7 +93,7 @@ struct IncludedObjects: Sendable {
     /// How many were asked for and are not found, or not yet.
     private(set) var missing = 0
     /// At how many positions of the answer the objects stand.
-    var places = 0
+    var positions = 0
     /// The bytes of the rows.
     var size = 0
 

@@ -39,7 +39,7 @@ public struct ImportRows: Sendable {
             // New rows that nothing stands between go together; an update may be of one before it.
             var inserts: [InsertRow] = []
             /// The place of each update's statement.
-            var places: [Int: Int] = [:]
+            var positions: [Int: Int] = [:]
             for (index, row) in rows.enumerated() {
                 var compiler = WriteCompiler(schema: schema)
                 switch row {
@@ -48,13 +48,13 @@ public struct ImportRows: Sendable {
                 case .update(let objectId, let write):
                     statements += InsertRow.statements(inserts)
                     inserts = []
-                    places[index] = statements.count
+                    positions[index] = statements.count
                     statements.append(
                         try compiler.update(objectId: objectId, write, condition: "TRUE", returning: []))
                 }
             }
             let results = try await store.group(statements + InsertRow.statements(inserts))
-            return rows.indices.map { places[$0].map { results[$0].rowCount > 0 } ?? true }
+            return rows.indices.map { positions[$0].map { results[$0].rowCount > 0 } ?? true }
         }
     }
 

@@ -23,8 +23,8 @@ enum HTTP2Outcome: Sendable {
     case answer(status: Int, retryAfter: Double?, body: [UInt8])
     /// The service may have taken the request, or not: the connection ended, or no answer came in time.
     case unknown(String)
-    /// The service did not get the request, since the server stops.
-    case unsent
+    /// The service did not get the request: it is left alone for a while, or the server stops.
+    case unsent(String)
     /// The service did not get the request before the time by which it was to.
     case overdue
 }

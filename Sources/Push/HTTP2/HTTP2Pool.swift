@@ -17,7 +17,8 @@ struct HTTP2Origin: Sendable {
 /// The connections to one service, and the requests that wait for a stream. Used on one event loop alone.
 ///
 /// What the service certainly has not taken (a stream that it refused, one after its GOAWAY, a connection that was never
-/// made) is sent once more without a word to the caller. After many failures in a row nothing is sent for some time.
+/// made) is sent once more without a word to the caller. After many failures in a row nothing is sent for some time: what
+/// comes then, or waits already, is handed back, so that the caller keeps nothing for a service that is not there.
 final class HTTP2Pool {
     private let origin: HTTP2Origin
     private let tls: NIOSSLContext?
@@ -32,7 +33,10 @@ final class HTTP2Pool {
     private var touched: [ObjectIdentifier: HTTP2Submission] = [:]
     private var pauses = ServicePauses()
     private var probes: [EventLoopPromise<Int>] = []
+    private var pauseReason = ""
     private var lastError = "the connection was closed at once"
+
+    private static let stopping = "the server is stopping"
 
     /// How long a probe waits for the service, in seconds.
     private static let probeTime: Int64 = 10
@@ -51,8 +55,8 @@ final class HTTP2Pool {
 
     /// Takes requests over.
     func submit(_ submission: HTTP2Submission) {
-        guard !isClosed else {
-            for index in submission.calls.indices { submission.finish(index, .unsent) }
+        if let reason {
+            for index in submission.calls.indices { submission.finish(index, .unsent(reason)) }
             return
         }
         for index in submission.calls.indices { queue.append(.init(submission: submission, index: index)) }
@@ -63,7 +67,7 @@ final class HTTP2Pool {
     func probe() -> EventLoopFuture<Int> {
         let promise = loop.makePromise(of: Int.self)
         guard !isClosed else {
-            promise.fail(HTTP2Failure(description: "the server is stopping"))
+            promise.fail(HTTP2Failure(description: Self.stopping))
             return promise.futureResult
         }
         probes.append(promise)
@@ -82,10 +86,8 @@ final class HTTP2Pool {
     /// Ends all connections.
     func close() {
         isClosed = true
-        failProbes("the server is stopping")
-        let waiting = queue
-        queue = []
-        for entry in waiting { giveUp(entry, .unsent) }
+        failProbes(Self.stopping)
+        handBack(Self.stopping)
         for connection in connections { connection.close() }
         flush()
     }
@@ -103,7 +105,7 @@ final class HTTP2Pool {
 
     /// The service has not looked at a request: it is sent before those that wait.
     func requeue(_ entry: HTTP2Submission.Entry) {
-        if isClosed { giveUp(entry, .unsent) } else { queue.prepend(entry) }
+        if let reason { giveUp(entry, .unsent(reason)) } else { queue.prepend(entry) }
     }
 
     /// The service had no stream for a request.
@@ -136,20 +138,24 @@ final class HTTP2Pool {
         failProbes(reason)
         guard let seconds, !isClosed else { return }
         report("\(reason); nothing is sent for \(seconds) s")
+        pauseReason = reason
+        handBack(reason)
         let bound = NIOLoopBound(self, eventLoop: loop)
         loop.scheduleTask(in: .seconds(seconds)) {
             bound.value.pauses.end()
-            bound.value.dropOverdue()
             bound.value.continueSending()
         }
     }
 
-    /// Gives up what has waited for too long.
-    private func dropOverdue() {
-        let overdue = queue.filter(\.submission.isOverdue)
-        guard !overdue.isEmpty else { return }
-        queue.removeAll { $0.submission.isOverdue }
-        for entry in overdue { giveUp(entry, .overdue) }
+    /// Why nothing is sent now; nil where something is.
+    private var reason: String? { isClosed ? Self.stopping : pauses.isOn ? pauseReason : nil }
+
+    /// Gives what waits to those who asked for it.
+    private func handBack(_ reason: String) {
+        let waiting = queue
+        queue = []
+        for entry in waiting { giveUp(entry, .unsent(reason)) }
+        flush()
     }
 
     private func giveUp(_ entry: HTTP2Submission.Entry, _ outcome: HTTP2Outcome) {

@@ -46,12 +46,13 @@ struct PushAttempt: Sendable {
         return next
     }
 
-    /// The same device after a while: what the service did not get is no try.
-    func notReached(_ outcome: PushOutcome) -> Self {
+    /// The same device after a while, at the latest when its time is over: what the service did not get is no try. While
+    /// the service is left alone, asking costs nothing: it is asked more often than where it failed.
+    func notReached(_ outcome: PushOutcome, until end: ContinuousClock.Instant) -> Self {
         var next = self
         next.misses += 1
         next.last = outcome
-        next.due = .now + .seconds(Self.pause(next.misses))
+        next.due = min(.now + .seconds(Self.pause(min(next.misses, 3))), end)
         return next
     }
 

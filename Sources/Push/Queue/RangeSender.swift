@@ -27,7 +27,10 @@ struct RangeSender {
     private struct Part: Sendable {
         var message: PushMessage
         var locale: String?
+        /// When it is too late.
         var end: ContinuousClock.Instant
+        /// Whether that is since it expires then.
+        var expires: Bool
         /// How many devices are tried first, where nothing is known of the service.
         var firstTried: Int
     }
@@ -55,7 +58,9 @@ struct RangeSender {
             variants[variant, default: []].append(PushAttempt(device: device, entries: entries))
         }
         let counts = Dictionary(grouping: variants.keys, by: \.locale).mapValues(\.count)
-        let end = ContinuousClock.now + Self.time(until: content.expiry)
+        let timeToExpiry = content.expiry.map { Duration.seconds(Double($0) / 1000 - Date.now.timeIntervalSince1970) }
+        let expires = timeToExpiry.map { $0 < Self.longest } ?? false
+        let end = ContinuousClock.now + min(timeToExpiry ?? Self.longest, Self.longest)
         let activity = RangeActivity(parts: variants.count, left: { tally.left }, report: noteWaiting)
         await withDiscardingTaskGroup { group in
             for (variant, attempts) in variants {
@@ -67,7 +72,7 @@ struct RangeSender {
                     content: content, data: data, id: id,
                     time: ParseDate(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)).iso)
                 let part = Part(
-                    message: message, locale: variant.locale, end: end,
+                    message: message, locale: variant.locale, end: end, expires: expires,
                     firstTried: max(PushVerdicts.mostRefusals / (counts[variant.locale] ?? 1), 1))
                 let pushId = range.pushId
                 group.addTask {
@@ -78,11 +83,6 @@ struct RangeSender {
             }
         }
         activity.end()
-    }
-
-    private static func time(until expiry: Int64?) -> Duration {
-        guard let expiry else { return longest }
-        return min(longest, .seconds(Double(expiry) / 1000 - Date.now.timeIntervalSince1970))
     }
 
     /// Notes what devices would get.
@@ -114,13 +114,13 @@ struct RangeSender {
         _ part: Part, _ pushId: String, _ attempts: [PushAttempt], _ tally: RangeTally, _ activity: RangeActivity
     ) async {
         var open = attempts
-        if part.end <= .now {
-            // Its turn came too late. Not all services know an expiry.
-            for attempt in open { tally.note(attempt.device, .failed(PushMessage.overdue), isDead: false) }
-            open = []
-        }
         while !open.isEmpty, !Task.isCancelled {
             let now = ContinuousClock.now
+            guard now < part.end else {
+                // Not all services know an expiry.
+                for attempt in open { tally.note(attempt.device, Self.lateOutcome(of: attempt, part), isDead: false) }
+                return
+            }
             let due = open.filter { $0.due <= now }
             guard !due.isEmpty else {
                 activity.pause()
@@ -137,13 +137,19 @@ struct RangeSender {
                 }
             }
             judge(suspects, tally)
-            // What comes too late is not tried.
+            // What is not tried again in time has failed now.
             open.removeAll { attempt in
                 guard attempt.due > part.end, let last = attempt.last else { return false }
                 tally.note(attempt.device, last, isDead: false)
                 return true
             }
         }
+    }
+
+    /// What became of a device for which it is too late.
+    private static func lateOutcome(of attempt: PushAttempt, _ part: Part) -> PushOutcome {
+        if let last = attempt.last, !part.expires { return last }
+        return .failed(PushMessage.overdue)
     }
 
     /// Sends by one entry: at first to a few, where nothing is known of it.
@@ -173,7 +179,7 @@ struct RangeSender {
                             "a push service refuses the server: the entry is left alone for a minute",
                             metadata: ["service": "\(entry.name)", "reason": "\(outcome.reason ?? "")"])
                     }
-                    if let next = follow(devices[index], outcome, part.message, tally) { again.append(next) }
+                    if let next = follow(devices[index], outcome, part, tally) { again.append(next) }
                 }
             }
             verdicts.noteTried(key)
@@ -182,7 +188,7 @@ struct RangeSender {
     }
 
     /// Notes what became of a device, or gives what is tried next.
-    private func follow(_ attempt: PushAttempt, _ outcome: PushOutcome, _ message: PushMessage, _ tally: RangeTally)
+    private func follow(_ attempt: PushAttempt, _ outcome: PushOutcome, _ part: Part, _ tally: RangeTally)
         -> PushAttempt?
     {
         let entry = attempt.entry
@@ -195,10 +201,10 @@ struct RangeSender {
             if !next.isExhausted { return next }
         case .busy(_, let after):
             if let next = attempt.later(outcome, most: outcome.mostTries, after: after) { return next }
-        case .unreached: return attempt.notReached(outcome)
+        case .unreached: return attempt.notReached(outcome, until: part.end)
         case .unclear:
             // A device that was reached already would show it twice, unless it knows it again.
-            let most = message.collapseId == nil && entry.repeatsShow ? 2 : outcome.mostTries
+            let most = part.message.collapseId == nil && entry.repeatsShow ? 2 : outcome.mostTries
             if !isAtMostOnce, let next = attempt.later(outcome, most: most, after: nil) { return next }
         case .sent: guardian.note(entry.name, isRefusal: false)
         case .dead, .failed, .refused, .unusable: break

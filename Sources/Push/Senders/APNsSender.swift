@@ -121,7 +121,7 @@ final class APNsSender: PushSender {
             }
         }
         var calls: [HTTP2Call] = []
-        var places: [Int] = []
+        var positions: [Int] = []
         var bad: [(index: Int, outcome: PushOutcome)] = []
         for index in indices {
             if let path = APNsForm.path(devices[index].token) {
@@ -129,7 +129,7 @@ final class APNsSender: PushSender {
                     HTTP2Call(
                         headers: headers, path: path, body: body,
                         ownField: ("apns-id", APNsForm.identifier(message, devices[index]))))
-                places.append(index)
+                positions.append(index)
             } else {
                 bad.append((index, .failed("BadDeviceToken: it is no hexadecimal text")))
             }
@@ -139,10 +139,10 @@ final class APNsSender: PushSender {
         for await results in client.send(calls, until: message.expiry.map { Double($0) / 1000 }) {
             var known: [(index: Int, outcome: PushOutcome)] = []
             for result in results {
-                let index = places[result.index]
+                let index = positions[result.index]
                 switch result.outcome {
                 case .unknown(let reason): known.append((index, .unclear(reason)))
-                case .unsent: known.append((index, .unreached("the server is stopping")))
+                case .unsent(let reason): known.append((index, .unreached(reason)))
                 case .overdue: known.append((index, .failed(PushMessage.overdue)))
                 case .answer(let status, let retryAfter, let body):
                     let answer = APNsAnswer(status: status, retryAfter: retryAfter, body: body)

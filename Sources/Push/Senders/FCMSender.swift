@@ -16,8 +16,6 @@ final class FCMSender: PushSender {
     private let host: String
     private let report: @Sendable (String) -> Void
 
-    /// How long until an access token is asked for again where there is no answer, in seconds.
-    private static let longestPause = 60.0
     private static let longestToken = 4096
 
     /// Makes a sender; nothing is connected yet.
@@ -103,33 +101,16 @@ final class FCMSender: PushSender {
         let expiry: Double?
     }
 
-    /// An access token. Where Google's service is not reached, it is asked again until it is too late.
-    ///
-    /// - Throws: `ServiceAccount.Failure`.
-    private func bearer(refused: String?, until expiry: Double?) async throws -> String {
-        var pause = 1.0
-        while true {
-            do {
-                return try await token.text(refused: refused)
-            } catch let failure as ServiceAccount.Failure {
-                let end = expiry ?? .infinity
-                guard !failure.isFinal, Date.now.timeIntervalSince1970 + pause < end else { throw failure }
-                report(failure.reason)
-            }
-            try await Task.sleep(for: .seconds(pause))
-            pause = min(2 * pause, Self.longestPause)
-        }
-    }
-
     private func send(
         _ envelope: Envelope, _ devices: [PushDevice], _ indices: [Int], refused: String?,
         _ report: ([(index: Int, outcome: PushOutcome)]) async -> Void
     ) async {
         let bearer: String
         do {
-            bearer = try await self.bearer(refused: refused, until: envelope.expiry)
+            bearer = try await token.text(refused: refused)
         } catch {
             let failure = error as? ServiceAccount.Failure
+            if let failure, !failure.isFinal { self.report(failure.reason) }
             let reason = failure?.reason ?? "no access token"
             let outcome: PushOutcome = failure?.isFinal == true ? .unusable(reason) : .unreached(reason)
             return await report(indices.map { ($0, outcome) })
@@ -152,7 +133,7 @@ final class FCMSender: PushSender {
                 let index = indices[result.index]
                 switch result.outcome {
                 case .unknown(let reason): known.append((index, .unclear(reason)))
-                case .unsent: known.append((index, .unreached("the server is stopping")))
+                case .unsent(let reason): known.append((index, .unreached(reason)))
                 case .overdue: known.append((index, .failed(PushMessage.overdue)))
                 case .answer(let status, let retryAfter, let body):
                     let answer = FCMAnswer(status: status, retryAfter: retryAfter, body: body)

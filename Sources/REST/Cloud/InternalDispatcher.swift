@@ -89,7 +89,7 @@ public struct InternalDispatcher: InternalRequests {
         case .session(let token):
             credentials.sessionToken = token
             return .client
-        case .nobody:
+        case .anonymous:
             credentials.sessionToken = nil
             return .client
         case .asSent:

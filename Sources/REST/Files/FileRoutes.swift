@@ -211,7 +211,7 @@ struct FileRequest {
     let request: IncomingRequest
     let target: RequestTarget
     let opener: EnvelopeOpener
-    let turns: RequestTurns
+    let queue: RequestQueue
 
     /// The components after `files`, still percent-encoded.
     var components: ArraySlice<Substring> { target.components.dropFirst() }

@@ -88,7 +88,7 @@ struct FileUpload {
             return (envelope, try rawContent())
         }
         let bytes = try await request.request.body.collect(upTo: configuration.maxUploadSize)
-        return try await request.turns.take(bytes: bytes.count) {
+        return try await request.queue.take(bytes: bytes.count) {
             try request.opener.checkCanName(bytes, in: request.request)
             guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
                 throw HTTPError.unauthorized

@@ -12,7 +12,7 @@ package enum ClientAddress {
     ///   - forwardedFor: The value of `X-Forwarded-For`, the client first.
     ///   - trust: Which proxies are believed.
     package static func resolve(peer: String, forwardedFor: String?, trust: Configuration.TrustProxy) -> String {
-        guard case .nobody = trust else {
+        guard case .noProxy = trust else {
             return resolve(peer: peer, hops: (forwardedFor ?? "").parts(between: ",").reversed(), trust: trust)
         }
         return peer

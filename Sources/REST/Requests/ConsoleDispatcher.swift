@@ -13,7 +13,7 @@ package struct ConsoleDispatcher: Sendable {
     private let routes: ParseRoutes
     private let files: FileRoutes
     private let opener: EnvelopeOpener
-    private let turns = RequestTurns()
+    private let queue = RequestQueue()
 
     /// Makes a way to routes.
     ///
@@ -37,7 +37,7 @@ package struct ConsoleDispatcher: Sendable {
         var opener = opener
         opener.authority = EnvelopeOpener.Authority(power: power, console: console)
         if target.components.first?.asciiLowercased == "files" {
-            let fileRequest = FileRequest(request: request, target: target, opener: opener, turns: turns)
+            let fileRequest = FileRequest(request: request, target: target, opener: opener, queue: queue)
             guard let method = Method(name: request.method) else {
                 throw HTTPError.noRoute(method: request.method, path: target.path)
             }
@@ -51,7 +51,7 @@ package struct ConsoleDispatcher: Sendable {
             }
         }
         let body = try await opener.readBody(of: request, target)
-        return try await turns.take(bytes: body.count + request.target.utf8.count) {
+        return try await queue.take(bytes: body.count + request.target.utf8.count) {
             let envelope = try opener.open(request, body: body, target: target)
             return try await around(envelope) { try await routes.respond(to: envelope) }
         }
@@ -81,7 +81,7 @@ package struct ConsoleDispatcher: Sendable {
         _ request: IncomingRequest, upTo limit: Int, _ work: (JSONObject) async throws -> R
     ) async throws -> R {
         let bytes = try await bytes(of: request, upTo: limit)
-        return try await turns.take(bytes: bytes.count) { try await work(Self.parse(bytes)) }
+        return try await queue.take(bytes: bytes.count) { try await work(Self.parse(bytes)) }
     }
 
     private func bytes(of request: IncomingRequest, upTo limit: Int) async throws -> [UInt8] {

@@ -20,7 +20,7 @@ package struct Dispatcher: HTTPHandler {
     private let showsMetrics: Bool
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
-    private let turns = RequestTurns()
+    private let queue = RequestQueue()
 
     /// Makes a dispatcher.
     ///
@@ -111,7 +111,7 @@ package struct Dispatcher: HTTPHandler {
         guard let target = RequestTarget(request.target, mount: mount) else {
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
         }
-        if opener.trustProxy != .nobody {
+        if opener.trustProxy != .noProxy {
             CallerPresence.current?.sender = Sender(address: opener.address(of: request))
         }
         if request.method == "OPTIONS" {
@@ -126,7 +126,7 @@ package struct Dispatcher: HTTPHandler {
             if let monitoring { return monitoring.metrics(request, needsKey: true) }
         case "files":
             note(request, Self.fileRow(request.method))
-            let fileRequest = FileRequest(request: request, target: target, opener: opener, turns: turns)
+            let fileRequest = FileRequest(request: request, target: target, opener: opener, queue: queue)
             if let reply = try await files?.respond(to: fileRequest) { return reply }
         default:
             break
@@ -140,7 +140,7 @@ package struct Dispatcher: HTTPHandler {
             if let reply = try await pages.respond(to: request, target, below: path, context) { return reply }
         }
         let body = try await opener.readBody(of: request, target)
-        return try await turns.take(bytes: body.count + request.target.utf8.count) {
+        return try await queue.take(bytes: body.count + request.target.utf8.count) {
             try opener.checkCanName(body, in: request)
             let envelope = try opener.open(request, body: body, target: target)
             guard let audit else { return try await handler.respond(to: envelope) }

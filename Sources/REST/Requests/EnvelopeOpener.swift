@@ -128,7 +128,7 @@ struct EnvelopeOpener: Sendable {
     func readBody(of request: IncomingRequest, _ target: RequestTarget) async throws -> [UInt8] {
         guard !request.body.isComplete else { return [] }
         try Self.refuseEncodings(request.headers)
-        if request.body.declaredLength ?? .max > RequestTurns.longSize { try checkKeys(of: request) }
+        if request.body.declaredLength ?? .max > RequestQueue.longSize { try checkKeys(of: request) }
         do {
             return try await request.body.collect(upTo: maximumBodySize)
         } catch let error as HTTPError where error == .bodyTooLarge && Self.isForm(request, target) {
@@ -147,7 +147,7 @@ struct EnvelopeOpener: Sendable {
     ///
     /// - Throws: ``HTTPError/unauthorized``.
     func checkCanName(_ body: [UInt8], in request: IncomingRequest) throws {
-        guard body.count >= RequestTurns.longSize else { return }
+        guard body.count >= RequestQueue.longSize else { return }
         let credentials = try credentials(of: request.headers)
         guard keys.serves(credentials.applicationID) || applicationScan.mayName(body) else {
             throw HTTPError.unauthorized

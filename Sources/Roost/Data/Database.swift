@@ -210,14 +210,14 @@ public enum Authority: Sendable {
         switch self {
         case .asMaster: .master
         case .asUser(let token): .session(token)
-        case .anonymous: .nobody
+        case .anonymous: .anonymous
         case .asCaller:
             if call.caller.isMaster, !call.caller.isReadOnly {
                 .master
             } else if let token = call.caller.sessionToken ?? call.caller.user?["sessionToken"]?.stringValue {
                 .session(token)
             } else {
-                .nobody
+                .anonymous
             }
         }
     }

@@ -65,7 +65,7 @@ extension Cloud {
                 if !set.isEmpty || !reverted.isEmpty { result.write = .operations(set, reverted: reverted) }
             } else {
                 result.answer = request.answer
-                result.told = try view.set(object, request.object)
+                result.responseFields = try view.set(object, request.object)
             }
             return result
         }

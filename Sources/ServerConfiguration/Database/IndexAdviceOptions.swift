@@ -17,7 +17,7 @@ extension Configuration {
         /// Nothing is noted.
         case off
         /// They are noted, and which indexes would help is answered to administrators.
-        case tell
+        case report = "tell"
         /// These indexes are built.
         case build
     }

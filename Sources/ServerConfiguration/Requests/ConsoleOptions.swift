@@ -112,7 +112,7 @@ extension Configuration {
             let other: String? =
                 if reach == .addresses {
                     "console.enabled true"
-                } else if configuration.trustProxy != .nobody {
+                } else if configuration.trustProxy != .noProxy {
                     "trustProxy"
                 } else if let url = configuration.publicServerURL, !Self.isOfThisMachine(url) {
                     "publicServerURL \(url)"

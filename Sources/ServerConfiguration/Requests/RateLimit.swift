@@ -11,7 +11,7 @@ public struct RateLimit: Sendable {
 
     /// Whose requests are not counted.
     public enum Exemption: Sendable {
-        case nobody
+        case noCaller
         /// This machine's own, as parse-server has it.
         case thisMachine
         /// Those of addresses that no client on the internet has: a proxy that is not named in `trustProxy` would make
@@ -96,7 +96,7 @@ public struct RateLimit: Sendable {
     /// Whether requests of an address are not counted.
     public func exempts(_ address: IPAddress) -> Bool {
         switch exemption {
-        case .nobody: false
+        case .noCaller: false
         case .thisMachine:
             address == Self.loopback4 || address.mappedVersion4 == Self.loopback4 || address == Self.loopback6
         case .privateNetworks: Self.privateNetworks?.contains(address) ?? false

@@ -93,7 +93,7 @@ enum RateLimitOptions {
         } else {
             limit = RateLimit(subject ?? RateLimitSubject("/"), count: count, window: window)
         }
-        limit.exemption = try flag("includeInternalRequests") ? .nobody : .thisMachine
+        limit.exemption = try flag("includeInternalRequests") ? .noCaller : .thisMachine
         limit.includesMasterKey = try flag("includeMasterKey")
         if let text = value("errorResponseMessage") {
             guard let text = text.stringValue else {

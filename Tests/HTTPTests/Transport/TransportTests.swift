@@ -221,7 +221,7 @@ struct TransportTests {
     func forwardedFor() async throws {
         for (trust, forwarded, expected) in [
             (.hops(1), "1.1.1.1, 2.2.2.2", "2.2.2.2"), (.hops(2), "1.1.1.1, 2.2.2.2", "1.1.1.1"),
-            (.everybody, "1.1.1.1, 2.2.2.2", "1.1.1.1"), (.nobody, "1.1.1.1", "127.0.0.1"),
+            (.everybody, "1.1.1.1, 2.2.2.2", "1.1.1.1"), (.noProxy, "1.1.1.1", "127.0.0.1"),
             (try Configuration.TrustProxy(list: ["loopback", "10.0.0.0/8"]), "1.1.1.1, 2.2.2.2, 10.0.0.5", "2.2.2.2"),
             (.everybody, "garbage", "127.0.0.1"), (.everybody, "1.1.1.1:5000", "1.1.1.1"),
         ] as [(Configuration.TrustProxy, String, String)] {

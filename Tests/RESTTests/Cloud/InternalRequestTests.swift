@@ -51,7 +51,7 @@ import Testing
                 case "master": .master
                 case "user": .session(call.caller.sessionToken ?? "")
                 case "sent": .asSent
-                default: .nobody
+                default: .anonymous
                 }
             let key = call.params["key"]?.stringValue.map { [(name: "X-Parse-Master-Key", value: $0)] } ?? []
             return Self.result(
@@ -119,7 +119,7 @@ import Testing
             seen.withLock { $0.append(call) }
             let reply = await services.perform(
                 InternalRequest(
-                    "POST", "/classes/Echo", body: Array("{}".utf8), authority: .nobody,
+                    "POST", "/classes/Echo", body: Array("{}".utf8), authority: .anonymous,
                     context: ["from": .number(Double(call.depth))], parent: .init(call)))
             guard reply.status == 201 else {
                 throw CloudFailure((try? JSONValue(parsing: reply.body))?["error"]?.stringValue)

@@ -64,6 +64,31 @@ import Testing
         }
     }
 
+    @Test("A service that cannot be reached holds up no other of its type, however many of its devices wait")
+    func oneUnreachable() async throws {
+        let port = try await FreePort.find()
+        try await PushSink.run { sink in
+            let push: JSONObject = ["ios": [sink.identity.apple("app.one", port: port), sink.apple("app.two")]]
+            try await TestServer.run(["push": .object(push)]) { server in
+                try await PushFixture.fill(server, 1500)
+                try await PushFixture.device(server, "ab02", "ios", ["appIdentifier": "app.two"])
+                let first = try await server.send(
+                    "POST", "/push", ["where": ["appIdentifier": "app.one"], "data": ["alert": "x"]], as: .master)
+                let id = try #require(first.headers["x-parse-push-status-id"])
+                let isRunning = try await eventually {
+                    try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master)["status"] == "running"
+                }
+                #expect(isRunning)
+                let row = try await PushFixture.push(
+                    server, ["where": ["appIdentifier": "app.two"], "data": ["alert": "y"]])
+                #expect(row["numSent"] == 1, "\(row.text)")
+                #expect(sink.tokens == ["ab02"])
+                let waiting = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master)
+                #expect(waiting["status"] == "running" && waiting["numFailed"] == nil, "\(waiting.text)")
+            }
+        }
+    }
+
     @Test("A service that sends each connection away is left alone after twenty of them")
     func sentAway() async throws {
         var manners = PushSink.Manners()

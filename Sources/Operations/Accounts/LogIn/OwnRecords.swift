@@ -42,6 +42,21 @@ public struct OwnRecords: Sendable {
         return bytes
     }
 
+    /// Reads the caller's own record once where nobody knows yet how large it is, for one request of a session at a time:
+    /// of many that come at once each would have a large one before it could wait for the memory.
+    func measure(_ user: SessionUser, _ context: RequestContext) async throws {
+        guard user.recordSize == 0, !isInTransaction else { return }
+        do {
+            try await Self.firstReads.run(of: Sender(address: user.token)) {
+                if user.recordSize == 0 { _ = try await me(context) }
+            }
+        } catch is CancellationError where !Task.isCancelled {
+            // The caller has left, and what it began is carried out all the same.
+        }
+    }
+
+    private static let firstReads = Gate(capacity: .max, share: 1)
+
     /// Records of more bytes are not remembered, as there may be many of them.
     private static let largestRecord = 16 * 1024
 

@@ -102,19 +102,19 @@ public struct EmailVerifications: Sendable {
     public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
         let address = try AccountMails.address(in: body)
         _ = try mails.sender()
-        let tells = !configuration.accountMail.emailVerifySuccessOnInvalidEmail
+        let reveals = !configuration.accountMail.emailVerifySuccessOnInvalidEmail
         let start = ContinuousClock.now
         let user = try await users.user(withMail: address, .verification)
         if let user, let email = user.email {
             if user.isVerified {
-                if tells { throw ParseError(ParseError.otherCause, "Email \(address) is already verified.") }
+                if reveals { throw ParseError(ParseError.otherCause, "Email \(address) is already verified.") }
             } else if configuration.accountMail.verifyUserEmails {
-                guard !tells else { return try await sendVerification(to: user, email, context) }
+                guard !reveals else { return try await sendVerification(to: user, email, context) }
                 return try await mails.answer(at: start + AccountMails.levelTime) {
                     try await self.sendVerification(to: user, email, context)
                 }
             }
-        } else if tells {
+        } else if reveals {
             throw ParseError(ParseError.emailNotFound, "No user found with email \(address)")
         }
         try await AccountMails.level(start)
@@ -142,7 +142,7 @@ public struct EmailVerifications: Sendable {
         guard options.verifyUserEmails, save.body["email"]?.stringValue?.isEmpty == false else { return nil }
         let token = AccountMails.mailToken()
         // A trigger may say that the address needs no confirmation.
-        if save.told["emailVerified"] == nil { save.body["emailVerified"] = false }
+        if save.responseFields["emailVerified"] == nil { save.body["emailVerified"] = false }
         save.hidden["_email_verify_token"] = .string(token)
         if let end = AccountMails.expiry(after: options.emailVerifyTokenValidityDuration, save.context) {
             save.hidden["_email_verify_token_expires_at"] = end.json

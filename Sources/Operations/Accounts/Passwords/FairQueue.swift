@@ -19,11 +19,11 @@ struct FairQueue<Work> {
     private struct Line {
         var count = 0
         var connections: [ObjectIdentifier?: Deque<Entry>] = [:]
-        var turns: Deque<ObjectIdentifier?> = []
+        var order: Deque<ObjectIdentifier?> = []
     }
 
     private var lines: [[UInt8]: Line] = [:]
-    private var turns: Deque<[UInt8]> = []
+    private var order: Deque<[UInt8]> = []
 
     /// How much waits.
     private(set) var count = 0
@@ -33,8 +33,8 @@ struct FairQueue<Work> {
     /// - Parameter number: Under which it can be removed; no two have one number.
     mutating func append(_ work: Work, number: Int, from sender: Sender) {
         var line = lines.removeValue(forKey: sender.address) ?? Line()
-        if line.count == 0 { turns.append(sender.address) }
-        if line.connections[sender.connection] == nil { line.turns.append(sender.connection) }
+        if line.count == 0 { order.append(sender.address) }
+        if line.connections[sender.connection] == nil { line.order.append(sender.connection) }
         line.connections[sender.connection, default: []].append(Entry(number: number, work: work))
         line.count += 1
         lines[sender.address] = line
@@ -43,18 +43,18 @@ struct FairQueue<Work> {
 
     /// Takes the work whose turn it is.
     mutating func popFirst() -> Work? {
-        guard let address = turns.popFirst(), var line = lines.removeValue(forKey: address),
-            let connection = line.turns.popFirst(), var entries = line.connections.removeValue(forKey: connection),
+        guard let address = order.popFirst(), var line = lines.removeValue(forKey: address),
+            let connection = line.order.popFirst(), var entries = line.connections.removeValue(forKey: connection),
             let entry = entries.popFirst()
         else { return nil }
         if !entries.isEmpty {
             line.connections[connection] = entries
-            line.turns.append(connection)
+            line.order.append(connection)
         }
         line.count -= 1
         if line.count > 0 {
             lines[address] = line
-            turns.append(address)
+            order.append(address)
         }
         count -= 1
         return entry.work
@@ -84,12 +84,12 @@ struct FairQueue<Work> {
         else { return nil }
         let entry = entries.remove(at: place)
         if entries.isEmpty {
-            line.turns.removeAll { $0 == sender.connection }
+            line.order.removeAll { $0 == sender.connection }
         } else {
             line.connections[sender.connection] = entries
         }
         line.count -= 1
-        if line.count > 0 { lines[sender.address] = line } else { turns.removeAll { $0 == sender.address } }
+        if line.count > 0 { lines[sender.address] = line } else { order.removeAll { $0 == sender.address } }
         count -= 1
         return entry.work
     }

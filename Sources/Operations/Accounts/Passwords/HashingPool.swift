@@ -23,16 +23,16 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
 
     private let state = Mutex(State())
     private let threads: Int
-    private let places: Int
+    private let capacity: Int
     private let compute: @Sendable (Input) -> Output
 
     /// - Parameters:
     ///   - threads: How many compute at once; nil for the number of processors less one.
-    ///   - places: How many inputs may wait.
+    ///   - capacity: How many inputs may wait.
     ///   - compute: What a thread does with an input.
-    init(threads: Int?, places: Int, compute: @escaping @Sendable (Input) -> Output) {
+    init(threads: Int?, capacity: Int, compute: @escaping @Sendable (Input) -> Output) {
         self.threads = threads ?? max(1, System.coreCount - 1)
-        self.places = places
+        self.capacity = capacity
         self.compute = compute
     }
 
@@ -71,7 +71,7 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private func add(_ job: Job, number: Int, from sender: FairQueue<Job>.Sender) {
         let (refused, needsThread) = state.withLock { state -> (Job?, Bool) in
             var refused: Job?
-            if state.queue.count >= places {
+            if state.queue.count >= capacity {
                 // Who has most waiting makes room, so that no sender can fill the queue against others.
                 refused = state.queue.removeLast(insteadOf: sender.address)
                 if refused == nil { return (job, false) }

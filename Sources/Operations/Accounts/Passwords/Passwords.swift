@@ -17,11 +17,11 @@ public struct Passwords: Sendable {
     /// - Parameters:
     ///   - cost: The cost of new hashes; below 10 for tests only.
     ///   - threads: How many hashes are computed at once; nil for the number of processors less one.
-    ///   - places: How many may wait to be computed.
+    ///   - capacity: How many may wait to be computed.
     ///   - durations: Where it is counted how long hashes take; nil for nowhere.
-    public init(cost: Int = 10, threads: Int? = nil, places: Int = 256, durations: Histogram? = nil) {
+    public init(cost: Int = 10, threads: Int? = nil, capacity: Int = 256, durations: Histogram? = nil) {
         self.cost = cost
-        pool = HashingPool(threads: threads, places: places) { request in
+        pool = HashingPool(threads: threads, capacity: capacity) { request in
             let start = ContinuousClock.now
             defer { durations?.record(.now - start) }
             return request.hash()

@@ -31,7 +31,7 @@ extension Providers {
             let attempt = AuthAttempt(
                 .logIn, authData?[name]?.objectValue ?? [:], stored: stored[name]?.objectValue, options: options,
                 isMaster: context.caller.writesEverything, now: context.now)
-            answers[name] = try await told { try await provider.challenge(value.objectValue ?? [:], attempt) }
+            answers[name] = try await hidingFailures { try await provider.challenge(value.objectValue ?? [:], attempt) }
         }
         return answers
     }

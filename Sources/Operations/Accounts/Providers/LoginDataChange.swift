@@ -56,7 +56,7 @@ extension Providers {
                 known == nil ? .setUp : isLogin ? .logIn : .update, claim.data, stored: known, options: claim.options,
                 isMaster: context.caller.writesEverything, now: context.now)
             attempt.userId = userId
-            let outcome = try await told { try await claim.provider.check(attempt) }
+            let outcome = try await hidingFailures { try await claim.provider.check(attempt) }
             if claim.provider.policy(known ?? claim.data) != .standard { change.spent.insert(claim.name) }
             if let data = outcome.stored, known != data { change.added[claim.name] = .object(data) }
             if let response = outcome.response { change.responses[claim.name] = .object(response) }

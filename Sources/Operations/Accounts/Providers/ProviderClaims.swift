@@ -81,7 +81,7 @@ extension Providers {
         var claims = ProviderClaims()
         for (name, data) in providers.sorted(by: { $0.key < $1.key }) {
             let (provider, options) = try provider(name)
-            let known = try await told { try await provider.exchange(data.objectValue ?? [:], options) }
+            let known = try await hidingFailures { try await provider.exchange(data.objectValue ?? [:], options) }
             let claim = ProviderClaims.Claim(name: name, provider: provider, options: options, data: known)
             if claim.id != nil || provider.policy(known) != .standard { claims.claims.append(claim) }
         }
@@ -89,7 +89,7 @@ extension Providers {
     }
 
     /// Runs a provider: what it throws is Parse's error, or becomes one that reveals nothing.
-    func told<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+    func hidingFailures<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as ParseError {

@@ -70,7 +70,7 @@ public struct Providers: Sendable {
         }
         var user = try await ownRecords.record(id, session.user, context)
         user["sessionToken"] = .string(session.token)
-        if await saveTriggers.tellOfProviderLogin(id, user, context) { user["authData"] = nil }
+        if await saveTriggers.notifyOfProviderLogin(id, user, context) { user["authData"] = nil }
         return answer(user, id, change, context)
     }
 

@@ -4,7 +4,7 @@ import Synchronization
 import Tasks
 
 /// Reports changes of an object one after the other: its followers hear of its versions in their order.
-final class ChangeTurns: Sendable {
+final class ChangeQueue: Sendable {
     private struct Key: Hashable {
         let className: Name
         let objectId: Name

@@ -5,7 +5,7 @@ import Testing
 @testable import Operations
 
 /// Turns of those who change one object and report it.
-@Suite struct ChangeTurnsTests {
+@Suite struct ChangeQueueTests {
     private struct Counts {
         var inside = 0
         var most = 0
@@ -17,13 +17,13 @@ import Testing
     }
 
     @Test("Turns of one object come one after the other, and those of another do not wait for them")
-    func turns() async throws {
-        let turns = ChangeTurns()
+    func queue() async throws {
+        let queue = ChangeQueue()
         let counter = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
                 group.addTask {
-                    try await turns.take("Note", "a") {
+                    try await queue.take("Note", "a") {
                         counter.counts.withLock { counts in
                             counts.inside += 1
                             counts.most = max(counts.most, counts.inside)
@@ -39,9 +39,9 @@ import Testing
             try await group.waitForAll()
         }
         #expect(counter.counts.withLock { $0.most == 1 && $0.done == 50 })
-        try await turns.take("Note", "a") {
-            try await turns.take("Note", "b") {
-                try await turns.take("Other", "a") { counter.counts.withLock { $0.done += 1 } }
+        try await queue.take("Note", "a") {
+            try await queue.take("Note", "b") {
+                try await queue.take("Other", "a") { counter.counts.withLock { $0.done += 1 } }
             }
         }
         #expect(counter.counts.withLock { $0.done } == 51)
@@ -51,12 +51,12 @@ import Testing
         "Where too many wait the next one is refused, and one that is cancelled waits no longer",
         .timeLimit(.minutes(1)))
     func ends() async throws {
-        let turns = ChangeTurns()
+        let queue = ChangeQueue()
         let counter = Counter()
         let (entered, enter) = AsyncStream.makeStream(of: Never.self)
         let (ended, end) = AsyncStream.makeStream(of: Never.self)
         let first = Task {
-            try await turns.take("Note", "a") {
+            try await queue.take("Note", "a") {
                 enter.finish()
                 for await _ in ended {}
             }
@@ -65,7 +65,7 @@ import Testing
         let others = (0..<400).map { _ in
             Task {
                 do {
-                    try await turns.take("Note", "a") {}
+                    try await queue.take("Note", "a") {}
                 } catch let error as ParseError where error.code == 155 {
                     counter.counts.withLock { $0.done += 1 }
                 }

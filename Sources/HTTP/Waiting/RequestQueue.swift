@@ -8,7 +8,7 @@ import Tasks
 /// the memory with work that the database cannot do any faster for being begun.
 ///
 /// One sender never has all slots. A request gives its slot back while cloud code runs for it (``HeldPlace``).
-package final class RequestTurns: Sendable {
+package final class RequestQueue: Sendable {
     private let large = Gate(capacity: largeBytes, share: largeBytes / 4 * 3)
     private let huge = Gate(capacity: 3, share: 2)
 

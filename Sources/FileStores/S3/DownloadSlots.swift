@@ -2,7 +2,7 @@ import Tasks
 
 /// Slots for files that are being read from a bucket. Each has a connection to the store for as long as its client takes;
 /// one sender leaves some to the others.
-struct DownloadPlaces: Sendable {
+struct DownloadSlots: Sendable {
     /// How many there are.
     static let count = 1024
 
