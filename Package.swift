@@ -188,7 +188,8 @@ let package = Package(
         .target(
             name: "SignIn",
             dependencies: [
-                "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", collections, logging,
+                "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks", collections,
+                logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),

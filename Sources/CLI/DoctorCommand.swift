@@ -51,7 +51,7 @@ struct DoctorCommand: AsyncParsableCommand {
             return try await DatabaseAccess(deployment, logger: LogOutput.quiet).withClient { client in
                 let doctor = Doctor(client: client, rows: rows)
                 var report = try await doctor.examine()
-                if !isForScripts { print(DoctorText.of(report, stores), terminator: "") }
+                if !isForScripts { print(TerminalText.plain(DoctorText.of(report, stores)), terminator: "") }
                 if fixes {
                     try await Self.fix(report.findings, doctor, asks: asks, isForScripts: isForScripts)
                     report = try await doctor.examine()
@@ -68,8 +68,10 @@ struct DoctorCommand: AsyncParsableCommand {
             try Task.checkCancellation()
             guard let remedy = finding.remedy else { continue }
             if asks {
-                print("\n\(finding.subject): \(finding.words)\n\(remedy.statements.joined(separator: ";\n"))")
-                print("\(remedy.words)? [y/N] ", terminator: "")
+                print(
+                    TerminalText.plain(
+                        "\n\(finding.subject): \(finding.words)\n\(remedy.statements.joined(separator: ";\n"))"))
+                print(TerminalText.plain("\(remedy.words)? [y/N] "), terminator: "")
                 fflush(nil)
                 guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else { continue }
             }
@@ -86,7 +88,9 @@ struct DoctorCommand: AsyncParsableCommand {
         _ event: String, _ finding: Finding, _ remedy: Finding.Remedy, _ reason: String?, _ isForScripts: Bool
     ) {
         guard isForScripts else {
-            return print("\(event.replacing("-", with: " ")): \(remedy.words)\(reason.map { ": \($0)" } ?? "")")
+            return print(
+                TerminalText.plain(
+                    "\(event.replacing("-", with: " ")): \(remedy.words)\(reason.map { ": \($0)" } ?? "")"))
         }
         var line: JSONObject = [
             "event": .string(event), "kind": .string(finding.kind.rawValue), "subject": .string(finding.subject),

@@ -114,5 +114,7 @@ final class ImportLines: Sendable {
         write(text)
     }
 
-    private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+    private func write(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data(TerminalText.plain(text).utf8))
+    }
 }

@@ -33,7 +33,7 @@ final class ProgressLines: Sendable {
             let rate = seconds > 0.5 ? Double(count) / seconds : nil
             return Self.line(name, count, of: total, unit: unit, rate: rate)
         }
-        if let text { write("\r\u{1B}[K\(text)") }
+        if let text { write("\r\u{1B}[K\(TerminalText.plain(text))") }
     }
 
     static func line(_ name: String, _ count: Int, of total: Int?, unit: String, rate: Double?) -> String {
@@ -54,7 +54,7 @@ final class ProgressLines: Sendable {
             defer { state.isLineOpen = false }
             return state.isLineOpen
         }
-        write((wasOpen ? "\r\u{1B}[K" : "") + text + "\n")
+        write((wasOpen ? "\r\u{1B}[K" : "") + TerminalText.plain(text) + "\n")
     }
 
     private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }

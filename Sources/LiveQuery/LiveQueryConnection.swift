@@ -88,7 +88,7 @@ actor LiveQueryConnection {
             do {
                 try await group.next()
             } catch is SessionEnded {
-            } catch let error as ParseError {
+            } catch let error where error is ParseError || error is ServiceUnavailable {
                 group.cancelAll()
                 try await Task.sleep(for: Self.timeToRecover)
                 throw error
@@ -134,8 +134,17 @@ actor LiveQueryConnection {
         var budget = MatchBudget(steps: Self.stepsForChange)
         var short = MatchBudget(steps: Self.stepsAtOnce)
         for (id, subscription) in subscriptions.inOrder(of: className) {
+            let context: RequestContext
             do {
-                let context = try await context(subscription.sessionToken, of: client)
+                context = try await self.context(subscription.sessionToken, of: client)
+            } catch let error as ParseError where error.code == ParseError.timeout {
+                // The database is slow for a while, which is no fault of the subscription.
+                throw error
+            } catch let error as ParseError {
+                try await end(id, subscription, error)
+                continue
+            }
+            do {
                 // Meanwhile the client may have ended it.
                 guard subscriptions.has(id, subscription) else { continue }
                 var query = subscription.query

@@ -20,7 +20,7 @@ public struct CloudMail: Sendable {
     }
 
     /// Leaves half of the threads for mail servers to the mails of accounts, which others would send if they waited long.
-    private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), mostWaiting: 100)
+    private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), mostWaiting: 1000)
 
     /// Why a mail was not sent.
     public struct Refused: Error, CustomStringConvertible {

@@ -49,7 +49,9 @@ struct ConsoleGateTests {
 
     @Test(
         "Logs and the addresses of webhooks are for developers",
-        arguments: ["scriptlog", "hooks/functions", "Hooks/triggers"])
+        arguments: [
+            "scriptlog", "hooks/functions", "Hooks/triggers", "classes/_Hooks", "Classes/_Hooks/1", "aggregate/_Hooks",
+        ])
     func developers(path: String) {
         for role in [ConsoleRole.viewer, .editor] {
             #expect(Self.refusal(role, "GET", path, reads: true) != nil)

@@ -83,6 +83,23 @@ import Testing
         }
     }
 
+    @Test("What an earlier run fetched is not taken for what another one asks for, and is said to be old")
+    func earlierRun() async throws {
+        try await TestServer.run { server in
+            _ = try await server.signUp("kim", password: "correct horse")
+            try await ImportFolder.run { folder in
+                let without = try await Self.download(Self.address(server, maintenance: false), to: folder)
+                #expect(without.count == 1 && without[0].contains("maintenance key"), "\(without)")
+                let with = try await Self.download(Self.address(server), to: folder)
+                #expect(with.isEmpty, "\(with)")
+                let users = try String(contentsOfFile: folder.path + "/live/_User.json", encoding: .utf8)
+                #expect(users.contains("_hashed_password"))
+                let again = try await Self.download(Self.address(server), to: folder)
+                #expect(again.count == 1 && again[0].contains("an earlier run"), "\(again)")
+            }
+        }
+    }
+
     @Test("Values of all types, and all classes that Parse has itself, come as they are")
     func allTypes() async throws {
         try await TestServer.run { server in

@@ -12,8 +12,10 @@ CREATE OR REPLACE FUNCTION roost_add(list jsonb, items jsonb) RETURNS jsonb LANG
     SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || items
 $$;
 
--- The array, then those items that it does not have yet, each once, in their order. An array that contains no item equal
--- to it in part has none that is equal: so of few items most are looked up without making values of all elements.
+-- The array, then those items that it does not have yet, each once, in their order. Of few items, scalars are looked up
+-- without making values of all elements. So are objects of scalars: an array that contains none equal to it in part has
+-- none that is equal. Of values with containers inside nothing is asked in part: PostgreSQL compares each element of an
+-- array with each of the other, and neither a cancellation nor a time limit stops it.
 CREATE OR REPLACE FUNCTION roost_add_unique(list jsonb, items jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -25,8 +27,11 @@ BEGIN
         SELECT jsonb_agg(item ORDER BY place) INTO fresh
         FROM (SELECT item, min(place) AS place FROM jsonb_array_elements(items) WITH ORDINALITY AS i(item, place)
               GROUP BY item) AS new
-        WHERE NOT known @> jsonb_build_array(item) OR (jsonb_typeof(item) IN ('object', 'array')
-            AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements(known) AS e(element) WHERE element = item));
+        WHERE CASE
+            WHEN jsonb_typeof(item) NOT IN ('object', 'array') THEN NOT known @> jsonb_build_array(item)
+            WHEN jsonb_typeof(item) = 'object' AND NOT jsonb_path_exists(item, 'strict $.* ? (@.type() == "array" || @.type() == "object")')
+                AND NOT known @> jsonb_build_array(item) THEN TRUE
+            ELSE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(known) AS e(element) WHERE element = item) END;
     ELSE
         SELECT jsonb_agg(item ORDER BY place) INTO fresh
         FROM (SELECT item, min(place) AS place FROM jsonb_array_elements(items) WITH ORDINALITY AS i(item, place)
@@ -100,7 +105,37 @@ BEGIN
 END
 $$;
 
--- The document after several changes, in their order. Each is an array: what to do, the path, and the operand.
+-- Refuses so many changes inside of a document that their copies of it would be too much.
+CREATE OR REPLACE FUNCTION roost_check_changes(changes bigint, document jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF changes > 16 AND changes * octet_length(document::text) > 33554432 THEN
+        RAISE EXCEPTION 'So many changes inside of a large object cannot be made at once' USING ERRCODE = 'RS111';
+    END IF;
+END
+$$;
+
+-- The document with members set in what is at a path.
+CREATE OR REPLACE FUNCTION roost_merge(document jsonb, path text[], members jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    owner jsonb := document #> path;
+    member record;
+BEGIN
+    IF jsonb_typeof(owner) IS DISTINCT FROM 'array' THEN
+        RETURN roost_set(
+            document, path, CASE WHEN jsonb_typeof(owner) = 'object' THEN owner ELSE '{}'::jsonb END || members);
+    END IF;
+    PERFORM roost_check_changes((SELECT count(*) FROM jsonb_object_keys(members)), owner);
+    FOR member IN SELECT key, value FROM jsonb_each(members) LOOP
+        owner := roost_set(owner, ARRAY[member.key], member.value);
+    END LOOP;
+    RETURN roost_set(document, path, owner);
+END
+$$;
+
+-- The document after several changes, in their order. Each is an array: what to do, the path, and the operand. Each copies
+-- the whole document.
 CREATE OR REPLACE FUNCTION roost_change(document jsonb, changes jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -108,11 +143,12 @@ DECLARE
     operand jsonb;
     path text[];
 BEGIN
+    PERFORM roost_check_changes(jsonb_array_length(changes), document);
     FOR change IN SELECT c FROM jsonb_array_elements(changes) AS e(c) LOOP
         path := ARRAY(SELECT jsonb_array_elements_text(change -> 1));
         operand := change -> 2;
         document := CASE change ->> 0
-            WHEN 'merge' THEN CASE WHEN jsonb_typeof(document) = 'object' THEN document ELSE '{}'::jsonb END || operand
+            WHEN 'merge' THEN roost_merge(document, path, operand)
             WHEN 'set' THEN roost_set(document, path, operand)
             WHEN 'delete' THEN roost_unset(document, path)
             WHEN 'increment' THEN roost_set(document, path,

@@ -196,7 +196,13 @@ package struct Export: Sendable {
         guard let stored = try await storage.open(name: name) else { return nil }
         let entry = PercentEncoding.encode(name)
         let file = try ExportFile("files/" + entry, in: folder.path)
-        try await stored.give(0..<stored.size) { try await file.append($0.readableBytesView) }
+        do {
+            try await stored.give(0..<stored.size) { try await file.append($0.readableBytesView) }
+        } catch {
+            // Its beginning would be taken for all of it.
+            try? FileManager.default.removeItem(atPath: folder.path + "/files/" + entry)
+            throw error
+        }
         var sums = try await file.finish()
         let details = try await storage.details(name: name)
         if !details.isEmpty {

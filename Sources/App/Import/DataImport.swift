@@ -51,8 +51,8 @@ package struct DataImport: Sendable {
                 let notes = try await fetch(address, to: folder)
                 var report = try await bring(folder)
                 report.notes += notes
-                // It holds hashes of passwords and session tokens.
-                if report.isComplete, !options.isDryRun { try FileManager.default.removeItem(atPath: folder) }
+                // It holds hashes of passwords and session tokens; and what was fetched for a look is old at the import.
+                if report.isComplete || options.isDryRun { try FileManager.default.removeItem(atPath: folder) }
                 return report
             }
         } onCancel: {

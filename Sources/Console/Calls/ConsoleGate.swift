@@ -38,6 +38,9 @@ package struct ConsoleGate: Sendable {
         }
     }
 
+    // Addresses may have passwords and keys in them.
+    private static let refusalOfHooks = "The addresses of webhooks are for developers."
+
     /// Why a role may not make a call, in words; nil where it may.
     ///
     /// - Parameter schema: A class by its name; nil for one that there is not.
@@ -45,10 +48,11 @@ package struct ConsoleGate: Sendable {
         if role < .developer {
             switch call.path.first?.asciiLowercased {
             case "scriptlog": return "The log is for developers."
-            // Addresses may have passwords and keys in them.
-            case "hooks": return "The addresses of webhooks are for developers."
+            case "hooks": return Self.refusalOfHooks
             default: break
             }
+            let name = call.path.first?.asciiLowercased == "aggregate" ? call.path.last : call.className
+            if let name, Name(name) == TokenSearch.hooks { return Self.refusalOfHooks }
         }
         return switch role {
         case .owner, .developer: nil
@@ -89,9 +93,11 @@ package struct ConsoleGate: Sendable {
 enum TokenSearch {
     static let refusal = "This role does not search by the tokens of sessions and users."
 
+    /// The class of webhooks, to which conditions of other classes may lead.
+    static let hooks: Name = "_Hooks"
     /// The tokens of sessions, those of mails, and hashes of passwords.
     private static let secrets = [
-        "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",
+        hooks.text, "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",
         "_password_history",
     ]
     /// What accounts are logged in to by others, which a viewer does not see.

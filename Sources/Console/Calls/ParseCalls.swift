@@ -85,12 +85,22 @@ struct ParseCalls {
             try check(call)
         }
         try await askForConfirmation(calls)
-        if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
-            guard Self.isFind(envelope) else { return try await shown(try await answer(), to: calls) }
-            return try await interface.finds.run(of: visit.sender) {
-                try await shown(try await answer(), to: calls)
-            }
+        guard calls.allSatisfy(ConsoleDispatcher.onlyReads) else {
+            return try await audited(calls, envelope, isView: isView, answer)
         }
+        func read() async throws -> Reply {
+            isView
+                ? try await audited(calls, envelope, isView: true, answer)
+                : try await shown(try await answer(), to: calls)
+        }
+        guard Self.mayReadMuch(envelope) else { return try await read() }
+        return try await interface.finds.run(of: visit.sender) { try await read() }
+    }
+
+    /// Makes calls whose traces stay: changes, and reads with the eyes of another.
+    private func audited(
+        _ calls: [Envelope], _ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply
+    ) async throws -> Reply {
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
         var reply: Reply
         do {
@@ -121,8 +131,9 @@ struct ParseCalls {
     }
 
     /// Whether a call may read any number of objects.
-    private static func isFind(_ envelope: Envelope) -> Bool {
-        ClassPath.target(of: envelope.path).map { $0.objectId == nil } ?? false
+    private static func mayReadMuch(_ envelope: Envelope) -> Bool {
+        if ["aggregate", "batch"].contains(ConsoleDispatcher.canonical(envelope.path).first) { return true }
+        return ClassPath.target(of: envelope.path).map { $0.objectId == nil } ?? false
     }
 
     private func check(_ call: Envelope) throws {

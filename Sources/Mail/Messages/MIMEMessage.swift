@@ -18,7 +18,7 @@ enum MIMEMessage {
         let recipients = mail.recipients.compactMap { MailAddress($0) }
         guard !recipients.isEmpty, recipients.count == mail.recipients.count else { return nil }
         var fields = [
-            ("From", field(sender)), ("To", recipients.map(field).joined(separator: ", ")),
+            ("From", field(sender)), ("To", recipients.map(field).joined(separator: ",\r\n ")),
             ("Subject", encodedText(mail.subject)), ("Date", self.date(date)),
             ("Message-ID", "<\(id)@\(sender.domain)>"), ("MIME-Version", "1.0"), ("Auto-Submitted", "auto-generated"),
         ]

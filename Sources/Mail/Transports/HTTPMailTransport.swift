@@ -28,7 +28,16 @@ struct HTTPMailTransport: MailTransport {
         self.bodies = bodies
     }
 
+    /// The body names one recipient: several get a request each.
     func send(_ message: MailMessage) async throws -> MailReceipt {
+        for recipient in message.recipients.dropLast() { _ = try await send(message, to: recipient) }
+        guard let last = message.recipients.last else { throw MailFailure.addressIsNone }
+        return try await send(message, to: last)
+    }
+
+    private func send(_ message: MailMessage, to recipient: String) async throws -> MailReceipt {
+        var message = message
+        message.recipients = [recipient]
         guard let values = HTTPMailBody.values(of: message) else { throw MailFailure.addressIsNone }
         var headers = service.headers
         if !headers.contains(where: { $0.name.lowercased() == "content-type" }) {

@@ -31,8 +31,15 @@ package struct LiveDownload: Sendable {
     /// - Returns: Notes for the report: files that could not be fetched, and what the server does not show.
     /// - Throws: `LiveServer.Failure`, and what keeps the folder from being written.
     package func run() async throws -> [String] {
+        try forgetOthers()
         if let notes = try fetchedNotes() { return notes }
         try PrivateFile.createFolder(folder)
+        let start =
+            [
+                "request": request,
+                "begun": .string(ParseDate(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)).iso),
+            ] as JSONValue
+        try Data(start.serialized()).write(to: URL(fileURLWithPath: startPath))
         try PrivateFile.createFolder(folder + "/files")
         let schemas = try await server.schemas()
         try write("_SCHEMA", schemas)
@@ -75,12 +82,33 @@ package struct LiveDownload: Sendable {
         return notes
     }
 
+    /// What an earlier run fetched that asked for something else, or was allowed to see less, is no part of this one.
+    private func forgetOthers() throws {
+        guard FileManager.default.fileExists(atPath: folder) else { return }
+        let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
+        if start?["request"] != request { try FileManager.default.removeItem(atPath: folder) }
+    }
+
+    /// What is asked for.
+    private var request: JSONValue {
+        [
+            "classes": wanted.map { .array($0.sorted().map { .string($0.text) }) } ?? .null,
+            "maintenanceKey": .bool(server.address.maintenanceKey != nil),
+        ]
+    }
+
+    /// What was begun, which is no class.
+    private var startPath: String { "\(folder)/.fetched" }
+
     private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }
 
     /// The notes of an earlier run that fetched everything; nil when there was none.
     private func fetchedNotes() throws -> [String]? {
         guard let data = FileManager.default.contents(atPath: manifestPath) else { return nil }
-        return try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        let notes = try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
+        let begun = start?["begun"]?.stringValue ?? ""
+        return ["what an earlier run fetched from \(begun) on is imported: what changed since is not in it"] + notes
     }
 
     private func write(_ name: String, _ objects: [JSONObject]) throws {

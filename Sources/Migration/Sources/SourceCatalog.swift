@@ -116,9 +116,15 @@ struct SourceCatalog: Sendable {
         }
     }
 
+    /// The manifest of an export; nil where there is none. Files that clients uploaded may have its name.
+    static func manifest(of entries: [SourceEntry]) -> SourceEntry? {
+        entries.filter { $0.name == manifest && !$0.folder.split(separator: "/").contains("files") }
+            .min { $0.folder.utf8.count < $1.folder.utf8.count }
+    }
+
     /// The folder that holds the classes.
     private static func folder(of entries: [SourceEntry]) throws -> String {
-        if let manifest = entries.first(where: { $0.name == manifest }) { return manifest.folder }
+        if let manifest = manifest(of: entries) { return manifest.folder }
         var folders: Set<String> = []
         for entry in entries where dataSuffixes.contains(where: { entry.name.hasSuffix($0) }) {
             // Files that were uploaded may have any name.

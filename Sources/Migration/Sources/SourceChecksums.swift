@@ -13,7 +13,7 @@ struct SourceChecksums: Sendable {
     ///
     /// - Throws: ``SourceDamage`` for what is no such list, and when a file of it is missing.
     init?(of entries: [SourceEntry]) throws {
-        guard let manifest = entries.first(where: { $0.name == SourceCatalog.manifest }) else { return nil }
+        guard let manifest = SourceCatalog.manifest(of: entries) else { return nil }
         let prefix = manifest.folder.isEmpty ? "" : manifest.folder + "/"
         guard let list = entries.first(where: { $0.path == prefix + Self.file }) else { return nil }
         var known: [Name: SourceEntry] = [:]

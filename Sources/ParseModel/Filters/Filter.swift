@@ -61,7 +61,8 @@ public struct FieldPath: Hashable, Sendable {
             return
         }
         // By bytes: to a string, a dot with a combining mark after it is another character.
-        let parts = key.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        // More steps than any limit allows stay one, which is refused all the same: each would take a hundred bytes.
+        let parts = key.utf8.split(separator: UInt8(ascii: "."), maxSplits: 256, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         root = parts.first ?? ""
         steps = Array(parts.dropFirst())

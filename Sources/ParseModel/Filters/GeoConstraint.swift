@@ -109,6 +109,9 @@ public struct GeoPolygon: Hashable, Sendable {
     /// The corners in order, the first once more at the end.
     public let corners: [GeoPoint]
 
+    /// PostgreSQL compares each corner of a polygon with each of another, and nothing stops it.
+    private static let mostCorners = 10_000
+
     /// Makes a polygon of its corners, and closes it.
     public init(_ corners: [GeoPoint]) {
         let isClosed = corners.isEmpty || corners.first == corners.last
@@ -121,6 +124,9 @@ public struct GeoPolygon: Hashable, Sendable {
     public init(json value: JSONValue) throws(ParseError) {
         guard let pairs = value["coordinates"]?.arrayValue, pairs.count >= 3 else {
             throw ParseError(ParseError.invalidJSON, "Polygon must have at least 3 values")
+        }
+        guard pairs.count <= Self.mostCorners else {
+            throw ParseError(ParseError.invalidJSON, "Polygon must have at most \(Self.mostCorners) values")
         }
         var corners: [GeoPoint] = []
         for pair in pairs {

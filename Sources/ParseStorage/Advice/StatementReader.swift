@@ -39,6 +39,8 @@ struct StatementReader {
         shapes.append(shape)
         var position = start + 2
         if word(position) == "AS" { position += 2 }
+        // A text that was cut may end anywhere.
+        guard position <= range.upperBound else { return }
         // The end is where the parenthesis closes that it stands in.
         let end = close(from: position, to: range.upperBound)
         for clause in clauses(position..<end) {

@@ -8,7 +8,7 @@ public struct FoundPieces: Sendable {
 
     /// Gives what a find finds in pieces of a few megabytes, all as it is at one moment. What is included is left out.
     ///
-    /// It takes a connection for administration, of which there are few, for as long as `use` takes with all pieces.
+    /// It takes a connection for exports, of which there are few, for as long as `use` takes with all pieces.
     ///
     /// - Throws: What `use` throws; `ParseError`.
     public func visit(_ request: ObjectStore.FindRequest, _ use: @Sendable (ObjectStore.Found) async throws -> Void)
@@ -22,7 +22,7 @@ public struct FoundPieces: Sendable {
         // The same rows in the same order, as the order ends with the id.
         let rest = statement.sql.dropFirst("SELECT \(plan.selectList)".count)
         do {
-            try await store.client.transaction(isolation: .repeatableRead, retries: 0, purpose: .administration) {
+            try await store.client.transaction(isolation: .repeatableRead, retries: 0, purpose: .export) {
                 session in
                 let setup = try await session.group([
                     DatabaseSnapshot.readOnly, DatabaseSnapshot.unlimited, StoredTable.listing(of: schema.name),

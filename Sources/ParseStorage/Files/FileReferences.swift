@@ -78,7 +78,7 @@ public struct FileReferences: Sendable {
 
     /// Reads the texts of a statement, so many at a time.
     private func read(_ sql: String, atOnce: Int, _ use: @Sendable (String) -> Void) async throws {
-        try await client.transaction(retries: 0, purpose: .administration) { session in
+        try await client.transaction(retries: 0, purpose: .export) { session in
             _ = try await session.query("DECLARE roost_files NO SCROLL CURSOR FOR \(sql)")
             while true {
                 let rows = try await session.query("FETCH \(atOnce) FROM roost_files")

@@ -50,9 +50,11 @@ extension FilterCompiler {
         switch value {
         case .string, .number, .bool:
             return "\(column) @> \(builder.bind(json: Self.wrapped(bytes)))"
-        case .object where Pointer(json: value) != nil:
-            // A pointer stands for its object whatever else was stored with it.
-            return "\(column) @> \(builder.bind(json: Self.wrapped(bytes)))"
+        case .object(let members) where Pointer(json: value) != nil:
+            // A pointer stands for its object whatever else was stored with it. Of what has lists inside nothing is asked:
+            // PostgreSQL compares each element of one with each of another, and nothing stops it.
+            let scalars = members.filter { $0.value.arrayValue == nil && $0.value.objectValue == nil }
+            return "\(column) @> \(builder.bind(json: Self.wrapped(JSONValue.object(scalars).serialized())))"
         case .array:
             // The whole array, or an element that is this array.
             let whole = builder.bind(json: bytes)

@@ -26,7 +26,9 @@ struct TextCondition {
         let vector = Self.vector(text, language: search.language)
         let query = "websearch_to_tsquery('\(language)', \(term))"
         rank = "ts_rank_cd(\(vector), \(query), 32)"
-        return "\(vector) @@ \(query)"
+        // Of a text with too many words PostgreSQL makes no vector, also of one that the caller may not read: one object would have all
+        // searches fail.
+        return "(octet_length(\(text)) <= \(Self.longestText) AND \(vector) @@ \(query))"
     }
 
     /// A regular expression on a text; one that only says "starts with" becomes a prefix that an index can serve.
@@ -50,6 +52,9 @@ struct TextCondition {
         }
         return "\(text) LIKE \(builder.bind(.text(pattern + "%")))"
     }
+
+    /// Longer texts are found by no text search, in bytes.
+    private static let longestText = 131_072
 
     /// What a text search looks at: an index on the same expression serves it.
     static func vector(_ text: String, language: String?) -> String {

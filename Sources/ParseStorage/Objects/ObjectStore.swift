@@ -172,15 +172,18 @@ public struct ObjectStore: Sendable {
                 throw StaleTransaction(cause: error)
             }
         }
-        let isAlone = alone || schema.hasUniqueFields
         let clock = StatementClock(statements.first?.sql, catalog.findNotes)
         // Also after an error, which may say no more than that the answer was lost.
         defer { replicas?.ownWrites.note() }
         do {
             let results =
-                isAlone
-                ? try await client.group(statements, conflictKey: objectId)
-                : try await client.change(conflictKey: objectId, statements)
+                if alone {
+                    try await client.changeAside(conflictKey: objectId, statements)
+                } else if schema.hasUniqueFields {
+                    try await client.group(statements, conflictKey: objectId)
+                } else {
+                    try await client.change(conflictKey: objectId, statements)
+                }
             clock.stop()
             return results
         } catch {

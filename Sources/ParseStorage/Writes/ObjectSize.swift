@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 import Postgres
 
@@ -10,11 +11,33 @@ enum ObjectSize {
 
     /// Refuses to write values that are too large by themselves.
     ///
+    /// - Parameters:
+    ///   - values: What the parameters were made of.
     /// - Throws: 116.
-    static func check(_ parameters: [PostgresParameter], _ limit: Int?) throws(ParseError) {
+    static func check<Values: Sequence<JSONValue>>(
+        _ values: Values, _ parameters: [PostgresParameter], _ limit: Int?
+    ) throws(ParseError) {
         guard let limit else { return }
-        if size(of: parameters) > limit { throw tooLarge(limit) }
+        let size = size(of: parameters)
+        guard size <= limit else { throw tooLarge(limit) }
+        guard size > limit / digits else { return }
+        guard values.reduce(size, { $0 + spelledOut($1) }) <= limit else { throw tooLarge(limit) }
     }
+
+    /// How many bytes a value takes besides, since PostgreSQL writes all digits of numbers that came with an exponent.
+    private static func spelledOut(_ value: JSONValue) -> Int {
+        switch value {
+        case .number(let number):
+            let size = abs(number)
+            return size >= 1e21 || size > 0 && size < 1e-6 ? digits : 0
+        case .array(let list): return list.reduce(0) { $0 + spelledOut($1) }
+        case .object(let object): return object.reduce(0) { $0 + spelledOut($1.value) }
+        case .null, .bool, .string: return 0
+        }
+    }
+
+    /// The most digits of a number.
+    private static let digits = 330
 
     /// What ends a statement that makes a row too large, as something that it returns; nil where it need not be weighed.
     ///

@@ -35,7 +35,7 @@ enum ValueEncoder {
             guard let latitude = value["latitude"]?.numberValue, let longitude = value["longitude"]?.numberValue else {
                 throw ParseError(ParseError.incorrectType, "This is not a valid GeoPoint")
             }
-            return .point(x: longitude, y: latitude)
+            return .point(x: try coordinate(longitude), y: try coordinate(latitude))
         case .polygon:
             return .polygon(try polygon(value))
         case .acl, .relation:
@@ -58,7 +58,20 @@ enum ValueEncoder {
 
     /// The corners of a polygon, closed, as (longitude, latitude).
     static func polygon(_ value: JSONValue) throws(ParseError) -> [(x: Double, y: Double)] {
-        try GeoPolygon(json: value).corners.map { (x: $0.longitude, y: $0.latitude) }
+        try GeoPolygon(json: value).corners.map { corner throws(ParseError) in
+            (x: try coordinate(corner.longitude), y: try coordinate(corner.latitude))
+        }
+    }
+
+    /// A coordinate as it is stored. PostgreSQL multiplies coordinates, also those of others' objects in its indexes, and
+    /// refuses what then leaves the range of numbers: no object may bring it there.
+    ///
+    /// - Throws: 111 for what is far from any angle.
+    private static func coordinate(_ angle: Double) throws(ParseError) -> Double {
+        guard abs(angle) <= 1e6 else {
+            throw ParseError(ParseError.incorrectType, "A coordinate is out of range: \(angle)")
+        }
+        return abs(angle) < 1e-9 ? 0 : angle
     }
 
     /// Whether a NUL character stands anywhere in a value.

@@ -48,7 +48,8 @@ struct WriteCompiler {
         row.set("objectId", to: try ValueEncoder.text(objectId))
         if let date = write.createdAt { row.set("createdAt", to: .timestamp(milliseconds: date.milliseconds)) }
         if let date = write.updatedAt { row.set("updatedAt", to: .timestamp(milliseconds: date.milliseconds)) }
-        for (field, value) in try newValues(write.operations) where !value.isNull {
+        let values = try newValues(write.operations)
+        for (field, value) in values where !value.isNull {
             guard let type = schema.type(of: field.text), TableLayout.hasColumn(field.text, of: schema.name, type: type)
             else {
                 continue
@@ -63,7 +64,7 @@ struct WriteCompiler {
             row.set("_rperm", to: .textArray(acl.readers.texts))
             row.set("_wperm", to: .textArray(acl.writers.texts))
         }
-        try ObjectSize.check(row.parameters, write.sizeLimit)
+        try ObjectSize.check(values.values, row.parameters, write.sizeLimit)
         for change in relationChanges(write.operations) where !change.added.isEmpty {
             row.joins.append(
                 Statement(
@@ -134,7 +135,7 @@ struct WriteCompiler {
         }
         if assignments.isEmpty { assignments.append("\"objectId\" = \"objectId\"") }
         let table = SQLBuilder.quote(schema.name)
-        try ObjectSize.check(builder.parameters, write.sizeLimit)
+        try ObjectSize.check([], builder.parameters, write.sizeLimit)
         let bound = ObjectSize.bound(on: table, write, builder.parameters).map { ", \($0)" } ?? ""
         let id = builder.bind(try ValueEncoder.text(objectId))
         let update = "UPDATE \(table) SET \(assignments.joined(separator: ", ")) WHERE \"objectId\" = "
@@ -230,15 +231,22 @@ struct WriteCompiler {
     ) throws(ParseError) -> String? {
         guard TableLayout.columnType(type) == "jsonb" else { return nil }
         var list: [JSONValue] = []
-        // Members that are merely set go in together: a copy of the object for each would cost the square of them.
+        // Members of one object that are merely set go in together: a copy of the whole for each would cost the square of
+        // them.
         var members: JSONObject = [:]
+        var parent: ArraySlice<String> = []
         func merge() {
-            if !members.isEmpty { list.append(["merge", [], .object(members)]) }
+            if !members.isEmpty {
+                list.append(["merge", .array(parent.map { .string($0) }), .object(members)])
+            }
             members = [:]
         }
         for (path, operation) in changes {
-            if type == .object, path.steps.count == 1, case .set(let value) = operation {
-                members[path.steps[0]] = value
+            if type == .object, case .set(let value) = operation {
+                let owner = path.steps.dropLast()
+                if owner.names != parent.names { merge() }
+                parent = owner
+                members[path.steps[path.steps.count - 1]] = value
                 continue
             }
             merge()

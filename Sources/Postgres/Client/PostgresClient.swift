@@ -128,6 +128,16 @@ public final class PostgresClient: Sendable {
             Request(Self.content(statements), conflictKey: conflictKey, sharesTransaction: true), statements)
     }
 
+    /// Runs statements that change one row and may take long in one transaction, on a connection that keeps no other
+    /// callers waiting.
+    ///
+    /// - Parameter conflictKey: A name for the row.
+    /// - Returns: A result for each statement.
+    /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
+    public func changeAside(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
+        try await exclusively(in: .slowWrites, conflictKey: ConflictKey(conflictKey)) { try await $0.group(statements) }
+    }
+
     /// Statements as they are sent on shared connections, if they have a place there.
     private static func content(_ statements: [Statement]) throws -> Request.Content {
         .statements(

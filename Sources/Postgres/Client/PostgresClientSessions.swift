@@ -64,7 +64,7 @@ extension PostgresClient {
     /// - Parameters:
     ///   - isolation: How much of other transactions it sees.
     ///   - retries: How often it is run again at most.
-    ///   - purpose: What it is for. But for administration ``PostgresConfiguration/transactionTimeout`` holds for it
+    ///   - purpose: What it is for. But for administration and exports ``PostgresConfiguration/transactionTimeout`` holds for it
     ///     with all its attempts.
     ///   - conflictKey: A name for what it locks first, where that is known: of several transactions that do, one at a
     ///     time has a connection.
@@ -76,7 +76,7 @@ extension PostgresClient {
         _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
         let begin = try EncodedStatement(Statement("BEGIN ISOLATION LEVEL \(isolation.rawValue)"))
-        let end = purpose == .administration ? nil : MonotonicInstant.now.after(configuration.transactionTimeout)
+        let end = purpose.isEndless ? nil : MonotonicInstant.now.after(configuration.transactionTimeout)
         var attempt = 0
         while true {
             let session = try await lease(
@@ -198,6 +198,11 @@ public enum TransactionPurpose: Sendable {
     case batch
     /// Classes are changed; there is no limit of time for that.
     case administration
+    /// A client reads all of something, as slowly as it likes; there is no limit of time for that either.
+    case export
+
+    /// Whether it may take as long as it likes.
+    var isEndless: Bool { self == .administration || self == .export }
 
     /// The connections that it may have.
     var poolPurpose: PoolPurpose {
@@ -205,6 +210,7 @@ public enum TransactionPurpose: Sendable {
         case .request: .transactions
         case .batch: .batches
         case .administration: .administration
+        case .export: .exports
         }
     }
 }

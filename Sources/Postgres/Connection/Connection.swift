@@ -64,6 +64,8 @@ final class Connection {
     var isOutgrown = false
     /// Whether libpq keeps a buffer for it that has become large, as it does until the connection is closed.
     var isSwollen = false
+    /// Whether it was given up since the server did not answer what came first.
+    private(set) var wasSilent = false
     /// When the server was last asked to cancel something: it may be late, and cancel what comes after.
     var stoppedAt: MonotonicInstant?
     /// Whether it was opened without the server's options, which a pooler refuses.
@@ -124,6 +126,7 @@ final class Connection {
     /// Begins to connect.
     func open() {
         openedAt = context.now
+        wasSilent = false
         start()
     }
 
@@ -219,6 +222,7 @@ final class Connection {
     /// Gives up an attempt that takes too long, and a connection whose server is frozen or can no longer be heard.
     func checkDeadline() {
         guard let deadline, deadline <= context.now else { return }
+        wasSilent = isReady
         fail(
             isReady
                 ? PostgresError(.connectionLost, "the connection was lost: PostgreSQL did not answer in time")

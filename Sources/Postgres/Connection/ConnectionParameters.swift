@@ -31,6 +31,8 @@ struct ConnectionParameters {
     private var statementTimeout: Duration?
     /// How much later than it stops a statement the server says so at the latest.
     private static let grace = Duration.seconds(5)
+    /// How many of the changes that share a transaction may each take as long as the server lets one.
+    private static let slowMembers = 3
     /// The server's options among the parameters; nil where a pooler would refuse them.
     private let options: String?
 
@@ -90,7 +92,11 @@ struct ConnectionParameters {
     /// of statements that were sent together until the last is done.
     func longestSilence(before request: Request) -> Duration? {
         guard let statementTimeout, !request.isUnlimited else { return nil }
-        return statementTimeout * (request.members.isEmpty ? max(1, request.statements.count) : 1) + Self.grace
+        // Of changes that share a transaction hardly one takes long.
+        let count =
+            request.members.isEmpty
+            ? request.statements.count : min(request.members.reduce(0) { $0 + $1.statements.count }, Self.slowMembers)
+        return statementTimeout * max(1, count) + Self.grace
     }
 
     /// Begins to connect, without waiting.

@@ -15,15 +15,22 @@ final class PreparedStatement {
     }
 }
 
-/// The prepared statements of one connection, bounded in number.
+/// The prepared statements of one connection, bounded in number and in the bytes of their texts: the server keeps fifty
+/// times as many for each.
 struct StatementCache {
     private let limit: Int
+    private let byteLimit: Int
     private var statements: [StatementKey: PreparedStatement] = [:]
     private var lastNumber: UInt64 = 0
     /// Names that the server still knows and the cache no longer does.
     private(set) var dropped: [[CChar]] = []
 
-    init(limit: Int) { self.limit = max(1, limit) }
+    private var bytes = 0
+
+    init(limit: Int, byteLimit: Int = 512 * 1024) {
+        self.limit = max(1, limit)
+        self.byteLimit = byteLimit
+    }
 
     var count: Int { statements.count }
 
@@ -36,27 +43,33 @@ struct StatementCache {
 
     /// A new statement, which the caller prepares on the server.
     mutating func insert(_ key: StatementKey, sequence: UInt64) -> PreparedStatement {
-        while statements.count >= limit {
+        while statements.count >= limit || bytes + key.sql.utf8.count > byteLimit {
             // Looking at all is cheap beside preparing a statement.
             guard let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else { break }
-            statements[oldest.key] = nil
+            forget(oldest)
             dropped.append(oldest.name)
         }
         lastNumber += 1
         let statement = PreparedStatement(key: key, number: lastNumber, sequence: sequence)
         statements[key] = statement
+        bytes += key.sql.utf8.count
         return statement
+    }
+
+    private mutating func forget(_ statement: PreparedStatement) {
+        guard statements.removeValue(forKey: statement.key) != nil else { return }
+        bytes -= statement.key.sql.utf8.count
     }
 
     /// Forgets a statement that was never prepared.
     mutating func remove(_ statement: PreparedStatement) {
-        if statements[statement.key] === statement { statements[statement.key] = nil }
+        if statements[statement.key] === statement { forget(statement) }
     }
 
     /// Forgets a statement that no longer fits, unless it was prepared anew after the request that found out.
     mutating func drop(_ key: StatementKey, upTo sequence: UInt64) {
         guard let statement = statements[key], statement.sequence <= sequence else { return }
-        statements[key] = nil
+        forget(statement)
         dropped.append(statement.name)
     }
 
@@ -69,6 +82,7 @@ struct StatementCache {
     /// Forgets all, when the server has.
     mutating func removeAll() {
         statements.removeAll()
+        bytes = 0
         dropped.removeAll()
     }
 }

@@ -15,13 +15,17 @@ enum PoolPurpose: Int, CaseIterable, Sendable {
     case heavyReads
     /// Statements that met a lock on a shared connection.
     case lockWaits
+    /// Changes inside large values, each of which reads and writes all of one.
+    case slowWrites
+    /// Reads that go on for as long as a client takes what they give.
+    case exports
 
     /// Whether what a statement wrote stays without more being said, since its connection is not lent for a
     /// transaction.
     var keepsWrites: Bool {
         switch self {
-        case .administration, .lockWaits: true
-        case .transactions, .batches, .slowReads, .limitedReads, .heavyReads: false
+        case .administration, .lockWaits, .slowWrites: true
+        case .transactions, .batches, .slowReads, .limitedReads, .heavyReads, .exports: false
         }
     }
 
@@ -35,7 +39,8 @@ extension PostgresConfiguration {
         switch purpose {
         // A lock may be held on one connection while a class is changed on another.
         case .administration: min(exclusiveConnections, max(2, exclusiveConnections / 4))
-        case .transactions, .batches, .slowReads, .lockWaits: max(1, exclusiveConnections / 2)
+        case .transactions, .batches, .slowReads, .lockWaits, .slowWrites: max(1, exclusiveConnections / 2)
+        case .exports: min(exclusiveConnections, 2)
         case .limitedReads: max(1, exclusiveConnections / 4)
         case .heavyReads: max(1, heavyConnections)
         }
@@ -46,18 +51,18 @@ extension PostgresConfiguration {
     func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
         return switch purpose {
-        case .slowReads, .limitedReads, .batches, .lockWaits: limit - limit / 4
-        case .administration, .transactions, .heavyReads: limit
+        case .transactions, .slowReads, .limitedReads, .batches, .lockWaits, .slowWrites: limit - limit / 4
+        case .administration, .heavyReads, .exports: limit
         }
     }
 
     /// How long a request waits for a connection of the pool for a purpose.
     func waitLimit(of purpose: PoolPurpose) -> Duration {
         switch purpose {
-        case .administration: connectTimeout
+        case .administration, .exports: connectTimeout
         // A request that waits for others' heavy statements waits for as long as one of its own may take.
         case .heavyReads: connectTimeout + statementTimeout
-        case .transactions, .batches, .slowReads, .limitedReads, .lockWaits: connectionWait
+        case .transactions, .batches, .slowReads, .limitedReads, .lockWaits, .slowWrites: connectionWait
         }
     }
 
@@ -66,11 +71,11 @@ extension PostgresConfiguration {
         switch purpose {
         // Building an index beside a table waits for all statements that use the table.
         // What is kept in a session, as locks of processes are, needs one.
-        case .administration: ConnectionParameters(direct)
+        case .administration, .exports: ConnectionParameters(direct)
         // The client ends a transaction that takes too long; the server does if the client cannot.
         case .transactions, .batches:
             ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)
-        case .lockWaits: ConnectionParameters(self, lockTimeout: lockTimeout)
+        case .lockWaits, .slowWrites: ConnectionParameters(self, lockTimeout: lockTimeout)
         // One statement gets one processor of the server.
         case .slowReads, .limitedReads, .heavyReads:
             ConnectionParameters(self, lockTimeout: lockTimeout, isParallel: false)

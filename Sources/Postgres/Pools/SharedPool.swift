@@ -329,9 +329,14 @@ final class SharedPool: ConnectionPool {
             for request in backlog { request.fail(unavailable) }
             backlog.removeAll()
         }
-        for request in requests {
-            request.losses += 1
-            if request.isReadOnly, request.losses < 3, !context.isStopping {
+        for (index, request) in requests.enumerated() {
+            // What the server is silent about keeps the next connection as long: it is not sent there again and again.
+            let isCause = index == 0 && connection.wasSilent
+            request.losses += isCause ? 2 : 1
+            if isCause, let shape = request.shape {
+                context.history.note(isSlow: true, shape)
+                request.fail(.detour)
+            } else if request.isReadOnly, request.losses < 3, !context.isStopping {
                 // For a new one: when the server goes down, the other connections are about to break as well.
                 wait(request)
             } else {

@@ -107,11 +107,9 @@ extension ReadAccess {
         guard !hidden.isEmpty else { return }
         var refused: (field: String, verb: String)?
         filter.visitLeaves { leaf in
-            if case .field(let path, _) = leaf, hidden.contains(path.root), refused == nil {
-                refused = (path.root, "query")
-            }
+            if case .field(let path, _) = leaf, hides(path.root), refused == nil { refused = (path.root, "query") }
         }
-        if refused == nil, let key = order.first(where: { hidden.contains($0.path.root) }) {
+        if refused == nil, let key = order.first(where: { hides($0.path.root) }) {
             refused = (key.path.root, "sort by")
         }
         guard let refused else { return }
@@ -120,6 +118,9 @@ extension ReadAccess {
             "This user is not allowed to \(refused.verb) \(refused.field) on class \(className)")
     }
 
+    /// Whether a name stands for a field that the caller may not see, also one that MongoDB has for it.
+    private func hides(_ name: String) -> Bool { hidden.contains(SystemClass.field(queriedAs: name)) }
+
     /// The same for a condition that cannot be read as a whole.
     package func check(malformed condition: JSONObject, of className: String) throws(ParseError) {
         guard !hidden.isEmpty else { return }
@@ -127,7 +128,7 @@ extension ReadAccess {
         while let next = conditions.popLast() {
             for (key, value) in next {
                 let root = FieldPath(key).root
-                guard !hidden.contains(root) else {
+                guard !hides(root) else {
                     throw .denied(
                         ParseError.operationForbidden,
                         "This user is not allowed to query \(root) on class \(className)")

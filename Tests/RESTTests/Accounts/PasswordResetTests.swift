@@ -38,6 +38,30 @@ import Testing
         }
     }
 
+    @Test("However often a stranger asks, a user gets ten mails in ten minutes, and others get theirs")
+    func floods() async throws {
+        try await Self.run { server, catcher in
+            for name in ["ann", "bob"] { _ = try await server.signUp(name, ["email": .string("\(name)@m.example")]) }
+            let call: JSONValue = [
+                "method": "POST", "path": "/parse/requestPasswordReset", "body": ["email": "ann@m.example"],
+            ]
+            for _ in 0..<3 {
+                _ = try await server.send("POST", "/batch", ["requests": .array(Array(repeating: call, count: 5))])
+            }
+            try await Self.ask(server, "bob@m.example")
+            _ = try await catcher.mail(to: "bob@m.example")
+            let last = try await catcher.mail(to: "ann@m.example", number: 10)
+            #expect(try catcher.mails().count { $0.recipients == ["ann@m.example"] } == 10)
+            let waiting = "SELECT 1 FROM _roost_mail WHERE content ->> 'to' LIKE 'ann%'"
+            let isEmpty = try await eventually { try await server.texts(waiting).isEmpty }
+            #expect(isEmpty)
+            // The last link is as good as any.
+            let token = try #require(last.parameter("token"))
+            let opened = try await server.open("\(TestServer.resetPath)?token=\(token)")
+            #expect(opened.page != "password_reset_link_invalid")
+        }
+    }
+
     @Test("A user without an address whose name is one gets the mail")
     func nameAsAddress() async throws {
         try await Self.run { server, catcher in

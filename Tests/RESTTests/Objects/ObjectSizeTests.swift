@@ -72,4 +72,19 @@ import Testing
             #expect(answer.status == 200)
         }
     }
+
+    @Test("Numbers weigh what PostgreSQL writes of them, all of whose digits it does")
+    func exponents() async throws {
+        try await TestServer.run(Self.options) { server in
+            for number in [1e308, -1e308, Double.leastNonzeroMagnitude] {
+                let many = JSONValue.array(Array(repeating: .number(number), count: 1000))
+                let refused = try await server.send("POST", "/classes/Song", ["list": many])
+                #expect(refused.code == 116, "\(number): \(refused.text.prefix(200))")
+                let few = JSONValue.array(Array(repeating: .number(number), count: 100))
+                #expect(try await server.send("POST", "/classes/Song", ["list": few]).status == 201)
+            }
+            let usual = JSONValue.array((0..<8000).map { .number(Double($0)) })
+            #expect(try await server.send("POST", "/classes/Song", ["list": usual]).status == 201)
+        }
+    }
 }

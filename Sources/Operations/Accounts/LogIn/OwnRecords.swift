@@ -42,7 +42,7 @@ public struct OwnRecords: Sendable {
         return bytes
     }
 
-    /// Reads the caller's own record once where nobody knows yet how large it is, for one request of a session at a time:
+    /// Reads the caller's own record once where its size is not known yet, for one request of a session at a time:
     /// of many that come at once each would have a large one before it could wait for the memory.
     func measure(_ user: SessionUser, _ context: RequestContext) async throws {
         guard user.recordSize == 0, !isInTransaction else { return }

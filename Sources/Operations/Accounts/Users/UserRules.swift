@@ -223,7 +223,8 @@ struct UserRules: SaveRules {
             }
             // The class is made before: a transaction that reads the table would lock out the change of it.
             if changesPassword, !isInTransaction { _ = try await store.ensure("_Session", [:]) }
-            return try await backend.transaction(conflictKey: save.objectId) { [changesPassword, linking] backend in
+            return try await backend.transaction(conflictKey: save.objectId ?? names.min()?.text) {
+                [changesPassword, linking] backend in
                 try await backend.store.accounts.claim(names)
                 try await backend.users.checkUnique(save.body, except: save.objectId)
                 var planned = planned
