@@ -603,3 +603,12 @@ def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
     console.settle()
     assert "Only the master key" in console.cell(0, "ACL"), console.cell(0, "ACL")
     assert "Everybody: read, change" in console.cell(1, "ACL"), console.cell(1, "ACL")
+    # Beside the object it says what was just stored.
+    object_id = rest.find("Access", {"name": "open"})[0]["objectId"]
+    console.open(f"data/Access/{object_id}")
+    console.wait_text("Everybody: read, change", ".object-side")
+    console.click("[data-field=ACL]")
+    console.click("dialog input[type=checkbox]")
+    save_sheet(console)
+    console.wait_text("Only the master key", ".object-side")
+    assert "Everybody" not in console.text(".object-side")
