@@ -110,6 +110,31 @@ def scenario_38_a_name_that_is_typed_fast_is_found_before_it_is_stored(console, 
     until(lambda: rest.get("Edited", object_id).get("pointer"), {"__type": "Pointer", "className": "EArtist", "objectId": artists[1]})
 
 
+def scenario_38_a_single_key_and_a_choice_by_arrows_are_stored(console, rest):
+    object_id, artists = edited(console, rest, number=7)
+    stored = lambda name: rest.get("Edited", object_id).get(name)
+    console.at(0, "number")
+    console.press("5", "Enter")
+    until(lambda: stored("number"), 5)
+    # One letter is no id: it is looked for.
+    console.at(0, "pointer")
+    console.press("q", "Enter")
+    until(lambda: (stored("pointer") or {}).get("objectId"), artists[1])
+    console.at(0, "pointer")
+    console.press("Enter")
+    console.wait("document.querySelectorAll('.g-editor [role=option]').length === 2")
+    chosen = console.value("[...document.querySelectorAll('.g-editor [role=option]')].findIndex((e) => e.innerText.includes('Abba'))")
+    console.press(*["ArrowDown"] * (chosen + 1), "Enter")
+    until(lambda: stored("pointer")["objectId"], artists[0])
+    # An untouched one stays.
+    console.at(0, "pointer")
+    console.press("Enter")
+    console.wait("document.querySelector('.g-editor input')")
+    console.press("Enter")
+    console.wait("document.querySelector('.g-editor') === null")
+    assert stored("pointer")["objectId"] == artists[0]
+
+
 def scenario_41_an_addition_whose_answer_is_lost_is_not_made_twice(console, rest):
     object_id, _ = edited(console, rest, number=1)
     console.value("""(() => {
@@ -230,6 +255,73 @@ def scenario_41_deleted_rows_come_back_together(console, rest):
     console.wait_text("7 objects", ".head")
 
 
+def scenario_41_what_cannot_come_back_keeps_back_no_other(console, rest):
+    rest.define("Partly", name={"type": "String"})
+    rest.insert("Partly", [{"objectId": f"partly{number}", "createdAt": "2024-01-01T00:00:00.000Z", "updatedAt": "2024-01-01T00:00:00.000Z",
+                            "name": f"n{number}"} for number in range(5)])
+    console.open_class("Partly")
+    console.at(0, "objectId")
+    console.press("Control+a", "Delete")
+    console.wait_text("Delete 5 objects of Partly?", "dialog")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("Partly"), 0)
+    rest.insert("Partly", [{"objectId": "partly3", "createdAt": "2024-01-01T00:00:00.000Z", "updatedAt": "2024-01-01T00:00:00.000Z", "name": "another"}])
+    console.click_text("Undo", ".toasts")
+    until(lambda: sorted(row["name"] for row in rest.find("Partly")), ["another", "n0", "n1", "n2", "n4"])
+    console.wait_text("4 objects restored", ".toasts")
+
+
+# Has a request fail as where the connection is lost, before it arrives.
+LOSE = """(() => {
+    const { fetch } = window;
+    let number = 0;
+    window.fetch = (address, options) => String(address).includes(%s) && options.method === 'POST' && (number += 1) === %d
+        ? Promise.reject(new TypeError('the connection is lost')) : fetch(address, options);
+})()"""
+
+
+def scenario_41_undo_goes_on_where_the_connection_was_lost(console, rest):
+    rest.define("Cut", name={"type": "String"}, state={"type": "String"})
+    rest.create_many("Cut", [{"name": f"n{number:03d}", "state": f"s{number}"} for number in range(450)])
+    before = sorted(rest.find("Cut", limit="1000"), key=lambda row: row["name"])
+    states = lambda: [row["state"] for row in sorted(rest.find("Cut", limit="1000"), key=lambda row: row["name"])]
+    console.open_class("Cut")
+    console.click_text("More actions", ".head")
+    console.click_text("Set a field of all 450 …", ".menu")
+    console.wait("document.querySelector('dialog select')")
+    console.value("(() => { const s = document.querySelector('dialog select'); s.value = 'state'; s.dispatchEvent(new Event('change')); document.querySelector('dialog input').focus(); })()")
+    console.type("new")
+    console.click_text("Set 450 objects", "dialog")
+    console.wait_text("is set to new", "dialog")
+    console.click_text("Set 450 objects", "dialog")
+    until(lambda: rest.count("Cut", {"state": "new"}), 450)
+    console.wait_text("450 objects set", ".toasts")
+    console.value(LOSE % ("'/batch'", 2))
+    console.click_text("Undo", ".toasts")
+    console.wait_text("The connection was lost", "dialog")
+    console.click_text("Close", "dialog .dialog-foot")
+    console.wait_text("250 objects are not as before yet", ".toasts")
+    assert sum(state == "new" for state in states()) == 250
+    console.wait("document.querySelector('dialog') === null && document.querySelector('r-grid')")
+    console.value("document.querySelector('r-grid').focus()")
+    console.press("Control+z")
+    until(states, [row["state"] for row in before])
+    # The same of deleted objects.
+    console.settle()
+    console.open_class("Cut", where={"state": {"$in": ["s1", "s2", "s3"]}})
+    console.at(0, "objectId")
+    console.press("Control+a", "Delete")
+    console.wait_text("Delete 3 objects of Cut?", "dialog")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("Cut"), 447)
+    console.value(LOSE % ("'/restore'", 2))
+    console.click_text("Undo", ".toasts")
+    console.wait("document.querySelector('.toast.bad')")
+    assert rest.count("Cut") == 448
+    console.click_text("Undo", ".toast.bad")
+    until(states, [row["state"] for row in before])
+
+
 def scenario_42_undo_after_anothers_change_is_refused(console, rest):
     object_id, _ = edited(console, rest, string="start")
     console.edit(0, "string", "mine")
@@ -257,6 +349,74 @@ def scenario_43_of_two_changes_the_second_chooses(console, rest):
     console.wait_text("Changed by another", "dialog")
     console.click_text("Save yours", "dialog")
     until(lambda: rest.get("Edited", object_id)["string"], "mine again")
+
+
+def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(console, rest):
+    object_id, artists = edited(console, rest, string="start", number=5, object={"mine": 1, "theirs": 1})
+    stored = lambda name: rest.get("Edited", object_id).get(name)
+    shown = lambda name: console.value(f"document.querySelector('r-grid').rows.at(0).values.get('{name}')")
+
+    def known():
+        """Waits until the page has its answer."""
+        until(lambda: shown("updatedAt"), stored("updatedAt"))
+        console.settle()
+    rest.update("Edited", object_id, number=9)
+    console.edit(0, "string", "mine")
+    until(lambda: stored("string"), "mine")
+    until(lambda: console.cell(0, "number"), "9")
+    rest.update("Edited", object_id, number=11)
+    console.edit(0, "number", "6")
+    console.wait_text("Changed by another", "dialog")
+    console.click_text("Keep theirs", "dialog")
+    until(lambda: console.cell(0, "number"), "11")
+    assert shown("string") == "mine"
+    # A member beside one that an app changed, and taken back beside another change.
+    rest.update("Edited", object_id, **{"object.theirs": 2})
+    sheet(console, 0, "object")
+    fill_area(console, '{"mine": 2, "theirs": 1}')
+    console.wait_text("Saved alone: object.mine", "dialog")
+    fill_area(console, '{"mine": 2, "theirs": 3}')
+    console.wait("!document.querySelector('dialog').innerText.includes('Saved alone')")
+    fill_area(console, '{"mine": 2, "theirs": 1}')
+    save_sheet(console)
+    until(lambda: stored("object"), {"mine": 2, "theirs": 2})
+    known()
+    assert shown("object") == {"mine": 2, "theirs": 2}
+    rest.update("Edited", object_id, **{"object.theirs": 3})
+    console.press("Control+z")
+    until(lambda: stored("object"), {"mine": 1, "theirs": 3})
+    known()
+    assert shown("object") == {"mine": 1, "theirs": 3}
+    # An addition is taken back to what was there, not to what is computed.
+    rest.update("Edited", object_id, number=0.1)
+    console.edit(0, "number", "+0.2")
+    until(lambda: stored("number"), 0.1 + 0.2)
+    known()
+    console.press("Control+z")
+    until(lambda: stored("number"), 0.1)
+    known()
+    # A member of a relation takes over what was changed beside it.
+    rest.update("Edited", object_id, string="theirs")
+    sheet(console, 0, "fans")
+    console.type("abb")
+    console.wait("document.querySelector('dialog [aria-selected=true]')?.innerText.includes('Abba')")
+    console.press("Enter")
+    console.wait_text("1 member", "dialog")
+    console.press("Escape")
+    known()
+    assert shown("string") == "theirs"
+    # What another has set in the place of mine is not overwritten by undo, however it became known.
+    console.edit(0, "string", "mine again")
+    until(lambda: stored("string"), "mine again")
+    known()
+    rest.update("Edited", object_id, string="theirs again")
+    console.edit(0, "number", "7")
+    until(lambda: stored("number"), 7)
+    known()
+    assert console.cell(0, "string") == "theirs again"
+    console.press("Control+z", "Control+z")
+    console.wait_text("theirs again", ".toast.bad")
+    assert stored("string") == "theirs again"
 
 
 def scenario_44_a_restored_user_logs_in_with_the_old_password(console, rest):
@@ -314,6 +474,69 @@ def scenario_46_a_range_of_a_spreadsheet_is_pasted(console, rest):
     assert values == [["one", 1, True], ['two "quoted"', 2000, False], ["with\ttab\nand line", -3, True], ["four", 4.5, None]], values
     console.press("Control+z")
     until(lambda: rest.get("Paste", stored[0]).get("b"), None)
+
+
+def copied(console):
+    """What the grid gives to the clipboard."""
+    return console.value("""(() => {
+        const data = new DataTransfer();
+        document.querySelector('r-grid').dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }));
+        return data.getData('text/plain');
+    })()""")
+
+
+def scenario_46_a_range_is_copied_whole_and_begins_no_formula(console, rest):
+    rest.define("Ranges", a={"type": "String"}, b={"type": "Number"}, c={"type": "String"})
+    rest.create_many("Ranges", [{"a": f"=HYPERLINK({number})", "b": -number} for number in range(1000)])
+    console.open_class("Ranges", order="-b")
+    # Rows far below are read before they are copied, and none is taken for an empty one.
+    console.value("""(() => {
+        window.written = undefined;
+        Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.written = text; } } });
+    })()""")
+    console.at(0, "a")
+    console.value("(() => { const grid = document.querySelector('r-grid'); grid.moveTo(999, grid.active.column + 1, true); })()")
+    console.wait_text("Of ", ".content .foot")
+    assert copied(console) == ""
+    console.wait("window.written")
+    lines = console.value("window.written").split("\n")
+    columns = console.value("document.querySelector('r-grid').columns.map(({ name }) => name)")
+    assert columns[columns.index("a") + 1] in "bc" and len(lines) == 1000, columns
+    assert all(line.startswith(f"'=HYPERLINK({number})\t") for number, line in enumerate(lines)), lines[:3]
+    # Pasted where it was, nothing is changed: no apostrophe stays, and no text comes where there was none.
+    console.value("""(() => {
+        const grid = document.querySelector('r-grid');
+        grid.moveTo(0, grid.columns.findIndex(({ name }) => name === 'a'));
+        const data = new DataTransfer();
+        data.setData('text/plain', window.written);
+        grid.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+    })()""")
+    console.settle()
+    assert rest.count("Ranges", {"c": {"$exists": True}}) == 0
+    assert rest.count("Ranges", {"a": {"$regex": "^="}}) == 1000
+    console.at(0, "a")
+    assert copied(console) == "=HYPERLINK(0)"
+
+
+def scenario_40_the_grid_keeps_its_measure_and_its_place(console, rest):
+    rest.define("Measured", name={"type": "String"}, other={"type": "String"})
+    rest.create_many("Measured", [{"name": f"n{number:04d}"} for number in range(900)])
+    console.size(1440, 500)
+    console.open_class("Measured", order="name")
+    console.at(600, "name")
+    console.wait("document.querySelector('r-grid').activeRow")
+    console.press("Alt+r")
+    console.wait("(({ rows, activeRow }) => rows.isCounted && activeRow?.values.get('name') === 'n0600')(document.querySelector('r-grid'))")
+    console.wait("[...document.querySelectorAll('r-grid .g-row')].some((e) => e.innerText.includes('n0600'))")
+    rows = console.value("document.querySelectorAll('r-grid .g-row').length")
+    console.size(1440, 900)
+    console.wait(f"document.querySelectorAll('r-grid .g-row').length > {rows + 5}")
+    # The menu of a column opens without a mouse.
+    console.value("document.querySelector('r-grid').focus()")
+    console.press("Alt+ArrowDown")
+    console.wait_text("Sort descending", ".menu")
+    console.press("ArrowDown", "Enter")
+    console.wait("location.search === '?order=-name'")
 
 
 def scenario_47_a_file_is_stored_and_shown(console, rest):
@@ -380,3 +603,12 @@ def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
     console.settle()
     assert "Only the master key" in console.cell(0, "ACL"), console.cell(0, "ACL")
     assert "Everybody: read, change" in console.cell(1, "ACL"), console.cell(1, "ACL")
+    # Beside the object it says what was just stored.
+    object_id = rest.find("Access", {"name": "open"})[0]["objectId"]
+    console.open(f"data/Access/{object_id}")
+    console.wait_text("Everybody: read, change", ".object-side")
+    console.click("[data-field=ACL]")
+    console.click("dialog input[type=checkbox]")
+    save_sheet(console)
+    console.wait_text("Only the master key", ".object-side")
+    assert "Everybody" not in console.text(".object-side")

@@ -222,6 +222,23 @@ def scenario_63_a_large_export_is_whole_and_can_be_stopped(console, rest):
     console.click_text("Close", "dialog")
 
 
+def scenario_63_an_export_of_which_nobody_knows_any_more_says_so(console, rest):
+    rest.define("Forgotten", n={"type": "Number"})
+    rest.create("Forgotten", n=1)
+    console.browser.call("Browser.setDownloadBehavior", behavior="deny")
+    console.open_class("Forgotten")
+    class_menu(console, "Export \u2026")
+    console.value("""(() => {
+        const { fetch } = window;
+        window.fetch = async (address, options) => String(address).includes('api/exports/') && options.method === 'GET'
+            ? Response.json({ error: 'There is no such export.' }, { status: 404 }) : fetch(address, options);
+    })()""")
+    console.click_text("Export", "dialog")
+    console.wait_text("There is no such export.", "dialog")
+    console.click_text("Close", "dialog .dialog-foot")
+    console.wait("document.querySelector('dialog') === null")
+
+
 def scenario_64_no_cell_of_a_table_begins_a_formula(console, rest):
     rest.define("Formula", text={"type": "String"}, n={"type": "Number"})
     texts = ['=HYPERLINK("http://evil.example","x")', "@SUM(A1)", "-2+3", "\t=1", "+1", "fine"]

@@ -458,6 +458,16 @@ def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
     until(lambda: name not in config()["params"], config())
     console.press("Control+z")
     until(lambda: config()["params"].get(name) == 12 and config()["masterKeyOnly"][name] is True, config())
+    # What has no field here stays as it is where only who sees it is changed.
+    for value in ({"__type": "Bytes", "base64": "SGk="}, {"__type": "Polygon", "coordinates": [[0, 0], [0, 1], [1, 1], [0, 0]]}):
+        rest.call("PUT", "/config", {"params": {name: value}, "masterKeyOnly": {name: False}})
+        open_page(console, "config", "main table")
+        menu(console, f"Actions of {name}", "Change")
+        console.wait("document.querySelector('dialog select')?.selectedOptions[0].text === " + json.dumps(f"{value['__type']}, kept as it is"))
+        console.value("document.querySelector('dialog input[type=checkbox]').click()")
+        console.press("Control+Enter")
+        until(lambda: config()["masterKeyOnly"].get(name) is True, config())
+        assert config()["params"][name] == value, config()["params"][name]
 
 
 def scenario_80_pages_are_reached_by_keys(console, rest):

@@ -29,6 +29,9 @@ export class Refusal extends Error {
     this.body = body;
     this.request = request;
   }
+
+  /** Whether it can be asked again: the connection was lost, or the operator did not say again who he is. */
+  get isUnfinished() { return this.status === 0 || this.status === 401 || Boolean(this.body?.needs); }
 }
 
 const refuse = (refusal) => Promise.reject(new Refusal(401, refusal));
@@ -47,9 +50,11 @@ export async function send(method, path, options = {}) {
     [key, typeof value === "object" ? JSON.stringify(value) : String(value)])).toString();
   for (;;) {
     let answer;
+    let body;
     const own = token.get();
     try {
       answer = await once(method, path + (query ? "?" + query : ""), options);
+      body = await read(answer);
     } catch (problem) {
       if (options.signal?.aborted || problem instanceof Refusal) throw problem;
       isReachable.set(false);
@@ -59,7 +64,6 @@ export async function send(method, path, options = {}) {
       continue;
     }
     isReachable.set(true);
-    const body = await read(answer);
     if (answer.status === 401 && path !== "session" && path !== "confirm") {
       // Another session may have begun since the request was sent.
       if (!token.get() || token.get() === own) await asks.signIn(body);

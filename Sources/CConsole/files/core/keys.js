@@ -11,11 +11,12 @@ const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 /** The keys of an event as text: "Mod+k", "Shift+ArrowDown", "g d". */
 export function combination(event) {
   const names = [];
+  // With Option a Mac's keys have other characters, or none.
+  const key = isMac && event.altKey && /^Key[A-Z]$/.test(event.code) ? event.code.at(-1).toLowerCase() : event.key;
   if (event.ctrlKey || event.metaKey) names.push("Mod");
   if (event.altKey) names.push("Alt");
-  if (event.shiftKey && event.key.length > 1) names.push("Shift");
-  names.push(event.key === " " ? "Space" : event.key.length === 1 ? event.key.toLowerCase() === event.key || !names.length
-    ? event.key : event.key.toLowerCase() : event.key);
+  if (event.shiftKey && key.length > 1) names.push("Shift");
+  names.push(key === " " ? "Space" : key.length === 1 && names.length ? key.toLowerCase() : key);
   return names.join("+");
 }
 
@@ -27,7 +28,7 @@ export function readable(keys) {
 
 /**
  * Adds keys until `scope` (an AbortSignal) ends: `{ "Mod+k": { do(event) {…}, words: "…" } }`.
- * Keys with `isAlways` also work while a field has the focus; keys without `do` are only listed.
+ * Keys with `isAlways` also work while a field has the focus, and below a dialog; keys without `do` are only listed.
  */
 export function addKeys(title, table, scope) {
   const entry = { title, table: new Map(Object.entries(table)) };
@@ -39,7 +40,7 @@ export function addKeys(title, table, scope) {
 export const list = () => scopes.toReversed().map(({ title, table }) => ({ title, rows: [...table] }));
 
 /** Whether a dialog covers the page. */
-const isCovered = () => document.querySelector("dialog[open]") !== null;
+export const isCovered = () => document.querySelector("dialog[open]") !== null;
 
 /** Begins to listen. */
 export function start() {

@@ -2,6 +2,7 @@
 
 import { send, token } from "./api.js";
 import { signal } from "./signal.js";
+import { plain } from "./words.js";
 
 /** `{ operator, server, features }`, or null. */
 export const session = signal(null);
@@ -55,6 +56,12 @@ export async function signOut() {
     token.set(null);
     session.set(null);
   }
+}
+
+/** Calls the window by what it shows, and the app. */
+export function setTitle(...names) {
+  const { appName, appId } = session.peek().server;
+  document.title = [...names, appName || appId].filter(Boolean).map((name) => plain(name)).join(" \u00b7 ");
 }
 
 /** Whether the operator may change objects. */

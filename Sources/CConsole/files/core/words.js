@@ -58,6 +58,8 @@ const words = new Map(Object.entries({
   "keys.go": "Go to {page}",
   "close": "Close",
   "cancel": "Cancel",
+  "save": "Save",
+  "delete": "Delete",
   "undo": "Undo",
   "classes.label": "Classes",
   "classes.find": "Find a class",

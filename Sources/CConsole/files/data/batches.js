@@ -5,7 +5,7 @@ import { button, h, put } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { addWords, bytes, plain, t } from "../core/words.js";
 import { confirm, openDialog } from "../parts/dialog.js";
-import { record, toast } from "../parts/states.js";
+import { complain, record, toast } from "../parts/states.js";
 import { nameOfRow } from "./save.js";
 import { forget } from "./schema.js";
 
@@ -79,7 +79,7 @@ export function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Sends a request for each of a list, by `BATCH`; gives those of which it succeeded. Stops between two batches. */
+/** Sends a request for each of a list, by `BATCH`; gives those of which it succeeded, with `isCut` where it did not come to the end. */
 export async function run(title, list, requestOf) {
   const progress = openProgress(title, list.length);
   const done = [];
@@ -91,9 +91,9 @@ export async function run(title, list, requestOf) {
       answers = (await parse.post("batch", { requests: some.map(requestOf) })).body;
     } catch (problem) {
       // Whoever does not say again who he is does not want the rest either.
-      if (problem.status === 0 || problem.status === 401 || problem.body?.needs) {
+      if (problem.isUnfinished) {
         progress.end(problem.status === 0);
-        return done;
+        return Object.assign(done, { isCut: true });
       }
       answers = some.map(() => ({ error: { error: problem.message, code: problem.code } }));
     }
@@ -106,7 +106,7 @@ export async function run(title, list, requestOf) {
     progress.advance(handled);
   }
   progress.end();
-  return done;
+  return Object.assign(done, { isCut: handled < list.length });
 }
 
 /** Above this number it must be typed. */
@@ -132,10 +132,12 @@ export async function deleteRows(page, rows) {
   if (deleted.ids.length === 0) return false;
   forget(className);
   record(t("delete.done", { n: deleted.ids.length, class: className }), async () => {
-    const n = await restore(className, deleted);
-    forget(className);
-    page.reload?.();
-    return t("delete.restored", { n });
+    try {
+      return t("delete.restored", { n: await restore(className, deleted) });
+    } finally {
+      forget(className);
+      page.reload?.();
+    }
   });
   return true;
 }
@@ -143,7 +145,7 @@ export async function deleteRows(page, rows) {
 /** Asks whether objects are to be deleted. */
 export function askToDelete(className, n, names) {
   return confirm({
-    title: t("delete.title", { n, class: className }), button: t("delete.button"), isDanger: true,
+    title: t("delete.title", { n, class: className }), button: t("delete"), isDanger: true,
     text: h("div", names.length > 0 && h("ul.names", names.map((name) => h("li", h("bdi", plain(name, 60)))), n > names.length && h("li.quiet", t("delete.more", { n: n - names.length }))), h("p.quiet", t("delete.text"))),
     typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
   });
@@ -154,7 +156,7 @@ async function deleteOne(className, id) {
     const { headers } = await parse.delete(objectPath(className, id));
     return { ids: [id], trash: headers.get("X-Roost-Trash") ? [headers.get("X-Roost-Trash")] : null };
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    complain(problem);
     return null;
   }
 }
@@ -172,10 +174,10 @@ export function batchPath(className, id) {
 
 const mount = () => (session.peek().server.mount ?? "/parse").replace(/\/$/, "");
 
-/** Takes objects out of the trash again. */
-async function restore(className, { ids, trash }) {
-  let wanted = trash;
-  if (!wanted) {
+/** Takes objects out of the trash again, the others too where one cannot come back; what a lost connection leaves stays in `deleted`. */
+async function restore(className, deleted) {
+  const { ids } = deleted;
+  if (!deleted.trash) {
     const { body } = await send("GET", "trash", { query: { className } });
     const newest = new Map(body.objects.toReversed().map((entry) => [entry.objectId, entry.id]));
     // The list has the last ones only.
@@ -184,13 +186,20 @@ async function restore(className, { ids, trash }) {
       const found = one.objects.find((entry) => entry.objectId === objectId);
       if (found) newest.set(objectId, found.id);
     }
-    wanted = ids.map((id) => newest.get(id)).filter(Boolean);
+    deleted.trash = ids.map((id) => newest.get(id)).filter(Boolean);
   }
   const dropped = new Set();
-  for (const id of wanted) {
-    const { headers } = await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: {}, isRepeatable: false });
-    for (const field of headers.get("X-Roost-Dropped")?.split(",") ?? []) dropped.add(field.trim());
+  let n = 0;
+  for (const wanted = deleted.trash; wanted.length > 0; wanted.shift()) {
+    try {
+      const { headers } = await send("POST", `trash/${encodeURIComponent(wanted[0])}/restore`, { body: {}, isRepeatable: false });
+      n += 1;
+      for (const field of headers.get("X-Roost-Dropped")?.split(",") ?? []) dropped.add(field.trim());
+    } catch (problem) {
+      if (problem.isUnfinished) throw problem;
+      complain(problem);
+    }
   }
   if (dropped.size > 0) toast(t("delete.without", { fields: [...dropped].join(", "), class: className }), { isBad: true });
-  return wanted.length;
+  return n;
 }

@@ -4,7 +4,7 @@ import { objectPath, parse } from "../core/api.js";
 import { button, h, labelled, option, put } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
 import { confirm, openForm } from "../parts/dialog.js";
-import { record, toast } from "../parts/states.js";
+import { complain, record, toast } from "../parts/states.js";
 import { BATCH, TYPED, run, askToDelete, batchPath } from "./batches.js";
 import { valueInput } from "./editors/inline.js";
 import { isReadOnly, ranked } from "./schema.js";
@@ -19,6 +19,7 @@ addWords({
   "bulk.sure": "{field} of {n} {n|object|objects} of {class} is set to {value}.",
   "bulk.done": "{field} of {n} {n|object|objects} set",
   "bulk.undone": "{field} of {n} {n|object|objects} as before",
+  "bulk.left": "{n} {n|object is|objects are} not as before yet.",
   "bulk.kept": "{n} {n|object was|objects were} changed by others since, and {n|stays|stay}.",
   "bulk.nothing": "nothing",
   "bulk.reading": "Reading the objects…",
@@ -65,13 +66,18 @@ export async function openBulk(page, which) {
   }
   page.reload();
   if (done.length === 0) return;
+  let left = done;
   record(t("bulk.done", { field: field.name, n: done.length }), async () => {
     // What others changed since is theirs.
-    const now = new Map((await readIds(className, done.map(({ id }) => id), field.name)).map(({ id, old }) => [id, old]));
-    const ours = done.filter(({ id }) => now.has(id) && (value === undefined ? now.get(id) === undefined : isEqual(now.get(id), value)));
+    const now = new Map((await readIds(className, left.map(({ id }) => id), field.name)).map(({ id, old }) => [id, old]));
+    const ours = left.filter(({ id }) => now.has(id) && (value === undefined ? now.get(id) === undefined : isEqual(now.get(id), value)));
     const undone = await store(t("bulk.undone", { field: field.name, n: ours.length }), ours, ({ old }) => old);
-    if (ours.length < done.length) toast(t("bulk.kept", { n: done.length - ours.length }), { isBad: true });
+    if (ours.length < left.length) toast(t("bulk.kept", { n: left.length - ours.length }), { isBad: true });
+    const isDone = new Set(undone);
+    left = ours.filter((object) => !isDone.has(object));
     page.reload();
+    // Those that are refused again and again are given up.
+    if (left.length > 0 && (undone.isCut || undone.length > 0)) throw Object.assign(new Error(t("bulk.left", { n: left.length })), { isUnfinished: true });
     return t("bulk.undone", { field: field.name, n: undone.length });
   });
 }
@@ -108,19 +114,21 @@ async function readAll(page, which, field) {
   const read = async (condition, limit) => (await parse.get(objectPath(className), {
     where: condition, keys: field ?? "objectId", order: "objectId", limit,
   }, { signal: page.scope })).body.results;
+  let waiting;
   try {
     if (which === "selected") return await readIds(className, [...page.grid.selected.keys()], field, { signal: page.scope });
-    const waiting = toast(t("bulk.reading"), { seconds: 600 });
+    waiting = toast(t("bulk.reading"), { seconds: 600 });
     for (;;) {
       const after = found.length > 0 ? { objectId: { $gt: found.at(-1).id } } : {};
       const some = await read(Object.keys(where).length > 0 ? { $and: [where, after] } : after, 5 * BATCH);
       found.push(...rowsOf(some, field));
       if (some.length < 5 * BATCH) break;
     }
-    waiting();
     return found;
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    complain(problem);
     return undefined;
+  } finally {
+    waiting?.();
   }
 }

@@ -6,7 +6,7 @@ import { addWords, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
 import { record, toast } from "../parts/states.js";
 import { isReadOnly, isShortened } from "./schema.js";
-import { asText, fromText, isEqual } from "./values.js";
+import { asText, fromText, guarded, isEqual, unguarded } from "./values.js";
 
 addWords({
   "paste.title": "These cells were not pasted",
@@ -14,6 +14,9 @@ addWords({
   "paste.undone": "{n} {n|row|rows} as before",
   "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.",
   "paste.copied": "{n} {n|cell|cells} copied",
+  "paste.reading": "Reading the rows…",
+  "paste.read": "{n} {n|row is|rows are} read now: copy again.",
+  "paste.many": "{n} rows are too many at once: export or import them.",
   "paste.readOnly": "{field} is set by the server",
   "paste.long": "{field} has a long value where it was not pasted: open it to change it",
   "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
@@ -21,10 +24,47 @@ addWords({
 
 const quote = (text) => (/[\t\n\r"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
+/** Rows that are copied or pasted at once. */
+const MOST = 10_000;
+
 /** Writes the range, or the active cell, to the clipboard. */
 export function copyRange(grid, event) {
   if (event.target !== grid) return;
+  event.preventDefault();
   const { from, to } = grid.range();
+  if (grid.rows.missing(from.row, to.row).length > 0) copyUnread(grid, from, to);
+  else {
+    const { text, tell } = readRange(grid, from, to);
+    event.clipboardData.setData("text/plain", text);
+    tell();
+  }
+}
+
+/** Reads what was not in view yet, then copies. */
+async function copyUnread(grid, from, to) {
+  const n = to.row - from.row + 1;
+  if (n > MOST) {
+    toast(t("paste.many", { n }), { isBad: true });
+    return;
+  }
+  const waiting = toast(t("paste.reading"), { seconds: 600 });
+  const { rows } = grid;
+  const isThere = await rows.readAll(from.row, to.row);
+  waiting();
+  if (!isThere || rows !== grid.rows) return;
+  const { text, tell } = readRange(grid, from, to);
+  try {
+    await navigator.clipboard.writeText(text);
+    tell();
+  } catch {
+    // Some browsers take a text only at once after a key.
+    toast(t("paste.read", { n }));
+  }
+}
+
+/** The text of a range, and what says how much it is. */
+function readRange(grid, from, to) {
+  const n = (to.row - from.row + 1) * (to.column - from.column + 1);
   const lines = [];
   let short = 0;
   for (let row = from.row; row <= to.row; row += 1) {
@@ -32,15 +72,12 @@ export function copyRange(grid, event) {
     for (let column = from.column; column <= to.column; column += 1) {
       const value = grid.rows.at(row)?.values.get(grid.columns[column].name);
       if (isShortened(value)) short += 1;
-      cells.push(quote(asText(value)));
+      // One cell goes anywhere as it is, several go to spreadsheets.
+      cells.push(quote(n > 1 && typeof value !== "number" ? guarded(asText(value)) : asText(value)));
     }
     lines.push(cells.join("\t"));
   }
-  event.clipboardData.setData("text/plain", lines.join("\n"));
-  event.preventDefault();
-  const n = (to.row - from.row + 1) * (to.column - from.column + 1);
-  if (short > 0) toast(t("paste.cut", { n: short }));
-  else if (n > 1) toast(t("paste.copied", { n }), { seconds: 2 });
+  return { text: lines.join("\n"), tell: () => (short > 0 ? toast(t("paste.cut", { n: short })) : n > 1 && toast(t("paste.copied", { n }), { seconds: 2 })) };
 }
 
 /** The cells of a text that a spreadsheet has copied. */
@@ -74,8 +111,15 @@ export function parseRange(text) {
 /** Stores a pasted range from the active cell on: one request a row, each conditional on what was shown. */
 export async function pasteText(page, text) {
   const { grid, className } = page;
-  const cells = parseRange(text);
+  let cells = parseRange(text);
+  if (cells.length > 1 || cells[0].length > 1) cells = cells.map((line) => line.map(unguarded));
   const start = grid.range().from;
+  const end = Math.min(start.row + cells.length, grid.rows.length) - 1;
+  if (cells.length > MOST) {
+    toast(t("paste.many", { n: cells.length }), { isBad: true });
+    return;
+  }
+  if (!(await grid.rows.readAll(start.row, end))) return;
   const faults = [];
   const changes = [];
   let beyond = 0;
@@ -96,6 +140,8 @@ export async function pasteText(page, text) {
       try {
         const value = fromText(cell, field);
         const old = row.values.get(field.name);
+        // Nothing and null are copied as an empty cell, which then changes nothing.
+        if (cell === "" && (old === undefined || old === null)) return;
         if (isShortened(old)) {
           if (value !== undefined) faults.push(t("paste.long", { field: field.name }));
         } else if (!(isEqual(value, old) && (value === undefined) === (old === undefined))) fields.set(field.name, { value, old });
@@ -120,9 +166,22 @@ export async function pasteText(page, text) {
   }
   if (n > 0) {
     record(t("paste.done", { n }), async () => {
-      for (const { row, fields } of stored) await write(className, row, fields, "old");
+      const rows = stored.length;
+      let problem;
+      for (; stored.length > 0; stored.shift()) {
+        const { row, fields } = stored[0];
+        // What was changed since stays.
+        const ours = new Map([...fields].filter(([name, { value }]) => isEqual(row.values.get(name), value)));
+        try {
+          if (ours.size > 0) await write(className, row, ours, "old");
+        } catch (refusal) {
+          if (refusal.isUnfinished) throw refusal;
+          problem = refusal;
+        }
+      }
       grid.later();
-      return t("paste.undone", { n: stored.length });
+      if (problem) throw problem;
+      return t("paste.undone", { n: rows });
     });
   }
   if (faults.length > 0) {

@@ -3,7 +3,7 @@
 import { button, h, icon, iconButton, put } from "../core/dom.js";
 import { address } from "../core/router.js";
 import { mayWrite } from "../core/session.js";
-import { effect, signal } from "../core/signal.js";
+import { effect } from "../core/signal.js";
 import { addWords, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
 import { toast } from "../parts/states.js";
@@ -107,15 +107,18 @@ export async function editCell(grid, className, { row: index, column }, text, pr
   if (!row || !field || !mayEdit(className, field)) return;
   open?.finish("none");
   const known = row.failed?.get(field.name);
-  const focus = () => grid.focus({ preventScroll: true });
+  const focus = () => {
+    grid.later();
+    grid.focus({ preventScroll: true });
+  };
   await edit({
     className, row, field, text: text ?? known?.text, problem: problem ?? known?.problem, save: cellStore(grid, className, row, field), focus,
     place: (editor) => placeInGrid(grid, editor, index, column),
     ended: (editor, hasFocus) => {
       open = null;
       editor.remove();
-      grid.later();
       if (hasFocus) focus();
+      else grid.later();
     },
     step: (direction) => {
       const to = { down: [1, 0], up: [-1, 0], right: [0, 1], left: [0, -1] }[direction];
@@ -124,9 +127,20 @@ export async function editCell(grid, className, { row: index, column }, text, pr
   });
 }
 
+/** The rows of which the end is waited for. */
+let lifetime;
+
 function placeInGrid(grid, editor, index, column) {
   open = editor;
-  grid.lifetime.signal.addEventListener("abort", () => { if (open === editor) open = null; });
+  if (lifetime !== grid.lifetime) {
+    lifetime = grid.lifetime;
+    // What was typed is stored before other rows take the place of these.
+    lifetime.signal.addEventListener("abort", () => {
+      const last = open;
+      open = null;
+      last?.finish("none");
+    });
+  }
   const { geometry } = grid;
   const { type, width } = grid.columns[column];
   const left = geometry.left(column);
@@ -157,11 +171,9 @@ export async function clearCell(grid, className) {
   await cellStore(grid, className, row, field)({ value: clearing === "null" && !isAccess ? null : undefined }, await wholeValue(className, row, field.name));
 }
 
-/** All fields of one object, one below the other, each edited where it stands; `rows` are notified of changes, too. */
+/** All fields of one object, one below the other, each edited where it stands; `rows` are notified of changes. */
 export function fieldList({ className, row, fields, rows, scope }) {
-  const changed = signal(0);
   const element = h(".fields", { role: "list" });
-  const watch = rows ?? { notify: () => changed.set(changed.peek() + 1) };
   const placeOf = (field) => element.querySelector(`[data-field="${CSS.escape(field)}"]`);
   const draw = () => {
     if (element.querySelector(".g-editor")) return;
@@ -184,7 +196,7 @@ export function fieldList({ className, row, fields, rows, scope }) {
         !isFixed && value !== undefined && !["Relation", "Password"].includes(field.type)
           && iconButton("close", t("fields.clear", { field: field.name }), async () => save(field, { value: undefined }, await wholeValue(className, row, field.name)))));
   };
-  const save = (field, change, old) => store({ className, rows: watch, row, field, change, old, again: (text, problem) => editLine(field, text, problem) });
+  const save = (field, change, old) => store({ className, rows, row, field, change, old, again: (text, problem) => editLine(field, text, problem) });
   const editLine = (field, text, problem) => {
     if (!mayEdit(className, field)) return;
     edit({
@@ -201,7 +213,7 @@ export function fieldList({ className, row, fields, rows, scope }) {
     });
   };
   effect(() => {
-    (rows?.changed ?? changed)();
+    rows.changed();
     namesChanged();
     draw();
   }, scope);

@@ -16,6 +16,7 @@ export function handleKey(grid, event) {
     "Mod+Enter": () => controller.open(grid.active),
     Space: () => grid.activeColumn?.type === "Boolean" && !shift ? controller.edit(grid.active) : grid.toggle(grid.active.row, shift),
     "Mod+a": () => controller.selectAll?.(),
+    "Alt+ArrowDown": () => controller.title?.(grid.activeColumn, grid.head.querySelector(`[aria-colindex="${grid.active.column + 1}"] button`) ?? grid),
     Delete: () => controller.clear(),
     Backspace: () => controller.clear(),
     Escape: () => escape(grid),

@@ -17,7 +17,11 @@ export class Grid extends HTMLElement {
   selected = new Map();
 
   connectedCallback() {
-    if (this.scroller) return;
+    if (!this.scroller) this.build();
+    this.resizes.observe(this.scroller);
+  }
+
+  build() {
     this.head = h(".g-head", { role: "row" });
     this.body = h(".g-body", { role: "presentation" });
     this.canvas = h(".g-canvas", { role: "presentation" }, this.head, this.body);
@@ -35,7 +39,6 @@ export class Grid extends HTMLElement {
     this.addEventListener("dblclick", (event) => this.cellOf(event) && this.controller.edit(this.active));
     for (const kind of ["copy", "paste", "cut"]) this.addEventListener(kind, (event) => this.controller[kind]?.(event));
     this.resizes = new ResizeObserver(() => this.resized());
-    this.resizes.observe(this.scroller);
   }
 
   disconnectedCallback() {

@@ -111,11 +111,25 @@ export class Rows {
     const first = Math.floor(Math.max(0, from) / PAGE);
     const last = Math.floor(Math.max(0, Math.min(to, this.length - 1)) / PAGE);
     for (const [number, request] of this.running) {
-      if (number < first - 1 || number > last + 1) request.abort();
+      if (!this.isHeld && (number < first - 1 || number > last + 1)) request.abort();
     }
     for (let number = first; number <= last; number += 1) {
       if (!this.pages.has(number) && !this.running.has(number) && !this.problem) this.read(number);
     }
+  }
+
+  /** The pages of some rows that were not read yet. */
+  missing(from, to) {
+    const first = Math.floor(from / PAGE);
+    return Array.from({ length: Math.floor(to / PAGE) - first + 1 }, (_, index) => first + index).filter((number) => !this.pages.has(number));
+  }
+
+  /** Reads what is missing of some rows, wherever the reader looks meanwhile; gives whether all are there. */
+  async readAll(from, to) {
+    this.isHeld = true;
+    for (const number of this.missing(from, to)) if (!this.problem) await this.read(number);
+    this.isHeld = false;
+    return this.missing(from, to).length === 0;
   }
 
   /** How a page is asked for: beside a known one by its edge, else from the nearer end. */

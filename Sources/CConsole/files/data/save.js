@@ -36,8 +36,10 @@ function at(value, path) {
  * Gives whether it was stored; a refusal takes the shown value back and is reported through `refused(problem)`.
  */
 export function saveField({ className, rows, row, field, change, old = row.values.get(field.name), refused }) {
+  const mine = { field, change };
+  row.unstored = [...(row.unstored ?? []), mine];
   // Changes of one object go one after the other: each is conditional on what the one before left.
-  row.queue = (row.queue ?? Promise.resolve()).then(() => store({ className, rows, row, field, change, old, refused }));
+  row.queue = (row.queue ?? Promise.resolve()).then(() => store({ className, rows, row, field, change, old, refused, mine }));
   show(row, field, change, old);
   rows?.notify();
   return row.queue;
@@ -45,10 +47,21 @@ export function saveField({ className, rows, row, field, change, old = row.value
 
 function show(row, field, change, old) {
   row.failed?.delete(field.name);
-  if (field.type === "Password" || field.type === "Relation") return;
+  if (field.type === "Password" || field.type === "Relation" || (change.path && isShortened(old))) return;
   if (change.amount !== undefined) row.set(field.name, (old ?? 0) + change.amount);
   else if (change.path) row.set(field.name, withMember(old, change.path, change.value));
   else row.set(field.name, change.value);
+}
+
+/** Shows what is still to be stored of a row, or of one of its fields. */
+function showUnstored(row, name) {
+  for (const { field, change } of row.unstored ?? []) if (!name || name === field.name) show(row, field, change, row.values.get(field.name));
+}
+
+/** Takes an object over as it is stored. */
+function retake(row, object) {
+  row.take(object);
+  showUnstored(row);
 }
 
 function withMember(old, path, value) {
@@ -69,47 +82,57 @@ function bodyOf(field, change) {
   return setOwn({}, key, value);
 }
 
-async function store({ className, rows, row, field, change, old, refused }) {
-  const theirsOf = (object) => {
-    const value = new Map(Object.entries(object)).get(field.name);
-    return change.path ? at(value, change.path) : value;
-  };
-  const seen = change.path ? at(old, change.path) : old;
+/** What is changed of a value: all of it, or what it has at a path. */
+const partOf = (value, { path }) => (path ? at(value, path) : value);
+
+async function store({ className, rows, row, field, change, old, refused, mine }) {
+  const theirsOf = (object) => new Map(Object.entries(object)).get(field.name);
+  const drop = () => { row.unstored = row.unstored.filter((other) => other !== mine); };
+  const seen = partOf(old, change);
+  let before = old;
   let body;
   try {
-    body = await conditionalPut(className, row, bodyOf(field, change), (object) => {
-      const theirs = theirsOf(object);
+    body = await conditionalPut(className, row, () => bodyOf(field, change), (object) => {
+      before = theirsOf(object);
+      const theirs = partOf(before, change);
       // Another field was changed, or ours had arrived before the connection broke; adding is right whatever was there.
       return change.amount !== undefined || isEqual(theirs, seen) || isEqual(theirs, change.value) || isShortened(seen);
-    }, (object) => askWhoseValue({ field, theirs: theirsOf(object), mine: change.value, at: object.updatedAt }));
+    }, async (object) => {
+      const isMine = await askWhoseValue({ field, theirs: partOf(before, change), mine: change.value, at: object.updatedAt });
+      if (!isMine) drop();
+      return isMine;
+    });
   } catch (problem) {
+    drop();
     // A later change of the same value stays, and speaks for itself.
     const isShown = change.path || change.amount !== undefined || isEqual(row.values.get(field.name), change.value);
-    if (isShown && (old === undefined || field.type !== "Password")) row.set(field.name, field.type === "Password" ? undefined : old);
+    if (isShown && (old === undefined || field.type !== "Password")) {
+      row.set(field.name, field.type === "Password" ? undefined : before);
+      showUnstored(row, field.name);
+    }
     rows?.notify();
     refused?.(problem);
     return false;
   }
-  if (body === null) {
-    rows?.notify();
-    return false;
-  }
-  const answered = new Map(Object.entries(body));
+  drop();
+  const answered = new Map(Object.entries(body ?? {}));
   if (answered.has(field.name) && change.amount !== undefined) row.set(field.name, answered.get(field.name));
   rows?.notify();
+  if (body === null) return false;
   const now = row.values.get(field.name);
   if (field.name === namingField(className)) learn(className, row.object());
   // A name that was just changed names nothing.
   const places = { field: field.name, object: field.name === namingField(className) ? row.id : nameOfRow(className, row) };
   const isRemoval = change.value === undefined && change.amount === undefined;
   if (field.type === "Password") toast(t("edit.saved", places));
-  else record(t(isRemoval ? "edit.cleared" : "edit.saved", places), () => undo({ className, rows, row, field, change, seen, now, old, places }));
+  else record(t(isRemoval ? "edit.cleared" : "edit.saved", places), () => undo({ className, rows, row, field, change, seen: change.amount === undefined ? seen : before, now, places }));
   return true;
 }
 
 /** PUT that is repeated where another's change does no harm; gives null when the other's value is kept. */
-async function conditionalPut(className, row, body, isHarmless, ask) {
+async function conditionalPut(className, row, bodyNow, isHarmless, ask = () => false) {
   for (;;) {
+    const body = bodyNow();
     try {
       const answer = await parse.put(objectPath(className, row.id), body, {
         headers: { "X-Roost-If-Updated-At": row.updatedAt }, isRepeatable: Object.values(body)[0]?.__op !== "Increment",
@@ -120,40 +143,37 @@ async function conditionalPut(className, row, body, isHarmless, ask) {
       const object = problem.status === 409 && problem.body?.object;
       if (!object) throw problem;
       const isToRepeat = isHarmless(object) || (await ask(object));
-      row.set("updatedAt", object.updatedAt);
-      if (!isToRepeat) {
-        await refresh(className, row);
-        return null;
-      }
+      // Whoever takes over when it was changed takes over what was changed, else the next edit would overwrite that unasked.
+      retake(row, object);
+      if (!isToRepeat) return null;
     }
   }
 }
 
 /** Reads a row again. */
 export async function refresh(className, row) {
-  const { body } = await parse.get(objectPath(className, row.id), {}, { headers: SHORTEN });
-  row.take(body);
+  retake(row, (await parse.get(objectPath(className, row.id), {}, { headers: SHORTEN })).body);
 }
 
-async function undo({ className, rows, row, field, change, seen, now, old, places }) {
-  const mine = change.path ? at(now, change.path) : now;
-  const back = change.amount !== undefined ? { amount: -change.amount } : { path: change.path, value: seen };
-  if (isShortened(back.value)) throw new Error(t("edit.undoRefused", { ...places, theirs: "", mine: "" }));
-  let refusal;
-  const body = await conditionalPut(className, row, bodyOf(field, back), (object) => {
-    const value = new Map(Object.entries(object)).get(field.name);
-    const theirs = change.path ? at(value, change.path) : value;
-    if (change.amount !== undefined || isEqual(theirs, mine) || isEqual(theirs, seen)) return true;
-    refusal = t("edit.undoRefused", { ...places, theirs: inWords(theirs), mine: inWords(mine) });
-    return false;
-  }, () => false);
-  if (body === null) {
-    rows?.notify();
-    throw new Error(refusal);
-  }
-  show(row, field, change.amount !== undefined ? back : { value: old }, row.values.get(field.name));
+async function undo({ className, rows, row, field, change, seen, now, places }) {
+  const mine = change.amount === undefined ? change.value : now;
+  let back;
+  let refusal = isShortened(seen) && t("edit.undoRefused", { ...places, theirs: "", mine: "" });
+  /** What takes the change back from a value; nothing where another has changed what was set. */
+  const judge = (value) => {
+    const theirs = partOf(value, change);
+    const isOurs = isEqual(theirs, mine) || isEqual(theirs, seen);
+    back = isOurs || change.amount === undefined ? { path: change.path, value: seen } : { amount: -change.amount };
+    if (!isOurs && back.amount === undefined) refusal ||= t("edit.undoRefused", { ...places, theirs: inWords(theirs), mine: inWords(mine) });
+    return !refusal;
+  };
+  // The row may have been taken over since, with what others set.
+  const body = judge(await wholeValue(className, row, field.name))
+    && (await conditionalPut(className, row, () => bodyOf(field, back), (object) => judge(new Map(Object.entries(object)).get(field.name))));
+  if (body) show(row, field, back, row.values.get(field.name));
   rows?.notify();
-  return t("edit.undone", { ...places, value: inWords(change.amount !== undefined ? row.values.get(field.name) : seen) });
+  if (!body) throw new Error(refusal);
+  return t("edit.undone", { ...places, value: inWords(back.amount === undefined ? seen : row.values.get(field.name)) });
 }
 
 /** Asks; gives whether mine is to be saved. */

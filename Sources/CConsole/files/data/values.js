@@ -96,7 +96,7 @@ export function fromText(text, field) {
 
 /** The `[latitude, longitude]` of "59.33, 18.06"; undefined for other texts. */
 export function parsePoint(text) {
-  const match = /^\(?\s*(-?\d+(?:\.\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?)\s*\)?$/.exec(text);
+  const match = /^\(?\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*\)?$/i.exec(text);
   return match && Math.abs(match[1]) <= 90 && Math.abs(match[2]) <= 180 ? [Number(match[1]), Number(match[2])] : undefined;
 }
 
@@ -108,11 +108,28 @@ export function parseNumber(text) {
   return Number.isFinite(value) ? value : undefined;
 }
 
+/** A text without the zeros at its end. A pattern would look at each row of zeros once for each of them. */
+function withoutZeros(text) {
+  let end = text.length;
+  while (text[end - 1] === "0") end -= 1;
+  return text.slice(0, end);
+}
+
 /** Whether a text has more digits than a Number keeps, and would be stored as another number. */
 export function losesDigits(text) {
-  const digits = text.toLowerCase().split("e")[0].replace(/[^\d.]/g, "").replace(/^0*\.?0*|(?<=\..*?)0+$/g, "").replace(".", "");
-  return digits.length > 15 && BigInt(digits.replace(/0+$/, "") || 0) !== BigInt(String(Number(digits)).replace(/e.*|\./g, "").replace(/0+$/, "") || 0);
+  const whole = text.toLowerCase().split("e")[0].replace(/[^\d.]/g, "");
+  const digits = (whole.includes(".") ? withoutZeros(whole) : whole).replace(/^0*\.?0*/, "").replace(".", "");
+  // A Number has at most 309 digits before its point.
+  return digits.length > 15 && (digits.length > 309 || withoutZeros(digits) !== withoutZeros(String(Number(digits)).replace(/e.*|\./g, "")));
 }
+
+const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+/** A text with an apostrophe before it where a spreadsheet would take it for a formula, apostrophes that it has aside. */
+export const guarded = (text) => (FORMULA.test(text) ? "'" + text : text);
+
+/** A text without the apostrophe of `guarded`. */
+export const unguarded = (text) => (text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text);
 
 const UNITS = { second: 1e3, minute: 6e4, hour: 36e5, day: 864e5, week: 6048e5 };
 
@@ -149,7 +166,6 @@ addWords({
   "edit.clearText": "Take the value away, or set it to null? Your answer holds for this visit.",
   "edit.remove": "Remove the value",
   "edit.setNull": "Set null",
-  "edit.save": "Save",
   "edit.label": "{field} of {object}",
   "date.means": "{date}",
   "date.hint": "2024-05-01 10:00, now, 2 days ago",
@@ -171,7 +187,6 @@ addWords({
   "delete.title": "Delete {n} {n|object|objects} of {class}?",
   "delete.text": "They go to the trash for 30 days, and can be restored from there.",
   "delete.more": "and {n} more",
-  "delete.button": "Delete",
   "delete.done": "{n} {n|object|objects} of {class} deleted",
   "delete.without": "Without {fields}, which {class} has no more",
   "delete.restored": "{n} {n|object|objects} restored",
@@ -191,6 +206,7 @@ addWords({
   "keys.select": "Select the row",
   "keys.range": "Select cells",
   "keys.copy": "Copy and paste cells",
+  "keys.column": "Menu of the column: order, filter",
   "keys.clear": "Remove the value, or delete selected rows",
   "keys.filterCell": "Filter by this cell",
   "keys.inspector": "Inspector",
@@ -200,6 +216,7 @@ addWords({
   "grid.selected": "{n} selected",
   "grid.clearSelection": "Clear",
   "grid.range": "{n} {n|cell|cells}",
+  "grid.partly": "Of {n} {n|cell that is|cells that are} read:",
   "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}",
   "grid.ascending": "Sort ascending",
   "grid.descending": "Sort descending",
@@ -208,6 +225,5 @@ addWords({
   "grid.newRows": "{n} new",
   "grid.newRowsHint": "Show new objects",
   "foot.set": "Set a field",
-  "foot.delete": "Delete",
   "filter.byField": "Filter by {field}",
 });

@@ -5,7 +5,7 @@ import { button, h, icon, labelled, problemLine, put, textField } from "../core/
 import { session, signIn, ways } from "../core/session.js";
 import { addWords, ago, date, plain, shown, t } from "../core/words.js";
 import { openDialog, openForm } from "../parts/dialog.js";
-import { failed, loading, toast } from "../parts/states.js";
+import { complain, failed, loading, toast } from "../parts/states.js";
 
 addWords({
   "signIn.title": "Sign in",
@@ -180,7 +180,7 @@ function line(entry, again) {
       await send("DELETE", "sessions/" + encodeURIComponent(entry.id));
       toast(t("account.ended"));
     } catch (problem) {
-      toast(problem.message, { isBad: true });
+      complain(problem);
     }
     again();
   };
@@ -209,7 +209,7 @@ async function changeTOTP(isOn, host) {
     else if (!(await setUp((await send("POST", "totp", { body: {}, isRepeatable: true })).body))) return;
     session.set({ ...session.peek(), operator: { ...session.peek().operator, totp: !isOn } });
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    complain(problem);
   }
   draw(host);
 }

@@ -2,9 +2,9 @@
 
 import { h, put } from "../core/dom.js";
 import { route } from "../core/router.js";
-import { session } from "../core/session.js";
+import { setTitle } from "../core/session.js";
 import { effect, latest } from "../core/signal.js";
-import { plain, t } from "../core/words.js";
+import { t } from "../core/words.js";
 import { classes, classesProblem, loadClasses, loadCounts } from "../data/schema.js";
 import { keepFocus } from "../parts/dialog.js";
 import { empty, failed, loading } from "../parts/states.js";
@@ -35,8 +35,7 @@ export function classFrame(name, scope, draw) {
     if (description && shown === description && shownQuery === key) return;
     [shown, shownQuery] = [description, key];
     const inner = next();
-    const { appName, appId } = session.peek().server;
-    document.title = [className && plain(className), t("rail." + name), plain(appName || appId)].filter(Boolean).join(" \u00b7 ");
+    setTitle(className, t("rail." + name));
     // What was changed on the page is drawn anew at the place to which it was scrolled.
     const top = className === shownClass ? content.querySelector(".scroll")?.scrollTop : 0;
     shownClass = className;

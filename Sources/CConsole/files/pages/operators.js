@@ -7,7 +7,7 @@ import { addWords, plain, said, shown, t } from "../core/words.js";
 import { classes, loadClasses } from "../data/schema.js";
 import { isEqual } from "../data/values.js";
 import { confirm, openDialog, openForm } from "../parts/dialog.js";
-import { failed, loading, toast } from "../parts/states.js";
+import { complain, failed, loading, toast } from "../parts/states.js";
 
 addWords({
   "operators.hint": "Accounts of this console; users of the app are none of them.",
@@ -21,7 +21,6 @@ addWords({
   "operators.newPassword": "New password, or nothing for the one that is",
   "operators.role": "Role",
   "operators.create": "Add operator",
-  "operators.save": "Save",
   "operators.you": "you",
   "operators.added": "{name} may sign in",
   "operators.changed": "{name} is changed, and signed out",
@@ -89,7 +88,7 @@ async function attempt(work, done) {
     await work();
     toast(done);
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    complain(problem);
   }
 }
 
@@ -133,7 +132,7 @@ async function edit(entry, again) {
   const limit = limits(entry, role);
   const before = safely(limit.read);
   const code = entry?.totp && h("input", { type: "checkbox" });
-  const isSaved = await openForm({ title: entry ? t("operators.change", { name: entry.name }) : t("operators.new"), button: t(entry ? "operators.save" : "operators.create") }, () => ({
+  const isSaved = await openForm({ title: entry ? t("operators.change", { name: entry.name }) : t("operators.new"), button: t(entry ? "save" : "operators.create") }, () => ({
     body: [!entry && labelled(t("operators.name"), name), labelled(t("operators.role"), role), labelled(t(entry ? "operators.newPassword" : "operators.password"), password),
       code && h("div", h("p.quiet", t("operators.totp")), h("label.line", code, t("operators.totpOff"))), limit.element],
     async save() {

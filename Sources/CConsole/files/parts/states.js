@@ -54,10 +54,13 @@ export function toast(text, { action, isBad = false, seconds = isBad ? 20 : 6 } 
   return end;
 }
 
+/** Says why something was not done. */
+export const complain = (problem) => toast(problem.message, { isBad: true });
+
 const LIMIT = 30;
 const steps = [];
 
-/** Keeps a change, and says it; `undo` takes it back, and throws when it cannot. */
+/** Keeps a change, and says it; `undo` takes it back, and throws when it cannot: an error with `isUnfinished` keeps it for another time. */
 export function record(words, undo) {
   const step = { words, undo };
   steps.push(step);
@@ -80,6 +83,7 @@ async function take(step) {
     const words = await step.undo();
     if (words) toast(words);
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    if (problem.isUnfinished) steps.splice(place, 0, step);
+    step.end = toast(problem.message, { isBad: true, action: problem.isUnfinished && { words: t("undo"), do: () => take(step) } });
   }
 }

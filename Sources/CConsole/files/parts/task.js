@@ -3,6 +3,7 @@
 import { send } from "../core/api.js";
 import { button, h, put } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
+import { complain } from "./states.js";
 
 addWords({ "task.percent": "{percent} %", "task.stop": "Stop" });
 
@@ -11,7 +12,7 @@ export function follow(begin, label) {
   const bar = h("progress", { max: "100", "aria-label": label });
   const words = h("span.quiet", { role: "status" }, label);
   let path;
-  const stop = button(".button", () => send("DELETE", path), t("task.stop"));
+  const stop = button(".button", () => send("DELETE", path).catch(complain), t("task.stop"));
   stop.disabled = true;
   const run = async () => {
     let task = await begin();

@@ -21,9 +21,9 @@ const secret = (type) => (type === "Password" ? { type: "password", autocomplete
  * The element has `focus()`; it says itself what is wrong with what was typed.
  */
 export function inlineEditor({ field, value, text, problem, label, commit, cancel }) {
-  const start = text ?? startText(field.type, value);
+  const start = startText(field.type, value);
   const input = textField({
-    ...secret(field.type), value: start, "aria-label": label, spellcheck: String(field.type === "String"), class: field.type === "Number" ? "right" : "",
+    ...secret(field.type), value: text ?? start, "aria-label": label, spellcheck: String(field.type === "String"), class: field.type === "Number" ? "right" : "",
     inputmode: field.type === "Number" ? "decimal" : null,
     placeholder: { Number: t("number.hint"), Date: t("date.hint"), GeoPoint: t("geo.hint"), Pointer: field.targetClass && t("pointer.find", { class: field.targetClass }) }[field.type] ?? "",
   });
@@ -39,6 +39,7 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   };
   const picker = field.type === "Pointer" ? new PointerPicker(field.targetClass, input, (picked) => end({ value: picked }, "stay")) : null;
   if (picker) element.append(picker.list);
+  if (picker && text) picker.search();
   if (field.type === "Date") dateHint(input, hint);
   if (field.type === "GeoPoint") {
     put(hint, h("span"), button(".plain", () => end({ sheet: input.value }), t("geo.map")));
@@ -100,13 +101,13 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
 function read(text, field, value, startText, picker) {
   if (field.type === "Password") return text === "" ? null : { value: text };
   if (field.type === "String") return text === (value ?? "") && value !== undefined || (text === "" && value === undefined) ? null : { value: text };
+  if (picker?.chosen) return { value: picker.chosen };
   if (text === startText && value !== undefined) return null;
   if (field.type === "Number") {
     const sum = /^\s*\+\s*(.+)$/.exec(text);
     if (sum && parseNumber(sum[1]) !== undefined) return { amount: parseNumber(sum[1]) };
     if (parseNumber(text.trim()) !== undefined && losesDigits(text)) throw new Error(t("edit.digits", { text: plain(text, 40) }));
   }
-  if (picker?.chosen) return { value: picker.chosen };
   const read = fromText(text, field);
   return read === undefined && value === undefined ? null : { value: read };
 }

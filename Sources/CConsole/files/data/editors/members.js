@@ -8,6 +8,7 @@ import { addWords, plain, said, shown, t } from "../../core/words.js";
 import { loading, record } from "../../parts/states.js";
 import { sentence, summary, who } from "../cells.js";
 import { SHORTEN } from "../rows.js";
+import { refresh } from "../save.js";
 import { learn, nameOf } from "../schema.js";
 import { copy, isEqual, pointer, setOwn } from "../values.js";
 import { pointerField } from "./pointer.js";
@@ -48,14 +49,17 @@ export function editRelation({ className, row, field, close }) {
   };
   const change = async (operation, id) => {
     put(problem);
-    const body = (name) => setOwn({}, field.name, { __op: name, objects: [pointer(target, id)] });
+    const write = async (name) => {
+      await parse.put(objectPath(className, row.id), setOwn({}, field.name, { __op: name, objects: [pointer(target, id)] }));
+      // What others changed of the object is shown before the next edit is made under the condition that it is as shown.
+      await refresh(className, row);
+    };
     try {
-      const { body: answer } = await parse.put(objectPath(className, row.id), body(operation));
-      row.set("updatedAt", answer.updatedAt ?? row.updatedAt);
+      await write(operation);
       const name = nameOf(target, id) || id;
       const isAdded = operation === "AddRelation";
       record(t(isAdded ? "relation.added" : "relation.removed", { name, field: field.name }), async () => {
-        await parse.put(objectPath(className, row.id), body(isAdded ? "RemoveRelation" : "AddRelation"));
+        await write(isAdded ? "RemoveRelation" : "AddRelation");
         if (list.isConnected) await read();
         return t("relation.undone", { field: field.name });
       });

@@ -27,7 +27,7 @@ export async function openSheet(place) {
   let close;
   const editor = await (EDITORS.get(field.type) ?? editJSON)({ ...place, close: () => close() });
   const title = t("edit.label", { field: field.name, object: nameOfRow(className, row) });
-  const options = { title, kind: "sheet", button: t("edit.save") };
+  const options = { title, kind: "sheet", button: t("save") };
   if (!editor.read) {
     await openDialog(options, (end) => {
       close = end;
@@ -133,7 +133,7 @@ addWords({
   "json.label": "Value as JSON",
   "json.line": "Line {line}: {reason}",
   "json.kind": "{field} is {type}; this is {other}.",
-  "json.paths": "Saved alone: {paths}",
+  "json.path": "Saved alone: {path}",
 });
 
 /** Where a text stops being JSON, by line. */
@@ -175,13 +175,12 @@ function editJSON({ field, value, text }) {
   const area = h("textarea.tall", { autofocus: true, value: text ?? JSON.stringify(start, null, 2), spellcheck: "false", "aria-label": t("json.label") });
   const problem = problemLine();
   const paths = h("p.quiet");
-  let current = copy(start);
+  const changesIn = (next) => (value === undefined || value === null ? null : differences(start, next));
   const changed = (next) => {
-    current = next;
-    const found = differences(start, current);
-    put(paths, found?.length ? t("json.paths", { paths: found.map(({ path }) => [field.name, ...path].join(".")).slice(0, 4).join(", ") }) : "");
+    const found = changesIn(next);
+    put(paths, found?.length === 1 ? t("json.path", { path: [field.name, ...found[0].path].join(".") }) : "");
   };
-  const view = tree(current, (next) => {
+  const view = tree(copy(start), (next) => {
     changed(next);
     area.value = JSON.stringify(next, null, 2);
     put(problem);
@@ -210,7 +209,7 @@ function editJSON({ field, value, text }) {
     body: [h(".json", h("section", h("h3.label", t("json.tree")), view.element), h("section", h("h3.label", t("json.text")), area)), problem, paths],
     read: () => {
       const next = read();
-      const found = value === undefined || value === null ? null : differences(start, next);
+      const found = changesIn(next);
       if (found?.length === 0) return null;
       return found?.length === 1 ? found[0] : { value: next };
     },

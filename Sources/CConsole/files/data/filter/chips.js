@@ -81,7 +81,7 @@ function openJSON(page, host, draw) {
 export async function saveView(page) {
   const name = textField({ autofocus: true, value: page.view?.name ?? "", maxlength: "80" });
   const shared = h("input", { type: "checkbox", checked: page.view?.shared ?? false });
-  const id = await openForm({ title: t("view.title"), button: t("view.save") }, () => ({
+  const id = await openForm({ title: t("view.title"), button: t("save") }, () => ({
     body: [h("p.quiet", t("view.text")), labelled(t("view.name"), name), h("label.line", shared, t("view.shared"))],
     save: () => keepView({
       id: page.view?.name === name.value.trim() ? page.view.id : undefined, className: page.className, name: name.value.trim() || page.className,

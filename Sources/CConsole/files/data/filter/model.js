@@ -202,7 +202,6 @@ addWords({
   "view.title": "Save this view",
   "view.name": "Name",
   "view.shared": "Everybody who signs in here sees it",
-  "view.save": "Save",
   "view.saved": "View {name} saved",
   "view.delete": "Delete view",
   "view.deleted": "View {name} deleted",

@@ -2,7 +2,7 @@
 
 import { addWords, plain, t } from "../../core/words.js";
 import { classes, isServerClass, typeOf } from "../schema.js";
-import { fromText, losesDigits, parseDate, parseNumber, setOwn } from "../values.js";
+import { fromText, losesDigits, parseDate, parseNumber, setOwn, unguarded } from "../values.js";
 
 addWords({
   "import.width": "{n} {n|value|values} instead of {wanted}",
@@ -75,12 +75,11 @@ function ofValues(samples) {
   return { type, targetClass: type === "Pointer" ? value.className : undefined };
 }
 
-const GUARDED = /^'+[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /** The value of a text for a column; undefined where there is none. Throws an Error in words. */
 export function valueOf(text, column, isGuarded = false) {
   if (text === null) return undefined;
-  const cell = isGuarded && GUARDED.test(text) ? text.slice(1) : text;
+  const cell = isGuarded ? unguarded(text) : text;
   const field = { name: column.name, type: column.type, targetClass: column.targetClass };
   const trimmed = cell.trim();
   if (column.type !== "String" && trimmed === "") return undefined;

@@ -14,7 +14,6 @@ import { areSame, consequences, entryOf, hidingConsequences, names, own, princip
 
 addWords({
   "perm.edit": "Who may: {operation}",
-  "perm.save": "Save",
   "perm.saved": "Permissions of {class} changed",
   "perm.undone": "Permissions of {class} are as before",
   "perm.changedSince": "The permissions of {class} were changed meanwhile, and are shown as they are now. Nothing was stored.",
@@ -61,7 +60,7 @@ function edit(className, key, title, words, build) {
   const { permissions } = classes.peek().get(className);
   const before = own(permissions).get(key);
   const meaning = h("p.notice", { role: "status" });
-  return openForm({ title, kind: "sheet", button: t("perm.save") }, () => {
+  return openForm({ title, kind: "sheet", button: t("save") }, () => {
     let form;
     const draw = () => form && put(meaning, words(form.read()));
     form = build(draw);

@@ -4,7 +4,7 @@ import { parse } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../../core/dom.js";
 import { addWords, plain, shown, t } from "../../core/words.js";
 import { confirm, openForm, openMenu } from "../../parts/dialog.js";
-import { empty, failed, record, toast } from "../../parts/states.js";
+import { complain, empty, failed, record, toast } from "../../parts/states.js";
 import { table } from "./index.js";
 
 addWords({
@@ -19,9 +19,7 @@ addWords({
   "hook.name": "Name of the function",
   "hook.class": "Class",
   "hook.event": "Event",
-  "hook.save": "Save",
   "hook.change": "Change the address",
-  "hook.delete": "Delete",
   "hook.deleteText": "{what} is no longer sent to {url}.",
   "hook.actions": "Actions of {what}",
   "hook.empty": "No webhook",
@@ -29,13 +27,14 @@ addWords({
   "hook.saved": "{what} is sent to {url}",
   "hook.deleted": "The webhook of {what} is deleted",
   "hook.back": "The webhook of {what} is as before",
+  "hook.since": "The address was changed since, and stays.",
   "hook.bad": "An address begins with http or https, two slashes, and the name of a server.",
 });
 
 const EVENTS = ["beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin", "afterLogin", "afterLogout"];
 
 /** What an address shows: no password in it. */
-const masked = (url) => String(url).replace(/\/\/[^/@]*@/, "//\u2026@");
+const masked = (url) => String(url).replace(/\/\/[^/?#]*@/, "//\u2026@");
 const inWords = (hook) => (hook.functionName ? t("hook.function", { name: hook.functionName }) : t("hook.trigger", { event: hook.triggerName ?? "", class: hook.className ?? "" }));
 const path = (hook) => (hook.functionName ? `hooks/functions/${encodeURIComponent(hook.functionName)}` : `hooks/triggers/${encodeURIComponent(hook.className)}/${encodeURIComponent(hook.triggerName)}`);
 
@@ -56,7 +55,7 @@ export async function openHooks(host, scope) {
     table(t("cloud.hooks"), [["", "hook.what"], ["", "hook.url"], [".actions", ""]], hooks.map((hook) => [["", shown(inWords(hook), 200)], [".mono", shown(masked(hook.url), 300)],
       [".actions", iconButton("more", t("hook.actions", { what: inWords(hook) }), (event) => openMenu(event.currentTarget, [
         { words: t("hook.change"), icon: "link", do: () => change(hook, again) },
-        { words: t("hook.delete"), icon: "trash", isDanger: true, do: () => remove(hook, again) },
+        { words: t("delete"), icon: "trash", isDanger: true, do: () => remove(hook, again) },
       ]))]])), add]);
 }
 
@@ -75,7 +74,7 @@ async function create(again) {
   const fields = h(".stack");
   const draw = () => put(fields, kind.value === "function" ? labelled(t("hook.name"), name) : [labelled(t("hook.class"), className), labelled(t("hook.event"), event)]);
   draw();
-  await openForm({ title: t("hook.new"), button: t("hook.save") }, () => ({
+  await openForm({ title: t("hook.new"), button: t("save") }, () => ({
     body: [labelled(t("hook.kind"), kind), fields, labelled(t("hook.url"), url)],
     async save() {
       const hook = kind.value === "function" ? { functionName: name.value.trim() } : { className: className.value.trim(), triggerName: event.value };
@@ -93,12 +92,13 @@ async function store(method, hook, again) {
 
 async function change(hook, again) {
   const url = textField({ type: "url", value: hook.url, autofocus: true });
-  await openForm({ title: inWords(hook), button: t("hook.save") }, () => ({
+  await openForm({ title: inWords(hook), button: t("save") }, () => ({
     body: labelled(t("hook.url"), url),
     async save() {
       const next = { ...hook, url: address(url) };
       await parse.put(path(hook), { url: next.url });
       record(t("hook.saved", { what: inWords(hook), url: masked(next.url) }), async () => {
+        if ((await parse.get(path(hook))).body.url !== next.url) throw new Error(t("hook.since"));
         await parse.put(path(hook), { url: hook.url });
         again();
         return t("hook.back", { what: inWords(hook) });
@@ -111,7 +111,7 @@ async function change(hook, again) {
 
 async function remove(hook, again) {
   const what = inWords(hook);
-  if (!(await confirm({ title: plain(what, 100), text: t("hook.deleteText", { what, url: masked(hook.url) }), button: t("hook.delete"), isDanger: true }))) return;
+  if (!(await confirm({ title: plain(what, 100), text: t("hook.deleteText", { what, url: masked(hook.url) }), button: t("delete"), isDanger: true }))) return;
   try {
     await parse.delete(path(hook));
     record(t("hook.deleted", { what }), async () => {
@@ -120,7 +120,7 @@ async function remove(hook, again) {
       return t("hook.back", { what });
     });
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    complain(problem);
   }
   again();
 }

@@ -3,7 +3,7 @@
 import { send } from "../../core/api.js";
 import { h, iconButton, put } from "../../core/dom.js";
 import { address, route } from "../../core/router.js";
-import { session } from "../../core/session.js";
+import { session, setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, count, date, plain, said, shown, t } from "../../core/words.js";
 import { empty, failed, loading } from "../../parts/states.js";
@@ -63,7 +63,7 @@ export function open(scope) {
     const { page, parts } = route();
     if (page !== "cloud") return;
     const inner = next();
-    document.title = [t("rail.cloud"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+    setTitle(t("rail.cloud"));
     const tab = TABS.includes(parts[0]) ? parts[0] : "functions";
     show(host, tab, tab === "functions" ? parts[1] : undefined, inner);
   }, scope);

@@ -1,10 +1,11 @@
 /** Jobs: what there is, runs as they go, and when they run by themselves. */
 
 import { parse } from "../../core/api.js";
+import { watched } from "../../core/attention.js";
 import { button, h, icon, iconButton, labelled, option, put } from "../../core/dom.js";
 import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
-import { failed, record, toast } from "../../parts/states.js";
+import { complain, failed, record, toast } from "../../parts/states.js";
 import { read } from "./call.js";
 import { FIGURES, figures, table } from "./index.js";
 import { planForm, planInWords, took } from "./schedule.js";
@@ -36,9 +37,7 @@ addWords({
   "job.last": "Last run",
   "job.never": "never",
   "job.job": "Job",
-  "job.save": "Save",
   "job.change": "Change",
-  "job.delete": "Delete",
   "job.actions": "Actions of the schedule of {name}",
   "job.planned": "{name} runs {when}",
   "job.unplanned": "The schedule of {name} is deleted",
@@ -101,6 +100,7 @@ async function readRuns(host, watch, scope) {
   if (watch.isOn || !rows.some(({ status }) => status === "running")) return;
   watch.isOn = true;
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  await watched(scope);
   watch.isOn = false;
   if (!scope.aborted) await again();
 }
@@ -131,24 +131,36 @@ async function readPlans(host, jobs, isOn, scope) {
       [".wide", typeof row.lastRun === "number" ? time(new Date(row.lastRun).toISOString()) : h("span.quiet", t("job.never"))],
       [".actions", iconButton("more", t("job.actions", { name: cut(String(row.jobName), 60) }), (event) => openMenu(event.currentTarget, [
         { words: t("job.change"), icon: "config", do: () => edit(row, jobs, again) },
-        { words: t("job.delete"), icon: "trash", isDanger: true, do: () => remove(row, again) },
+        { words: t("delete"), icon: "trash", isDanger: true, do: () => remove(row, again) },
       ]))]])), add));
 }
+
+/** What of a row is the schedule; `missing` stands for what it does not have. */
+const planOf = (row, missing) => Object.fromEntries(["jobName", "params", "repeatMinutes", "timeOfDay", "daysOfWeek", "startAfter"].map((key) => [key, row[key] ?? missing]));
 
 async function edit(row, jobs, again) {
   const name = h("select", [...new Set([...jobs.map((job) => job.name), row.jobName].filter(Boolean))].map((other) => option(other, plain(other, 80), other === row.jobName)));
   const params = h("textarea", { rows: "4", spellcheck: "false", value: JSON.stringify(given(row.params), null, 2) });
   const form = planForm(row);
-  await openForm({ title: row.objectId ? t("job.plans") : t("job.plan"), button: t("job.save") }, () => ({
+  await openForm({ title: row.objectId ? t("job.plans") : t("job.plan"), button: t("save") }, () => ({
     body: [labelled(t("job.job"), name), form.element, labelled(t("job.params"), params)],
     async save() {
       const plan = { jobName: name.value, params: JSON.stringify(read(params.value)), ...form.read() };
       // What another kind of schedule had is taken away.
       for (const key of ["timeOfDay", "daysOfWeek"]) if (row[key] !== undefined && plan[key] === undefined) plan[key] = { __op: "Delete" };
-      const body = { job_schedule: plan };
-      if (row.objectId) await parse.put("cloud_code/jobs/" + encodeURIComponent(row.objectId), { job_schedule: { startAfter: row.startAfter ?? new Date().toISOString(), ...plan } });
-      else await parse.post("cloud_code/jobs", body);
-      toast(t("job.planned", { name: plan.jobName, when: planInWords(plan) }));
+      const words = t("job.planned", { name: plan.jobName, when: planInWords(plan) });
+      if (row.objectId) {
+        const store = (next) => parse.put("cloud_code/jobs/" + encodeURIComponent(row.objectId), { job_schedule: next });
+        await store({ startAfter: row.startAfter, ...plan });
+        record(words, async () => {
+          await store(planOf(row, { __op: "Delete" }));
+          again();
+          return t("job.back", { name: plan.jobName });
+        });
+      } else {
+        await parse.post("cloud_code/jobs", { job_schedule: plan });
+        toast(words);
+      }
       again();
       return true;
     },
@@ -157,17 +169,16 @@ async function edit(row, jobs, again) {
 
 async function remove(row, again) {
   const name = cut(String(row.jobName), 60);
-  if (!(await confirm({ title: t("job.plans"), text: t("job.unplanText", { name, when: planInWords(row) }), button: t("job.delete"), isDanger: true }))) return;
+  if (!(await confirm({ title: t("job.plans"), text: t("job.unplanText", { name, when: planInWords(row) }), button: t("delete"), isDanger: true }))) return;
   try {
     await parse.delete("cloud_code/jobs/" + encodeURIComponent(row.objectId));
-    const { jobName, params, repeatMinutes, timeOfDay, daysOfWeek, startAfter } = row;
     record(t("job.unplanned", { name }), async () => {
-      await parse.post("cloud_code/jobs", { job_schedule: JSON.parse(JSON.stringify({ jobName, params, repeatMinutes, timeOfDay, daysOfWeek, startAfter })) });
+      await parse.post("cloud_code/jobs", { job_schedule: planOf(row) });
       again();
       return t("job.back", { name });
     });
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    complain(problem);
   }
   again();
 }

@@ -45,11 +45,11 @@ export function planInWords({ repeatMinutes, timeOfDay, daysOfWeek, startAfter }
 /** Fields for a schedule: `{ element, read() }`. */
 export function planForm(plan = {}) {
   const gap = Number(plan.repeatMinutes) || 0;
-  const start = plan.repeatMinutes === undefined ? "daily" : gap <= 0 ? "once" : gap % 1440 === 0 ? "daily" : "every";
+  const start = !plan.objectId ? "daily" : gap <= 0 ? "once" : gap % 1440 === 0 ? "daily" : "every";
   const kind = h("select", { onchange: () => draw() }, ["daily", "every", "once"].map((value) => option(value, t("plan.kind." + value), value === start)));
   const time = textField({ value: String(plan.timeOfDay ?? "03:00").slice(0, 5), maxlength: "5" });
   const minutes = textField({ value: gap > 0 ? String(gap) : "60", inputmode: "numeric" });
-  const at = textField({ value: plan.startAfter ? short(plan.startAfter) : short(new Date(Date.now() + 3_600_000).toISOString()) });
+  const at = textField({ value: plan.startAfter ? short(plan.startAfter) : start === "once" ? "" : short(new Date(Date.now() + 3_600_000).toISOString()) });
   const days = DAYS.map((name, index) => h("input", { type: "checkbox", "aria-label": name, checked: !Array.isArray(plan.daysOfWeek) || isOn(plan.daysOfWeek[index]) }));
   const fields = h(".stack");
   const weekdays = h("fieldset.days", { "aria-label": t("plan.weekdays") }, days.map((box, index) => h("label.line", box, DAYS[index])));
@@ -59,6 +59,8 @@ export function planForm(plan = {}) {
     element: [labelled(t("plan.kind"), kind), fields],
     read() {
       if (kind.value === "once") {
+        // As soon as it could: that was before.
+        if (start === "once" && !plan.startAfter && !at.value.trim()) return { repeatMinutes: 0, startAfter: "" };
         const date = new Date(`${at.value.trim().replace(" ", "T")}:00.000Z`);
         if (!/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d$/.test(at.value.trim()) || Number.isNaN(date.getTime())) throw new Error(t("plan.badDate"));
         return { repeatMinutes: 0, startAfter: date.toISOString() };

@@ -3,19 +3,20 @@
 import { parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
-import { mayChangeClasses, session } from "../../core/session.js";
+import { mayChangeClasses, setTitle } from "../../core/session.js";
 import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { drawValue } from "../../data/cells.js";
 import { valueInput } from "../../data/editors/inline.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { inWords, isEqual, setOwn } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm, openMenu } from "../../parts/dialog.js";
-import { empty, failed, loading, record, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, record } from "../../parts/states.js";
 
 addWords({
   "config.hint": "Values that apps read without a release.",
   "config.name": "Name",
   "config.type": "Type",
+  "config.kept": "{type}, kept as it is",
   "config.value": "Value",
   "config.sees": "Who sees it",
   "config.everybody": "everybody",
@@ -26,10 +27,8 @@ addWords({
   "config.emptyHint": "Apps ask for the configuration and get these values: a message of the day, a limit, a switch.",
   "config.change": "Change",
   "config.history": "History",
-  "config.delete": "Delete",
   "config.actions": "Actions of {name}",
   "config.title": "Parameter {name}",
-  "config.save": "Save",
   "config.hintName": "Letters, digits and _, beginning with a letter: welcomeText",
   "config.taken": "There is a parameter {name} already.",
   "config.missing": "A value is missing. To take the parameter away, delete it.",
@@ -58,7 +57,7 @@ export function open(scope) {
   const again = () => read(body, again, scope);
   const add = mayChangeClasses() && button(".button.primary", () => edit(undefined, again), icon("plus"), h("span.words", t("config.new")));
   if (!classes.peek()) loadClasses();
-  document.title = [t("rail.config"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  setTitle(t("rail.config"));
   addKeys(t("config.keys"), mayChangeClasses() ? { "Alt+n": { words: t("config.new"), do: () => edit(undefined, again) } } : {}, scope);
   again();
   return h(".page", h("header.head", h("h1", t("rail.config")), h("span.quiet.words", t("config.hint")), h(".space"), add), body);
@@ -89,7 +88,7 @@ async function read(host, again, scope) {
       h("td.actions", mayChangeClasses() && iconButton("more", t("config.actions", { name }), (event) => openMenu(event.currentTarget, [
         { words: t("config.change"), icon: "config", do: () => edit(name, again) },
         { words: t("config.history"), icon: "undo", do: () => history(name, again) },
-        { words: t("config.delete"), icon: "trash", isDanger: true, do: () => remove(name, again) },
+        { words: t("delete"), icon: "trash", isDanger: true, do: () => remove(name, again) },
       ], { label: t("config.actions", { name }) })))))))));
 }
 
@@ -124,7 +123,10 @@ async function store(name, entry, words, again) {
 async function edit(name, again) {
   const old = name === undefined ? undefined : parameters.get(name);
   const input = textField({ autofocus: name === undefined, maxlength: "100" });
-  const type = h("select", { onchange: () => draw() }, TYPES.map((other) => option(other, other, other === (typeOf(old?.value) ?? "String"))));
+  const oldType = typeOf(old?.value) ?? "null";
+  // What has no field here, as a file or null, is another's to set: it stays unless another type is chosen.
+  const kept = old && !TYPES.includes(oldType) && option("", t("config.kept", { type: oldType }), true);
+  const type = h("select", { onchange: () => draw() }, kept, TYPES.map((other) => option(other, other, other === oldType)));
   const target = h("select", { onchange: () => draw() }, [...(classes.peek()?.keys() ?? [])].map((other) => option(other, plain(other, 60), other === old?.value?.className)));
   const targetRow = labelled(t("config.of"), target);
   const isForMaster = h("input", { type: "checkbox", checked: old?.isForMaster ?? false, onchange: () => draw() });
@@ -138,20 +140,20 @@ async function edit(name, again) {
     // What was typed stays until another type is chosen.
     if (drawn !== `${kind.type} ${kind.targetClass}`) {
       drawn = `${kind.type} ${kind.targetClass}`;
-      value = valueInput(kind, typeOf(old?.value) === kind.type ? old.value : undefined);
-      put(host, h("label.label", { for: value.id }, t("config.value")), value.element);
+      value = kind.type && valueInput(kind, oldType === kind.type ? old.value : undefined);
+      put(host, value ? [h("label.label", { for: value.id }, t("config.value")), value.element] : h("div", drawValue(old.value)));
     }
     opens.hidden = !(old?.isForMaster && !isForMaster.checked);
     put(opens, t("config.opens", { name: name ?? "" }));
   };
   draw();
-  await openForm({ title: name === undefined ? t("config.new") : t("config.title", { name }), button: t("config.save") }, () => ({
+  await openForm({ title: name === undefined ? t("config.new") : t("config.title", { name }), button: t("save") }, () => ({
     body: [name === undefined && [labelled(t("config.name"), input), h("p.quiet", t("config.hintName"))], labelled(t("config.type"), type), targetRow, host, h("label.line", isForMaster, t("config.masterBox")), opens],
     async save() {
       const key = name ?? input.value.trim();
       if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(key)) throw new Error(t("config.hintName"));
       if (name === undefined && parameters.has(key)) throw new Error(t("config.taken", { name: key }));
-      const read = type.value === "String" ? value.element.value : value.read();
+      const read = !value ? old.value : type.value === "String" ? value.element.value : value.read();
       if (read === undefined) throw new Error(t("config.missing"));
       const entry = { value: read, isForMaster: isForMaster.checked };
       if (old && isEqual(old, entry)) return true;
@@ -161,13 +163,10 @@ async function edit(name, again) {
   }));
 }
 
-/** Says why something was not stored. */
-const attempt = (work) => work.catch((problem) => toast(problem.message, { isBad: true }));
-
 async function remove(name, again) {
-  const title = `${t("config.delete")} ${plain(name, 60)}`;
-  if (!(await confirm({ title, text: t("config.deleteText", { name }), button: t("config.delete"), isDanger: true }))) return;
-  await attempt(store(name, undefined, t("config.deleted", { name }), again));
+  const title = `${t("delete")} ${plain(name, 60)}`;
+  if (!(await confirm({ title, text: t("config.deleteText", { name }), button: t("delete"), isDanger: true }))) return;
+  await store(name, undefined, t("config.deleted", { name }), again).catch(complain);
 }
 
 /** What the audit knows of a parameter, in its last rows. */
@@ -176,7 +175,7 @@ function history(name, again) {
     const host = h("div", loading(3));
     fill(host, name, async (entry) => {
       close();
-      await attempt(store(name, entry, t("config.done", { name, value: inWords(entry.value) }), again));
+      await store(name, entry, t("config.done", { name, value: inWords(entry.value) }), again).catch(complain);
     });
     return { body: host };
   });

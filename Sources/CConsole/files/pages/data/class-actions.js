@@ -10,7 +10,7 @@ import { number, t } from "../../core/words.js";
 import { build, mayBuild, missingIndex } from "../../data/indexing.js";
 import { counts, typeOf } from "../../data/schema.js";
 import "../../data/values.js";
-import { toast } from "../../parts/states.js";
+import { complain, toast } from "../../parts/states.js";
 
 /** Adds the keys of the page, and what the grid asks for beyond single cells. */
 export function gridKeys(page) {
@@ -52,6 +52,7 @@ export function gridKeys(page) {
     Space: { words: t("keys.select") },
     "Shift+ArrowDown / Shift+ArrowUp": { words: t("keys.range") },
     "Mod+c / Mod+v": { words: t("keys.copy") },
+    "Alt+ArrowDown": { words: t("keys.column") },
     Delete: { words: t("keys.clear") },
     "Alt+f": { words: t("keys.filterCell"), do: filterCell },
     f: { words: t("keys.filterCell"), do: filterCell },
@@ -98,25 +99,32 @@ function selection(page) {
   return [
     h("strong", t("grid.selected", { n })),
     mayWrite() && !page.as && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
-    mayWrite() && !page.as && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("foot.delete")),
+    mayWrite() && !page.as && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("delete")),
     h(".space"),
     button(".plain", () => page.grid.clearSelection(), t("grid.clearSelection")),
   ];
 }
 
+/** Rows of which a sum is made while it is looked at. */
+const MOST = 5000;
+
 function sums(grid) {
   const { from, to } = grid.range();
   const numbers = [];
-  for (let row = from.row; row <= Math.min(to.row, from.row + 5000); row += 1) {
-    for (let column = from.column; column <= to.column; column += 1) {
-      const value = grid.rows.at(row)?.values.get(grid.columns[column].name);
+  let read = 0;
+  for (let row = from.row; row <= Math.min(to.row, from.row + MOST); row += 1) {
+    const values = grid.rows.at(row)?.values;
+    if (values) read += 1;
+    for (let column = from.column; values && column <= to.column; column += 1) {
+      const value = values.get(grid.columns[column].name);
       if (typeof value === "number") numbers.push(value);
     }
   }
-  const cells = (to.row - from.row + 1) * (to.column - from.column + 1);
+  const wide = to.column - from.column + 1;
+  const cells = (to.row - from.row + 1) * wide;
   const sum = numbers.reduce((left, right) => left + right, 0);
   const round = (value) => (Math.abs(value) < 1e12 ? value.toLocaleString("en", { maximumFractionDigits: 4 }) : number(Number(value.toPrecision(12))));
-  return [h("span", t("grid.range", { n: cells })), h(".space"), numbers.length > 0 && h("span.number", t("grid.sum", {
+  return [h("span", t("grid.range", { n: cells })), h(".space"), read * wide < cells && h("span.warn", t("grid.partly", { n: read * wide })), numbers.length > 0 && h("span.number", t("grid.sum", {
     sum: round(sum), mean: round(sum / numbers.length), min: number(Math.min(...numbers)), max: number(Math.max(...numbers)),
   }))];
 }
@@ -136,7 +144,7 @@ function slowFind(page, lacks) {
       toast(done ? t("index.done", { index: done.name, seconds: done.seconds }) : t("index.stopped"));
       if (done && !page.scope.aborted) page.reload();
     } catch (problem) {
-      toast(problem.message, { isBad: true });
+      complain(problem);
     }
     page.building = undefined;
     page.moved();
@@ -166,6 +174,10 @@ export function watchNewer(page) {
 
 function offer(page, n) {
   put(page.newer, n > 0 && h("button.pill", {
-    title: t("grid.newRowsHint"), onclick: () => { put(page.newer); page.reload(); },
+    title: t("grid.newRowsHint"), onclick: () => {
+      put(page.newer);
+      page.grid.moveTo(0, page.grid.active.column);
+      page.reload();
+    },
   }, icon("up"), t("grid.newRows", { n })));
 }

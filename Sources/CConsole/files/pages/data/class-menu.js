@@ -2,13 +2,13 @@
 
 import { button, h, icon, put } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
-import { mayChangeClasses, mayWrite } from "../../core/session.js";
+import { mayChangeClasses, mayWrite, session } from "../../core/session.js";
 import { addWords, plain, t, zone } from "../../core/words.js";
 import "../../data/filter/model.js";
 import { choices, choose, deleteView, ranked, visible } from "../../data/schema.js";
 import "../../data/values.js";
 import { openMenu, openPanel } from "../../parts/dialog.js";
-import { toast } from "../../parts/states.js";
+import { complain, toast } from "../../parts/states.js";
 
 addWords({
   "menu.setAll": "Set a field of all {n} …",
@@ -31,11 +31,10 @@ export function open(page, anchor) {
     { words: t("menu.viewAs"), icon: "users", do: async () => (await import("./viewing.js")).openViewing(page) },
     mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
     mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/chips.js")).saveView(page) },
-    page.view && { words: t("view.delete"), icon: "close", do: async () => {
-      await deleteView(page.view.id);
+    page.view?.owner === session.peek().operator.name && { words: t("view.delete"), icon: "close", do: () => deleteView(page.view.id).then(() => {
       toast(t("view.deleted", { name: page.view.name }));
       go(address("data", [page.className]));
-    } },
+    }, complain) },
     null,
     !page.as && { words: t("menu.export"), icon: "down", do: async () => (await import("./export.js")).openExport(page) },
     mayChange && { words: t("menu.import"), icon: "up", do: async () => { if (await (await import("./import.js")).openImport(page.className)) page.reload(); } },

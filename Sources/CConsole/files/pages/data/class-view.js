@@ -46,7 +46,7 @@ export function openClass(host, className, scope) {
   onLeave(keep, scope);
   addEventListener("pagehide", keep, { signal: scope });
   watchRows(page);
-  begin(page);
+  begin(page, remembered());
   page.ready = followUp(page);
   if (as) viewing().then(({ tellViewing }) => tellViewing(page));
 }
@@ -60,7 +60,7 @@ async function followUp(page) {
   page.editing = editing;
   gridKeys(page);
   watchFoot(page);
-  watchNewer(page);
+  if (!page.as) watchNewer(page);
   tellImport(page);
   page.grid.dataset.isReady = "true";
 }
@@ -105,9 +105,9 @@ async function createObject(page) {
   await openNew(page);
 }
 
-async function begin(page) {
+/** Reads rows, and returns to a place where one is given. */
+async function begin(page, { top = 0, active } = {}) {
   const { rows, grid, scope } = page;
-  const { top = 0, active } = remembered();
   await rows.begin(0);
   // Rows that were asked for before another reload say nothing of those that are shown.
   if (scope.aborted || page.rows !== rows) return;
@@ -125,14 +125,15 @@ async function begin(page) {
     grid.geometry.setLength(rows.length);
     grid.geometry.moveRowTo(top, rows.length);
   }
-  if (active) grid.active = { ...active };
+  const { row, column } = active ?? grid.active;
+  grid.active = { row: Math.min(row, rows.length - 1), column };
   grid.redraw();
   page.moved();
 }
 
-/** Puts the grid into the page as soon as there are rows; the count comes later. */
+/** Puts the grid into the page as soon as there are rows; the count comes later. One that is there stays where it stands. */
 function showGrid(page) {
-  put(page.body, page.grid, page.inspectorElement);
+  if (page.grid.parentElement !== page.body) put(page.body, page.grid, page.inspectorElement);
   page.grid.show(page.rows, page.columns, controller(page));
   if (document.activeElement === document.body || document.activeElement?.id === "main") page.grid.focus({ preventScroll: true });
 }
@@ -157,7 +158,8 @@ async function showProblem(page) {
 function reload(page) {
   page.rows.end();
   page.grid.selected.clear();
-  page.current.set(newRows(page));
+  // As many as there were, until they are counted: the place in the list is kept.
+  page.current.set(Object.assign(newRows(page), { total: page.rows.total || undefined }));
   loadCounts();
   watchRows(page);
   begin(page);

@@ -58,8 +58,11 @@ export function openExport(page) {
         await follow(item, host, foot, () => stop());
       } catch (refusal) {
         put(problem, plain(refusal.message, 300));
-        go.disabled = false;
-        return;
+        if (!stop) {
+          go.disabled = false;
+          return;
+        }
+        put(host, problem);
       } finally {
         stop = undefined;
       }

@@ -1,14 +1,14 @@
 /** Import: a file is read here, a piece at a time; its columns get fields, a dry run tells what is refused, and rows go to the server by the thousand. */
 
 import { objectPath, parse, send } from "../../core/api.js";
-import { button, h, icon, labelled, option, problemLine, put } from "../../core/dom.js";
+import { button, h, icon, option, problemLine, put } from "../../core/dom.js";
 import { mayChangeClasses } from "../../core/session.js";
 import { addWords, bytes, plain, said, shown, t } from "../../core/words.js";
 
 import { breathe, detect, records } from "../../data/import/reader.js";
 import { columnsOf, doubts, objectOf, problemOf, targets } from "../../data/import/columns.js";
 import { loadCounts, replaceClass } from "../../data/schema.js";
-import { inWords, setOwn } from "../../data/values.js";
+import { inWords, setOwn, unguarded } from "../../data/values.js";
 import { openDialog } from "../../parts/dialog.js";
 import { startNote } from "./import-note.js";
 
@@ -110,7 +110,7 @@ async function look(work, form) {
   }
   if (sample.rows.length === 0) throw new Error(t("import.empty"));
   Object.assign(work, { form, sample, columns: columnsOf(form.kind, sample, work.className, mayChangeClasses()), existing: "stop" });
-  work.isGuarded = form.kind === "csv" && work.columns.some(({ samples }) => samples.some((text) => /^'+[=+\-@\t\r\n]/.test(text ?? "")));
+  work.isGuarded = form.kind === "csv" && work.columns.some(({ samples }) => samples.some((text) => text && unguarded(text) !== text));
   drawColumns(work);
 }
 

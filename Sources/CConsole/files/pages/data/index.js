@@ -3,7 +3,7 @@
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
-import { mayChangeClasses, session } from "../../core/session.js";
+import { mayChangeClasses, setTitle } from "../../core/session.js";
 import { effect, latest, signal } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
 import { counted } from "../../data/cells.js";
@@ -49,8 +49,7 @@ function loadCountsLater(scope) {
 
 async function show(content, className, objectId, scope) {
   const all = classes.peek();
-  const { appName, appId } = session.peek().server;
-  document.title = [className && plain(className), plain(appName || appId)].filter(Boolean).join(" \u00b7 ");
+  setTitle(className);
   if (!className) put(content, empty(all.size === 0
     ? { picture: "data", title: t("classes.empty"), text: t("classes.emptyHint") }
     : { picture: "data", title: t("classes.choose"), text: t("classes.chooseHint") }));

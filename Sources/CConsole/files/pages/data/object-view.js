@@ -5,7 +5,7 @@ import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
-import { effect, latest } from "../../core/signal.js";
+import { effect, latest, signal } from "../../core/signal.js";
 import { addWords, ago, count, date, plain, shown, t } from "../../core/words.js";
 import { deleteRows } from "../../data/batches.js";
 import { drawPointer, sentence, summary } from "../../data/cells.js";
@@ -29,7 +29,6 @@ addWords({
   "object.gone": "The object is gone",
   "object.goneText": "{class} has no object with the id {id}. It may be in the trash.",
   "object.toTrash": "Open the trash",
-  "object.delete": "Delete",
   "object.fields": "Fields",
   "object.keys": "This object",
   "object.back": "Back to {class}",
@@ -52,7 +51,8 @@ export async function openObject(host, className, objectId, outer, next = latest
   const row = new Row(object);
   const fields = ranked(classes.peek().get(className));
   const remove = async () => { if (await deleteRows({ className, reload() {} }, [row])) go(address("data", [className])); };
-  const list = fieldList({ className, row, fields, scope });
+  const changed = signal(0);
+  const list = fieldList({ className, row, fields, rows: { changed, notify: () => changed.set(changed.peek() + 1) }, scope });
   const panel = (words, content) => h("section.panel", h("h2", words), content);
   const json = h("details.panel", { ontoggle: (event) => event.target.open && drawJSON(event.target.querySelector("div"), className, objectId) },
     h("summary", t("object.json")), h("div"));
@@ -61,6 +61,7 @@ export async function openObject(host, className, objectId, outer, next = latest
   const access = h("div");
   const pointsTo = h("div");
   effect(() => {
+    changed();
     namesChanged();
     drawAccess(access, row);
     drawPointers(pointsTo, row);
@@ -93,7 +94,7 @@ function header(className, objectId, row, remove, scope) {
   return h("header.head", h("a.plain.back", { href: address("data", [className]), "aria-label": t("object.back", { class: className }) }, icon("back")),
     h("a.crumb", { href: address("data", [className]) }, shown(className, 40)), h("span.quiet.crumb", "/"), title, h("code.quiet.crumb", plain(objectId, 40)),
     h("button.plain", { "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")),
-    h(".space"), mayWrite() && button(".plain.bad", remove, icon("trash"), h("span.words", t("object.delete"))));
+    h(".space"), mayWrite() && button(".plain.bad", remove, icon("trash"), h("span.words", t("delete"))));
 }
 
 function drawAccess(host, row) {
@@ -181,7 +182,7 @@ export function toggle(page) {
     return;
   }
   const element = h("aside.inspector", { "aria-label": t("inspector.title") });
-  const next = latest();
+  const next = latest(page.scope);
   let shownRow;
   const draw = () => {
     const row = page.grid.activeRow;

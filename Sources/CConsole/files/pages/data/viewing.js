@@ -2,7 +2,7 @@
 
 import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
-import { address, go } from "../../core/router.js";
+import { address } from "../../core/router.js";
 import { effect } from "../../core/signal.js";
 import { addWords, plain, said, t } from "../../core/words.js";
 import { pointerField } from "../../data/editors/pointer.js";

@@ -3,13 +3,13 @@
 import { send } from "../../core/api.js";
 import { button, h, icon, option, put } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
-import { mayWrite, session } from "../../core/session.js";
+import { mayWrite, session, setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, bytes, date, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../../data/cells.js";
 import { show } from "../../data/editors/file.js";
 import { confirm, openDialog } from "../../parts/dialog.js";
-import { empty, failed, loading, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
   "files.number": "{n} {n|file|files}, {size}",
@@ -35,7 +35,6 @@ addWords({
   "files.delete": "Delete …",
   "files.deleteTitle": "Delete {name}?",
   "files.deleteText": "It does not go into the trash. Objects that mention it lead nowhere then.",
-  "files.deleteGo": "Delete",
   "files.deleted": "{name} deleted",
   "files.copy": "Copy address",
 });
@@ -61,7 +60,7 @@ export function open(scope) {
       toast(t("files.uploaded", { name: file.name }));
       again();
     } catch (problem) {
-      toast(problem.message, { isBad: true });
+      complain(problem);
     }
     input.value = "";
   };
@@ -74,7 +73,7 @@ export function open(scope) {
       if (kind === "drop" && mayWrite() && event.dataTransfer.files[0]) upload(event.dataTransfer.files[0]);
     }, { signal: scope });
   }
-  document.title = `${t("rail.files")} \u00b7 ${plain(session.peek().server.appName || session.peek().server.appId)}`;
+  setTitle(t("rail.files"));
   let key;
   effect(() => {
     const { page, query: now } = route();
@@ -105,7 +104,7 @@ async function fill(list, number, { text, sort }, scope, again) {
         try {
           add(await read(page.next));
         } catch (problem) {
-          toast(problem.message, { isBad: true });
+          complain(problem);
           event.target.disabled = false;
         }
       }, t("files.more")));
@@ -164,12 +163,12 @@ async function askToDelete(file) {
   const name = fileName(file.name);
   try {
     const found = await usesOf(file);
-    if (!(await confirm({ title: t("files.deleteTitle", { name }), text: h(".form", h("p", t("files.deleteText")), drawUses(found, () => {})), button: t("files.deleteGo"), isDanger: true }))) return false;
+    if (!(await confirm({ title: t("files.deleteTitle", { name }), text: h(".form", h("p", t("files.deleteText")), drawUses(found, () => {})), button: t("delete"), isDanger: true }))) return false;
     await send("DELETE", "parse/files/" + encodeURIComponent(file.name));
     toast(t("files.deleted", { name }));
     return true;
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    complain(problem);
     return false;
   }
 }

@@ -5,7 +5,7 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { session } from "../../core/session.js";
 import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
 import { keepFocus } from "../../parts/dialog.js";
-import { failed, loading, toast } from "../../parts/states.js";
+import { complain, failed, loading, toast } from "../../parts/states.js";
 import { follow } from "../../parts/task.js";
 
 addWords({
@@ -47,7 +47,7 @@ async function read(host, scope) {
         const made = await finished;
         toast(made ? t("backups.made", { name: made.name }) : t("backups.stopped"));
       } catch (problem) {
-        if (!scope.aborted) toast(problem.message, { isBad: true });
+        if (!scope.aborted) complain(problem);
       }
       if (!scope.aborted) await read(host, scope);
     };
@@ -68,7 +68,7 @@ function row({ name, bytes: size, at }, isOwner) {
     try {
       download((await send("POST", "backups/" + encodeURIComponent(name), { body: {} })).body.url, name);
     } catch (problem) {
-      toast(problem.message, { isBad: true });
+      complain(problem);
     }
   }, t("backups.take")) : null;
   take?.setAttribute("aria-label", t("backups.takeOf", { name: plain(name, 80) }));

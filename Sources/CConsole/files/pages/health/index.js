@@ -3,10 +3,10 @@
 import { parse, send } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
-import { session } from "../../core/session.js";
+import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus } from "../../parts/dialog.js";
-import { failed, loading, toast } from "../../parts/states.js";
+import { complain, failed, loading, toast } from "../../parts/states.js";
 import { backupPanel } from "./backups.js";
 
 addWords({
@@ -44,7 +44,7 @@ export function open(scope) {
   const body = h(".scroll", loading());
   const look = parts.look = button(".button.primary", () => examine(body, parts, scope), icon("refresh"), h("span.words", t("health.look")));
   look.setAttribute("aria-label", t("health.look"));
-  document.title = [t("rail.health"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  setTitle(t("rail.health"));
   addKeys(t("rail.health"), { "Alt+r": { words: t("health.look"), do: () => look.click() } }, scope);
   read(body, parts, scope);
   return h(".page", h("header.head", h("h1", t("rail.health")), parts.hint, h(".space"), look), body);
@@ -83,7 +83,7 @@ async function examine(body, parts, scope) {
     await finish((await send("POST", "doctor", { body: {}, signal: scope })).body, scope);
     await read(body, parts, scope);
   } catch (problem) {
-    if (!scope.aborted) toast(problem.message, { isBad: true });
+    if (!scope.aborted) complain(problem);
   }
   look.removeAttribute("aria-disabled");
 }
@@ -123,7 +123,7 @@ async function putRight(finding, go, again, scope) {
     again();
   } catch (problem) {
     go.disabled = false;
-    if (!scope.aborted) toast(problem.message, { isBad: true });
+    if (!scope.aborted) complain(problem);
   }
 }
 

@@ -3,8 +3,8 @@
 import { send } from "../../core/api.js";
 import { isWatched } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
-import { session } from "../../core/session.js";
-import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
+import { setTitle } from "../../core/session.js";
+import { addWords, ago, cut, date, shown, t } from "../../core/words.js";
 import { keepFocus } from "../../parts/dialog.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
@@ -40,8 +40,7 @@ let follows = true;
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
-  const { server } = session.peek();
-  document.title = [t("rail.live"), plain(server.appName || server.appId)].join(" \u00b7 ");
+  setTitle(t("rail.live"));
   const number = h("span.quiet.count");
   const body = h(".scroll", loading());
   const toggle = button(".button", () => {

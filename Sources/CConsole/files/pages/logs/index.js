@@ -5,7 +5,7 @@ import { watched } from "../../core/attention.js";
 import { button, debounce, h, icon, option, put, textField } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
-import { session } from "../../core/session.js";
+import { setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, plain, t } from "../../core/words.js";
 import { empty, failed, loading } from "../../parts/states.js";
@@ -49,7 +49,7 @@ let follows = true;
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
-  document.title = [t("rail.logs"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  setTitle(t("rail.logs"));
   const filters = () => Object.fromEntries(FILTERS.map((name) => [name, route.peek().query.get(name) ?? ""]));
   const set = (change) => go(address("logs", [], { ...filters(), ...change }), true);
   const text = textField({ type: "search", "aria-label": t("logs.text"), placeholder: t("logs.text"), maxlength: "200", oninput: debounce(250, () => set({ text: text.value })) });

@@ -5,7 +5,7 @@ import { isWatched } from "../../core/attention.js";
 import { h, option, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
-import { mayChangeClasses, session } from "../../core/session.js";
+import { mayChangeClasses, setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, bytes, count, date, plain, shown, t } from "../../core/words.js";
 import { chart, time } from "../../parts/chart.js";
@@ -88,7 +88,7 @@ export function open(scope) {
   const hint = h("span.quiet.words");
   const body = h(".scroll.performance", loading());
   const span = h("select", { "aria-label": t("performance.span"), onchange: () => go(address("performance", [], { for: span.value === "day" ? "day" : undefined })) });
-  document.title = [t("rail.performance"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  setTitle(t("rail.performance"));
   const next = latest(scope);
   let again = () => {};
   addKeys(t("rail.performance"), { "Alt+r": { words: t("performance.refresh"), do: () => again() } }, scope);

@@ -7,7 +7,7 @@ import { build, mayBuild } from "../../data/indexing.js";
 import { counts, loadCounts } from "../../data/schema.js";
 import { time } from "../../parts/chart.js";
 import { openDialog } from "../../parts/dialog.js";
-import { failed, loading, toast } from "../../parts/states.js";
+import { complain, failed, loading } from "../../parts/states.js";
 import { planTree } from "./plan.js";
 
 addWords({
@@ -77,7 +77,7 @@ function adviceRow(advice, read) {
       element.replaceWith(h("p.notice.built", { role: "status" }, icon("check"), " ", words));
     } catch (problem) {
       element.replaceWith(go);
-      toast(problem.message, { isBad: true });
+      complain(problem);
     }
   };
   const go = button(".button", create, icon("plus"), t("index.build"));

@@ -138,6 +138,9 @@ export function composer(sent, scope) {
     sent();
     const host = h("div", { role: "status" }, t("compose.waiting"));
     openDialog({ title: t("compose.trialTitle"), kind: "sheet" }, () => ({ body: host }));
+    await followTrial(id, host).catch((refusal) => put(host, h("p.problem", plain(refusal.message, 300))));
+  }
+  async function followTrial(id, host) {
     for (let round = 0; round < 60; round += 1) {
       const { body: row } = await parse.get(`classes/_PushStatus/${encodeURIComponent(id)}`, {}, { signal: scope });
       if (["succeeded", "failed"].includes(row.status)) {
@@ -169,9 +172,9 @@ export function composer(sent, scope) {
     }
   }
   /** How many devices the audience has, now. */
-  async function measure() {
+  async function measure(signal = scope) {
     const where = Object.keys(page.where).length ? { $and: [page.where, { deviceToken: { $exists: true } }] } : { deviceToken: { $exists: true } };
-    const { body } = await parse.get("classes/_Installation", { where, count: 1, limit: 0 }, { signal: scope });
+    const { body } = await parse.get("classes/_Installation", { where, count: 1, limit: 0 }, { signal });
     devices = body.count;
     draw();
     return devices;
@@ -186,7 +189,7 @@ export function composer(sent, scope) {
     const shownPage = { ...page, scope: inner, change({ where }) { page.where = where; audience(); }, addCondition: (field, anchor) => addCondition(shownPage, anchor, field) };
     drawChips(shownPage, chips);
     try {
-      await measure();
+      await measure(inner);
     } catch (refusal) {
       if (!inner.aborted) put(problem, plain(refusal.message, 300));
     }

@@ -1,8 +1,9 @@
 /** Pushes: one is written, looked at and sent here; those that were sent stand below, with what became of them. */
 
 import { parse, send } from "../../core/api.js";
+import { watched } from "../../core/attention.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
-import { session } from "../../core/session.js";
+import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
 import { empty, failed, loading, record, toast } from "../../parts/states.js";
@@ -49,8 +50,8 @@ const PAUSE = 1500;
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
-  const { features, server } = session.peek();
-  document.title = [t("rail.push"), plain(server.appName || server.appId)].join(" \u00b7 ");
+  const { features } = session.peek();
+  setTitle(t("rail.push"));
   const list = h("section.panel", loading(3));
   const watch = { isOn: false };
   const again = () => read(list, watch, scope);
@@ -103,6 +104,7 @@ async function read(host, watch, scope) {
   if (watch.isOn || !rows.some(({ status }) => ["pending", "running"].includes(status))) return;
   watch.isOn = true;
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  await watched(scope);
   watch.isOn = false;
   if (!scope.aborted) await again();
 }

@@ -2,14 +2,14 @@
 
 import { send } from "../../core/api.js";
 import { button, h, icon, labelled, option, problemLine, put, textField } from "../../core/dom.js";
-import { addKeys } from "../../core/keys.js";
+import { addKeys, isCovered } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
-import { session } from "../../core/session.js";
+import { session, setTitle } from "../../core/session.js";
 import { addWords, bytes, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { confirm } from "../../parts/dialog.js";
-import { toast } from "../../parts/states.js";
+import { complain, toast } from "../../parts/states.js";
 import { viewAs } from "../cloud/call.js";
 import { code, url } from "./code.js";
 
@@ -60,7 +60,7 @@ const history = [];
 /** Opens the page until `scope` ends. */
 export function open(scope) {
   const { server } = session.peek();
-  document.title = [t("rail.rest"), plain(server.appName || server.appId)].join(" \u00b7 ");
+  setTitle(t("rail.rest"));
   const asked = route.peek().query;
   const method = h("select", { "aria-label": t("rest.method"), onchange: () => draw() }, METHODS.map((name) => option(name, name)));
   const path = textField({ "aria-label": t("rest.path"), list: "rest-paths", value: asked.get("path") ?? "classes/", oninput: () => draw() });
@@ -111,9 +111,9 @@ export function open(scope) {
       const headers = await viewAs(as.value, who.value.trim(), scope);
       const began = performance.now();
       const target = url("parse", request.path, request.query);
-      // The text as it was typed: numbers of any length arrive as they are.
+      // The text as it was typed: numbers of any length arrive as they are. It may add to what is there: only a read is repeated.
       const options = request.body === undefined ? {} : { file: request.body, headers: { "Content-Type": "application/json" } };
-      const outcome = await send(request.method, target, { ...options, headers: { ...options.headers, ...headers }, signal: scope }).catch((refusal) => refusal);
+      const outcome = await send(request.method, target, { ...options, headers: { ...options.headers, ...headers }, signal: scope, isRepeatable: request.method === "GET" }).catch((refusal) => refusal);
       if (scope.aborted) return;
       if (outcome instanceof Error && !outcome.status) throw outcome;
       remember(request, outcome instanceof Error ? outcome.status : 200);
@@ -158,7 +158,7 @@ export function open(scope) {
       await navigator.clipboard.writeText(text);
       toast(t("rest.copied"));
     } catch (refusal) {
-      toast(refusal.message, { isBad: true });
+      complain(refusal);
     }
   };
   function draw() {
@@ -182,7 +182,7 @@ export function open(scope) {
   const complete = () => put(paths, [...PATHS, ...[...(classes.peek()?.keys() ?? [])].filter((name) => !name.startsWith("_")).flatMap((name) => [`classes/${name}`, `schemas/${name}`])].map((text) => h("option", { value: text })));
   complete();
   if (!classes.peek()) loadClasses().then(() => !scope.aborted && complete());
-  addKeys(t("rest.requests"), { "Mod+Enter": { words: t("rest.send"), isAlways: true, do: () => attempt() } }, scope);
+  addKeys(t("rest.requests"), { "Mod+Enter": { words: t("rest.send"), isAlways: true, do: ({ repeat }) => isCovered() ? false : repeat || submit.click() } }, scope);
   draw();
   drawPast();
   // An address brings a path and parameters at most: nobody else writes what is sent.

@@ -8,7 +8,7 @@ import { build, isIndexable } from "../../data/indexing.js";
 import { classes, loadClasses, loadCounts, replaceClass } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { confirm, openForm } from "../../parts/dialog.js";
-import { toast } from "../../parts/states.js";
+import { complain, toast } from "../../parts/states.js";
 
 addWords({
   "class.hint": "Letters, digits and _, beginning with a letter: Track",
@@ -23,7 +23,6 @@ addWords({
   "field.required": "Objects must have it",
   "field.default": "Value of new objects that come without one",
   "field.create": "Add field",
-  "field.save": "Save",
   "field.done": "Field {field} added to {class}",
   "field.changed": "Field {field} changed",
   "field.fixed": "A field keeps its name and its type. For another, add a field, copy the values, and delete this one.",
@@ -83,14 +82,15 @@ export function editField(className, field) {
     put(defaultRow, preset && [h("label.stack", { for: preset.id }, h("span.label", t("field.default"))), preset.element]);
   };
   draw();
-  return openForm({ title: field ? t("field.change", { field: field.name }) : t("field.new"), button: t(field ? "field.save" : "field.create") }, () => ({
+  return openForm({ title: field ? t("field.change", { field: field.name }) : t("field.new"), button: t(field ? "save" : "field.create") }, () => ({
     body: [
       field ? h("p.quiet", t("field.fixed")) : [labelled(t("field.name"), input), labelled(t("field.type"), type), targetRow],
       (field?.type ?? "") !== "Relation" && h("label.line", required, t("field.required")), defaultRow],
     async save() {
       const name = field?.name ?? nameIn(input, "field.hint");
       const { type: kind, targetClass } = chosen();
-      const value = preset?.read();
+      // An empty text as the default stays one.
+      const value = preset?.read() ?? (field?.defaultValue === "" ? "" : undefined);
       await change(className, { fields: setOwn({}, name, {
         type: kind, ...(targetClass ? { targetClass } : {}), ...(required.checked ? { required: true } : {}), ...(value === undefined ? {} : { defaultValue: value }),
       }) });
@@ -130,7 +130,7 @@ async function take(question, name, work, done) {
     toast(done);
     return true;
   } catch (problem) {
-    toast(problem.message, { isBad: true });
+    complain(problem);
     return false;
   }
 }

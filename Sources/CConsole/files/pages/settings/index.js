@@ -2,7 +2,7 @@
 
 import { send } from "../../core/api.js";
 import { button, debounce, h, icon, put, textField } from "../../core/dom.js";
-import { session } from "../../core/session.js";
+import { setTitle } from "../../core/session.js";
 import { addWords, drawnApart, plain, shown, t } from "../../core/words.js";
 import { failed, loading, toast } from "../../parts/states.js";
 
@@ -41,7 +41,7 @@ export function open(scope) {
     toast(t("settings.copied"));
   }, icon("copy"), h("span.words", t("settings.copy")));
   copy.setAttribute("aria-label", t("settings.copy"));
-  document.title = [t("rail.settings"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+  setTitle(t("rail.settings"));
   const read = async () => {
     try {
       ({ settings } = (await send("GET", "settings", { signal: scope })).body);

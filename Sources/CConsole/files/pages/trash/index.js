@@ -8,7 +8,7 @@ import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { openDialog } from "../../parts/dialog.js";
-import { empty, failed, loading, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
   "trash.title": "Trash",
@@ -63,7 +63,7 @@ function row(entry, again) {
       const dropped = headers.get("X-Roost-Dropped");
       toast(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped ?? "" }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
     } catch (problem) {
-      toast(problem.message, { isBad: true });
+      complain(problem);
     }
     again();
   };

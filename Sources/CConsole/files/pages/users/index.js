@@ -4,14 +4,14 @@ import { objectPath, parse } from "../../core/api.js";
 import { button, debounce, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, route } from "../../core/router.js";
-import { mayChangeClasses, session } from "../../core/session.js";
+import { mayChangeClasses, session, setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
-import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
+import { addWords, ago, date, shown, t } from "../../core/words.js";
 import { drawPointer } from "../../data/cells.js";
 import { SHORTEN } from "../../data/rows.js";
 import { classes, learn, loadClasses, namesChanged, typeOf } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
-import { empty, failed, loading, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
   "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations",
@@ -66,7 +66,7 @@ export function endButton({ objectId, createdAt }, again) {
       await parse.delete(objectPath("_Session", objectId));
       toast(t("users.ended"));
     } catch (problem) {
-      toast(problem.message, { isBad: true });
+      complain(problem);
     }
     again();
   } }, t("users.end"));
@@ -81,7 +81,7 @@ export function open(scope) {
     const { page, parts } = route();
     if (page !== "users" || !classes()) return;
     const inner = next();
-    document.title = [t("rail.users"), plain(session.peek().server.appName || session.peek().server.appId)].join(" \u00b7 ");
+    setTitle(t("rail.users"));
     const [kind = "users", id] = parts;
     if (["user", "role"].includes(kind) && id) {
       put(host, loading());

@@ -11,13 +11,13 @@ import { Row } from "../../data/rows.js";
 import { classes, isServerClass, learn, nameOf } from "../../data/schema.js";
 import { pointer } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm } from "../../parts/dialog.js";
-import { empty, failed, loading, record, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, record, toast } from "../../parts/states.js";
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
   "one.gone": "There is nobody with this id",
   "one.facts": "Account",
-  "one.name": "Name", "one.id": "Id", "one.email": "E-mail", "one.noEmail": "none", "one.providers": "Logs in by", "one.password": "password", "one.since": "Since", "one.state": "State",
+  "one.name": "Name", "one.id": "Id", "one.email": "E-mail", "one.noEmail": "none", "one.providers": "Logs in by", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Since", "one.state": "State",
   "one.open": "may log in", "one.locked": "locked out",
   "one.roles": "Roles", "one.noRoles": "In no role.", "one.through": "through {role}",
   "one.sessions": "Sessions", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
@@ -69,7 +69,8 @@ function user(object, again, scope) {
   const id = object.objectId;
   const name = plain(nameOf("_User", id) || id, 60);
   const isLocked = object.ACL !== undefined && object.ACL !== null && Object.keys(object.ACL).length === 0;
-  const providers = object.authData !== null && typeof object.authData === "object" ? Object.keys(object.authData) : [];
+  const { authData } = object;
+  const providers = typeof authData === "string" ? t("one.hidden") : shown(Object.keys(authData ?? {}).join(", ") || t("one.password"), 120);
   const sessions = h("div");
   const drawSessions = async () => put(sessions, later(scope, async () => {
     const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-createdAt" });
@@ -81,7 +82,7 @@ function user(object, again, scope) {
   return h(".two", h("div",
     panel(t("one.facts"), fact(t("one.name"), shown(object.username ?? "", 80)),
       fact(t("one.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
-      fact(t("one.providers"), providers.length > 0 ? shown(providers.join(", "), 120) : t("one.password")),
+      fact(t("one.providers"), providers),
       fact(t("one.since"), date(object.createdAt)), fact(t("one.state"), h("span", { class: isLocked ? "bad" : "" }, t(isLocked ? "one.locked" : "one.open")))),
     panel(t("one.roles"), later(scope, () => rolesOf(id, scope)))),
   h("div", panel(t("one.sessions"), sessions), actions(object, name, isLocked, again)));
@@ -115,13 +116,7 @@ async function rolesOf(id, scope) {
 function actions(object, name, isLocked, again) {
   const id = object.objectId;
   const className = h("select", { "aria-label": t("one.as", { name }) }, [...classes.peek().keys()].sort((left, right) => Number(isServerClass(left)) - Number(isServerClass(right))).map((other) => option(other, plain(other, 60))));
-  const attempt = (work) => async () => {
-    try {
-      await work();
-    } catch (problem) {
-      toast(problem.message, { isBad: true });
-    }
-  };
+  const attempt = (work) => () => work().catch(complain);
   const reset = attempt(async () => {
     await parse.post("requestPasswordReset", { email: object.email }, { isRepeatable: false });
     toast(t("one.resetDone", { email: object.email }));
