@@ -4,4 +4,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/build.sh
+# This process becomes the server. Where that has nothing to show, it is given some objects.
+(examples/music/objects.py "$$" "$@" &)
 exec .build/release/roost serve examples/music/roost.json "$@"

@@ -1,6 +1,10 @@
+import App
 import JSON
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import Roost
 
 /// Cloud code in the console: what there is, how it does, and calls as another.
 @Suite("Cloud code in the console")
@@ -58,6 +62,41 @@ struct ConsoleCloudTests {
                 let answer = try await browser.parse(method, path, [:], headers: ["X-Roost-View-As": id])
                 #expect(answer.status == 400, "\(method) \(path) \(answer.text)")
             }
+        }
+    }
+
+    private final class Runs: Sendable {
+        private let count = Mutex(0)
+
+        var number: Int { count.withLock { $0 } }
+
+        func note() { count.withLock { $0 += 1 } }
+    }
+
+    @Test("A view of a user logs nobody in: no trigger of log-ins runs, and no session arises")
+    func viewsRunNoTriggers() async throws {
+        let (cloud, runs) = (Cloud(), Runs())
+        cloud.beforeLogin { _ in runs.note() }
+        cloud.afterLogin { _ in runs.note() }
+        cloud.afterLogout { _ in runs.note() }
+        var extensions = ServerExtensions()
+        extensions.cloudHosts = [SwiftHost(cloud, logger: TestServer.quietLogger)]
+        try await TestServer.run(extensions: extensions) { server in
+            let (user, _) = try await server.signUp("kim")
+            _ = try await server.create("Song", ["title": "one"])
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let before = runs.number
+            let sessions = try await server.texts("SELECT count(*)::text FROM \"_Session\"")
+            for viewAs in [user, "anonymous"] {
+                let seen = try await browser.parse("GET", "/classes/Song", headers: ["X-Roost-View-As": viewAs])
+                #expect(seen.results.count == 1, "\(seen.text)")
+            }
+            #expect(runs.number == before)
+            let after = try await server.texts("SELECT count(*)::text FROM \"_Session\"")
+            #expect(after == sessions)
+            // The triggers are some that run.
+            _ = try await server.send("GET", "/login?username=kim&password=secret")
+            #expect(runs.number > before)
         }
     }
 

@@ -8,19 +8,33 @@ import Testing
 @Suite("The console in a browser", .serialized, .timeLimit(.minutes(10))) struct ConsoleScenarioTests {
     @Test(
         "Every scenario passes",
-        arguments: ["signing_in", "browsing", "editing", "pages", "going_on", "doing", "hostile", "moving"])
+        arguments: [
+            "signing_in", "browsing", "editing", "pages", "going_on", "doing", "seeing", "hostile", "moving",
+            "guarding",
+        ])
     func scenarios(_ group: String) async throws {
         try await ConsoleStage.runWithPush { server in
-            let root = String(server.url.dropLast("/parse".count))
             let ticket = try await server.consoleTicket()
-            let outcome = try await Program.run([
-                "python3", "-B", Checkout.path("Tests/ConsoleTests/Browser/scenarios.py"),
-                "--console", root + "/console", "--rest", server.url, "--app", TestServer.applicationID,
-                "--key", TestServer.masterKey, "--masterKey", TestServer.masterKey, "--rows", "3000", "--group", group,
-                "--ticket", ticket, "--database", server.databaseURI, "--client-key", TestServer.restKey,
-            ])
-            #expect(outcome.status == 0, "\(outcome.output)")
+            try await Self.run(group, server, ["--masterKey", TestServer.masterKey, "--ticket", ticket])
         }
+    }
+
+    @Test("Who opens a server that needs no form sees rows, within the time for that")
+    func firstVisit() async throws {
+        try await TestServer.run(["console": ["signIn": "thisMachine"]]) { try await Self.run("arriving", $0, []) }
+    }
+
+    private static func run(_ group: String, _ server: TestServer, _ credentials: [String]) async throws {
+        let root = String(server.url.dropLast("/parse".count))
+        let outcome = try await Program.run(
+            [
+                "python3", "-B", Checkout.path("Tests/ConsoleTests/Browser/scenarios.py"), "--console",
+                root + "/console",
+                "--rest", server.url, "--app", TestServer.applicationID, "--key", TestServer.masterKey,
+                "--rows", "3000", "--group", group, "--database", server.databaseURI,
+                "--client-key", TestServer.restKey,
+            ] + credentials)
+        #expect(outcome.status == 0, "\(outcome.output)")
     }
 
     @Test("The files of the page keep to their rules: no sinks, one direction of imports, sizes, words")

@@ -1,6 +1,7 @@
 """Scenarios of how the server is doing: performance, health, settings."""
 
 import json
+import subprocess
 
 from pages import PHONE, open_page, until
 
@@ -92,6 +93,33 @@ def scenario_78_advice_about_odd_names_is_text(console, rest):
     finally:
         rest.sql('DROP TABLE "' + name.replace('"', '""') + '"')
         rest.sql("""DELETE FROM "_roost_advice" """)
+
+
+def scenario_78_a_slow_statement_shows_its_plan_in_words(console, rest):
+    if not rest.database:
+        return
+    rest.define("Planned", plays={"type": "Number"})
+    rest.create_many("Planned", [{"plays": number} for number in range(20)])
+    # It is slow since it waits for a lock, longer than what counts as slow.
+    lock = subprocess.Popen(["psql", "-XAtq", rest.database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        lock.stdin.write("BEGIN;\nLOCK TABLE \"Planned\" IN ACCESS EXCLUSIVE MODE;\nSELECT 'locked';\nSELECT pg_sleep(1.5);\nCOMMIT;\n")
+        lock.stdin.flush()
+        assert lock.stdout.readline().strip() == "locked"
+        assert len(rest.find("Planned", {"plays": 3})) == 1
+    finally:
+        lock.stdin.close()
+        lock.wait()
+    open_page(console, "performance", ".panels")
+    row = "[...document.querySelectorAll('.panels .line.member')].find((e) => e.querySelector('code')?.textContent.includes('\"Planned\"') && e.querySelector('button'))"
+    console.wait(row)
+    console.value(row + ".querySelector('button').click()")
+    console.wait("document.querySelector('dialog .plan li')")
+    said = console.text("dialog")
+    assert "Most of the work: " in said and "Reads all of Planned" in said and "No index serves this." in said, said
+    assert console.value("document.querySelectorAll('dialog .plan li.worst').length") == 1
+    assert "plays" in console.text("dialog .plan code"), said
+    console.press("Escape")
 
 
 def scenario_79_what_the_doctor_finds_is_put_right(console, rest):

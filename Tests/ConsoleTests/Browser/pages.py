@@ -89,6 +89,16 @@ def scenario_57_class_field_pointer_and_index_by_the_keyboard_alone(console, res
     console.wait_text("plays_1", "main")
     assert rest.call("GET", "/schemas/Keyed")["indexes"]["plays_1"] == {"plays": 1}
     console.wait("document.activeElement.textContent.trim() === 'New index'")
+    console.press("Enter")
+    console.wait("document.querySelector('dialog select')")
+    console.press("a")
+    tab_to(console, "e.matches('dialog input[type=checkbox]')", 12)
+    console.press("Space")
+    console.press("Control+Enter")
+    console.wait_text("author_1", "main")
+    author = {"__type": "Pointer", "className": "_User", "objectId": "abcdefghij"}
+    rest.create("Keyed", plays=1, author=author)
+    assert rest.call("POST", "/classes/Keyed", {"author": author})["code"] == 137
 
 
 def scenario_58_what_goes_is_told_before_it_goes(console, rest):

@@ -13,13 +13,16 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import arriving  # noqa: E402
 import browsing  # noqa: E402
 import doing  # noqa: E402
 import editing  # noqa: E402
 import going_on  # noqa: E402
+import guarding  # noqa: E402
 import hostile  # noqa: E402
 import moving  # noqa: E402
 import pages  # noqa: E402
+import seeing  # noqa: E402
 import signing_in  # noqa: E402
 from harness import Console, REST  # noqa: E402
 
@@ -44,7 +47,7 @@ def main():
     console = Console(options.console, credentials)
     failures = 0
     try:
-        for module in (signing_in, browsing, editing, pages, going_on, doing, hostile, moving):
+        for module in (arriving, signing_in, browsing, editing, pages, going_on, doing, seeing, hostile, moving, guarding):
             if options.group not in (None, module.__name__):
                 continue
             for name, scenario in vars(module).items():

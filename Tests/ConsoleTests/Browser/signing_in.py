@@ -24,7 +24,7 @@ def scenario_02_rows_of_a_class_come_after_few_requests(console, rest):
 def in_a_browser_of(console, **credentials):
     """Another browser, with the form in front of it."""
     other = Console(console.url, credentials)
-    other.browser.open(other.url)
+    other.browser.open(other.url + "data")
     other.wait("document.querySelector('.signin input')")
     if "name" in credentials and other.value("document.querySelector('.signin [name=name]') === null"):
         other.click_text("Use name and password")

@@ -3,7 +3,7 @@
 import { asks, isReachable, token, TOKEN } from "../core/api.js";
 import { h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
-import { address, go, route } from "../core/router.js";
+import { address, go, remember, route } from "../core/router.js";
 import { applyTheme, readSession, resume, session, signOut, theme } from "../core/session.js";
 import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
@@ -65,6 +65,8 @@ export function openShell() {
     const name = Object.hasOwn(pages, page) ? page : "data";
     if (name !== page) {
       go(address(name), true);
+      // Who comes without an address sees rows at once, not a list alone.
+      if (page === "") remember({ isEntry: true });
       return;
     }
     if (name === shown) return;

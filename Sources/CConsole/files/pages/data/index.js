@@ -2,7 +2,7 @@
 
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
-import { address, go, route } from "../../core/router.js";
+import { address, go, remembered, route } from "../../core/router.js";
 import { mayChangeClasses, setTitle } from "../../core/session.js";
 import { effect, latest, signal } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
@@ -33,7 +33,9 @@ export function open(scope) {
     const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("as"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.get(className)?.fields.size]);
     if (key === shown) return;
     shown = key;
-    show(content, className, objectId, next());
+    // On a phone the list comes first, since the rows would hide it.
+    if (!className && remembered().isEntry && matchMedia("(min-width: 640px)").matches) openFullest(content, next());
+    else show(content, className, objectId, next());
   }, scope);
   return element;
 }
@@ -45,6 +47,18 @@ function loadCountsLater(scope) {
     loadViews();
   }, 300);
   scope.addEventListener("abort", () => clearTimeout(timer));
+}
+
+/** Opens the class with the most objects: whoever comes to no class in particular sees data at once. */
+async function openFullest(content, scope) {
+  put(content, loading());
+  await loadCounts();
+  if (scope.aborted) return;
+  const objects = (name) => counts.peek().get(name)?.objects ?? 0;
+  const [fullest] = [...classes.peek().keys()].filter((name) => !isServerClass(name) && objects(name) > 0)
+    .sort((left, right) => objects(right) - objects(left));
+  if (fullest === undefined) show(content, undefined, undefined, scope);
+  else go(address("data", [fullest]), true);
 }
 
 async function show(content, className, objectId, scope) {

@@ -1,0 +1,236 @@
+"""Scenarios of what is kept from others: other ports, frames, whoever comes to the browser afterwards, roles, guesses."""
+
+import http.server
+import json
+import re
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from signing_in import browser_of_new, in_a_browser_of
+
+
+class OtherPort:
+    """A server on another port of this machine: keeps the cookies that browsers bring, and plants one where it is told to."""
+
+    def __init__(self, console):
+        outer = self
+        self.cookies, self.planted = [], None
+
+        class Pages(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.cookies.append(self.headers.get("Cookie") or "")
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                if outer.planted:
+                    self.send_header("Set-Cookie", outer.planted)
+                self.end_headers()
+                self.wfile.write(b"<!doctype html><title>other</title><p>a page of another port")
+
+            def log_message(self, *_):
+                pass
+
+        host = urllib.parse.urlparse(console.url).hostname
+        self.server = http.server.ThreadingHTTPServer((host, 0), Pages)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        # Below the path of the cookie.
+        self.url = f"http://{host}:{self.server.server_address[1]}/console/other"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def status_of(url, method="GET", body=None, **headers):
+    """The status of a request that comes with what a thief has."""
+    request = urllib.request.Request(url, body, headers, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status
+    except urllib.error.HTTPError as problem:
+        return problem.code
+
+
+ATTACK = """(async () => {
+    const api = %s, id = %s;
+    const own = { credentials: 'include' };
+    const outcome = (attempt) => attempt.then(async (answer) => answer.type === 'opaque' ? 'opaque' : `${answer.status} ${await answer.text()}`, () => 'refused');
+    const json = { 'Content-Type': 'application/json', 'X-Roost-Console': '0'.repeat(64) };
+    const change = JSON.stringify({ name: 'changed' });
+    const found = await Promise.all([
+        outcome(fetch(api + 'parse/classes/Kept', own)),
+        outcome(fetch(api + 'session', own)),
+        outcome(fetch(api + 'parse/classes/Kept/' + id, { ...own, method: 'PUT', headers: json, body: change })),
+        outcome(fetch(api + 'session', { ...own, method: 'DELETE' })),
+        outcome(fetch(api + 'parse/classes/Kept', { ...own, mode: 'no-cors', method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: change })),
+        outcome(fetch(api + 'session', { ...own, mode: 'no-cors', method: 'POST', body: '{}' })),
+    ]);
+    const form = document.createElement('form');
+    const frame = document.createElement('iframe');
+    frame.name = 'answer';
+    Object.assign(form, { method: 'POST', action: api + 'parse/classes/Kept', target: 'answer', enctype: 'text/plain' });
+    const field = document.createElement('input');
+    Object.assign(field, { name: '{"name":"', value: 'changed"}' });
+    form.append(field);
+    document.body.append(frame, form);
+    await new Promise((done) => { frame.onload = done; form.submit(); });
+    found.push(await new Promise((done) => {
+        // What answers sockets is for apps and knows no cookie: who has nothing else is refused.
+        const socket = new WebSocket(api.replace('http', 'ws') + 'live');
+        socket.onopen = () => socket.send(JSON.stringify({ op: 'connect', applicationId: 'none' }));
+        socket.onmessage = ({ data }) => done(JSON.parse(data).op === 'error' ? 'refused' : data);
+        socket.onerror = socket.onclose = () => done('refused');
+    }));
+    return found;
+})()"""
+
+
+def scenario_11_another_port_reads_and_changes_nothing(console, rest):
+    if not console.credentials:
+        return
+    rest.define("Kept", name={"type": "String"})
+    object_id = rest.create("Kept", name="as it was")
+    console.open_class("Kept")
+    api = console.url + "api/"
+    name = f"roost_console_{urllib.parse.urlparse(console.url).port}"
+    with OtherPort(console) as other:
+        console.browser.open(other.url)
+        found = console.value(ATTACK % (json.dumps(api), json.dumps(object_id)))
+        assert set(found) <= {"refused", "opaque"}, found
+        # Its server has the cookie, without which this would prove nothing, and can do nothing with it.
+        stolen = next((cookie for cookie in other.cookies if name in cookie), None)
+        assert stolen, other.cookies
+        for token in (None, "0" * 64):
+            fields = {"Cookie": stolen, "Content-Type": "application/json", **({"X-Roost-Console": token} if token else {})}
+            assert status_of(api + "session", **fields) == 401
+            assert status_of(api + "parse/classes/Kept", **fields) == 401
+            assert status_of(api + "parse/classes/Kept/" + object_id, "PUT", b'{"name":"changed"}', **fields) == 401
+            assert status_of(api + "parse/classes/Kept", "POST", b'{"name":"changed"}', **fields) == 401
+        # The session goes on, and was not ended by anything of this.
+        console.browser.open(console.url + "data/Kept")
+        console.wait("document.querySelector('r-grid .g-cell:not(:has(.g-wait))')")
+        # A planted half opens nothing, not even with the token that the page keeps.
+        other.planted = f"{name}={'0' * 64}; Path=/console"
+        console.browser.open(other.url)
+        other.planted = None
+        console.browser.open(console.url + "data/Kept")
+        console.wait("document.querySelector('.signin input')")
+        assert "as it was" not in console.text()
+        console.sign_in()
+    assert [row["name"] for row in rest.find("Kept")] == ["as it was"]
+    console.open("data")
+
+
+def scenario_12_a_frame_of_another_page_stays_empty(console, rest):
+    with OtherPort(console) as other:
+        console.browser.open(other.url)
+        for url, is_shown in ((other.url, True), (console.url, False), (console.url + "data/Track", False)):
+            console.value(f"""new Promise((done) => {{
+                const frame = document.createElement('iframe');
+                frame.onload = done;
+                frame.src = {json.dumps(url)};
+                document.body.replaceChildren(frame);
+            }})""")
+            frames = console.browser.call("Page.getFrameTree")["frameTree"].get("childFrames", [])
+            # In the place of what may not be framed there is a page of the browser's own.
+            assert len(frames) == 1 and (frames[0]["frame"]["url"] == url) == is_shown, (url, frames)
+    console.open("data")
+
+
+def scenario_06_the_master_key_is_nowhere_in_the_browser_afterwards(console, rest):
+    key = console.credentials.get("masterKey")
+    if not key:
+        return
+    other = in_a_browser_of(console, masterKey=key)
+    try:
+        other.sign_in()
+        other.settle()
+        sent = [event for event in other.browser.events if event.get("method") == "Network.requestWillBeSent" and key in json.dumps(event)]
+        assert len(sent) == 1 and sent[0]["params"]["request"]["url"].endswith("/api/session"), sent
+        for path in ("data", "settings", "users"):
+            other.open(path)
+            other.wait("document.querySelector('main h1, main .classes')")
+            other.settle()
+            kept = other.value("""(async () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, location.href,
+                window.name, document.documentElement.outerHTML, [...document.querySelectorAll('input')].map((input) => input.value),
+                performance.getEntriesByType('resource').map(({ name }) => name), await indexedDB.databases(), await caches.keys()]))()""")
+            assert "roost.token" in kept and key not in kept, path
+        cookies = other.browser.call("Network.getCookies", urls=[console.url])["cookies"]
+        assert cookies and key not in json.dumps(cookies), cookies
+        assert all(cookie["httpOnly"] and cookie["sameSite"] == "Strict" for cookie in cookies), cookies
+    finally:
+        other.close()
+
+
+def scenario_14_after_an_idle_session_what_was_typed_is_stored(console, rest):
+    if not rest.database or not console.credentials:
+        return
+    rest.define("Idle", name={"type": "String"})
+    object_id = rest.create("Idle", name="before")
+    with browser_of_new(console, "editor") as (name, other):
+        other.open_class("Idle")
+        rest.sql("UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() - interval '12 hours 1 minute' WHERE name = '" + name + "'")
+        other.edit(0, "name", "after")
+        other.wait_text("What you were doing is still here.", ".signin")
+        assert rest.get("Idle", object_id)["name"] == "before"
+        other.sign_in()
+        other.wait_text("saved", ".toasts")
+        assert rest.get("Idle", object_id)["name"] == "after"
+
+
+# How what changes something is called in the page.
+WRITES = ("New", "Delete", "Set ", "Change", "Upload", "Import", "Restore", "Create", "Lock out", "Add ", "End the session", "Fix", "Call",
+          "Send", "Start", "Remove ", "Save", "Hide fields")
+
+
+def scenario_15_no_page_offers_a_viewer_what_changes_something(console, rest):
+    if not console.credentials:
+        return
+    rest.define("Looked", name={"type": "String"}, file={"type": "File"})
+    object_id = rest.create("Looked", name="as it is")
+    gone = rest.create("Looked", name="gone")
+    console.open("data")
+    assert console.api("DELETE", f"parse/classes/Looked/{gone}") == 200
+    user = rest.call("POST", "/users", {"username": f"looked{time.time_ns()}", "password": "secret"})["objectId"]
+    role = rest.call("POST", "/roles", {"name": f"Looked{time.time_ns()}", "ACL": {}})["objectId"]
+    with browser_of_new(console, "viewer") as (_, other):
+        for path in ("data/Looked", f"data/Looked/{object_id}", "schema", "schema/Looked", "access/Looked", "users", "users/roles", "users/sessions",
+                     f"users/user/{user}", f"users/role/{role}", "users/installations", "files", "config", "performance", "trash", "trash/Looked"):
+            other.open(path)
+            other.wait("document.querySelector('main h1')")
+            other.settle()
+            offered = other.value("[...document.querySelectorAll('main button, main a')].filter((e) => e.checkVisibility()).map((e) => (e.getAttribute('aria-label') ?? e.textContent).trim())")
+            assert [words for words in offered if words.startswith(WRITES)] == [], (path, offered)
+        other.open_class("Looked")
+        other.click(".content [aria-label='More actions']")
+        other.wait("document.querySelector('.menu')")
+        assert not [words for words in ("Import", "Delete", "Set a field") if words in other.text(".menu")], other.text(".menu")
+        assert other.faults() == []
+
+
+def scenario_07_too_many_tries_wait_in_words(console, rest):
+    """The last one of all: its address waits for five minutes."""
+    if not console.credentials:
+        return
+    other = in_a_browser_of(console, name="nobody", password="wrong")
+    try:
+        answered = "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/api/session')).length"
+        for _ in range(12):
+            before = other.value(answered)
+            for field, value in other.credentials.items():
+                other.value(f"document.querySelector('.signin [name={field}]').value = ''")
+                other.browser.fill(f".signin [name={field}]", value)
+            other.press("Enter")
+            other.wait(f"{answered} > {before} && !document.querySelector('.signin .primary').disabled")
+            if "Too many tries" in other.text(".signin .problem"):
+                break
+        assert re.fullmatch(r"Too many tries\. Wait [\d,]+ seconds?\.", other.text(".signin .problem").strip()), other.text(".signin .problem")
+        # What was typed stays.
+        assert other.value("document.querySelector('.signin [name=name]').value") == "nobody"
+    finally:
+        other.close()

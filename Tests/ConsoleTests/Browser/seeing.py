@@ -1,0 +1,172 @@
+"""Scenarios of seeing and reaching what there is on every page: contrast, order, zoom, motion, appearance."""
+
+import json
+
+from hostile import PATHS
+from pages import PHONE, guarded, make_user, open_page
+
+# Texts below 4.5 to 1 beside what lies behind them, large ones below 3, and edges of fields below 3.
+CONTRAST = r"""(() => {
+    const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const known = new Map();
+    const rgba = (text) => {
+        if (!known.has(text)) {
+            context.clearRect(0, 0, 1, 1);
+            context.fillStyle = text;
+            context.fillRect(0, 0, 1, 1);
+            known.set(text, [...context.getImageData(0, 0, 1, 1).data]);
+        }
+        return known.get(text);
+    };
+    const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] / 255 + below[i] * (1 - top[3] / 255));
+    const ground = (element) => {
+        const layers = [];
+        for (let at = element; at; at = at.parentElement) {
+            const colour = rgba(getComputedStyle(at).backgroundColor);
+            if (colour[3]) layers.push(colour);
+            if (colour[3] === 255) break;
+        }
+        return layers.reduceRight((below, colour) => over(colour, below), [255, 255, 255]);
+    };
+    const light = (colour) => colour.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const ratio = (one, other) => (([a, b]) => (a + 0.05) / (b + 0.05))([light(one), light(other)].sort((a, b) => b - a));
+    const found = [];
+    for (const element of document.querySelectorAll('body *')) {
+        if (element.closest('svg, .sr, :disabled, [aria-disabled=true]') || !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+        const style = getComputedStyle(element);
+        if ([...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) || (element.matches('input, textarea, select') && element.value)) {
+            const below = ground(element);
+            const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
+            const value = ratio(over(rgba(style.color), below), below);
+            if (value < (large ? 3 : 4.5)) found.push([value.toFixed(2), element.outerHTML.slice(0, 100)]);
+        }
+        if (element.matches('input:not([type=checkbox], [type=radio], [type=file]), textarea, select')) {
+            const below = ground(element.parentElement);
+            const value = ratio(over(rgba(style.borderTopColor), below), below);
+            if (value < 3) found.push(['edge ' + value.toFixed(2), element.outerHTML.slice(0, 100)]);
+        }
+    }
+    return found.slice(0, 5);
+})()"""
+
+# The place of what has the focus among all that the Tab key goes to, in the order of the document, and whether it is marked;
+# the grid marks its active cell, the drawing of classes the edge of a box.
+FOCUSED = """(() => {
+    const places = [...document.querySelectorAll('main a[href], main button, main input, main select, main textarea, main summary, main [tabindex="0"]')]
+        .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }));
+    const focused = document.activeElement;
+    const isMarked = focused.tagName === 'R-GRID' || getComputedStyle(focused).outlineStyle !== 'none'
+        || focused.matches('.box') && getComputedStyle(focused.querySelector('rect')).strokeWidth === '2px';
+    return [places.indexOf(focused), isMarked, focused.outerHTML.slice(0, 120), places.length];
+})()"""
+
+
+def colours(console, dark):
+    console.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+
+def order_faults(console):
+    """What is wrong with the way of the Tab key through the page, from its beginning on."""
+    console.value("document.querySelector('main').focus()")
+    last, count = -1, 0
+    for _ in range(20):
+        console.press("Tab")
+        place, is_marked, element, count = console.value(FOCUSED)
+        if place < 0:
+            break
+        if place < last or not is_marked:
+            return [f"{element} has the focus after the {last}th" if place < last else f"{element} has the focus, and no mark"]
+        last = place
+    return ["nothing is reached"] if last < 0 and count else []
+
+
+def page_faults(console, path):
+    """What is wrong with a page."""
+    open_page(console, path, "main h1, main .classes")
+    found = order_faults(console)
+    for dark in (True, False):
+        colours(console, dark)
+        found += [f"{'dark' if dark else 'light'}: {text}" for text in console.value(CONTRAST)]
+    # A window of 1,440 by 900 at 200 %.
+    console.browser.call("Emulation.setDeviceMetricsOverride", width=720, height=450, deviceScaleFactor=2, mobile=False)
+    console.settle()
+    # The text of a line of the log is cut, and the grid has a bar of its own.
+    fits = "document.documentElement.scrollWidth <= innerWidth" if path.startswith(("data", "logs", "trash")) else PHONE
+    found += [] if console.value(fits) else ["wider than the window at 200 %"]
+    hosts = console.value("[...new Set(performance.getEntriesByType('resource').map((entry) => new URL(entry.name).host))]")
+    found += [f"asks {host}" for host in hosts if host != console.value("location.host")]
+    console.size(1440, 900)
+    return found
+
+
+def scenario_80_every_page_has_contrast_an_order_and_room_at_twice_the_size(console, rest):
+    guarded(rest)
+    user = make_user(rest, "visible")["objectId"]
+    object_id = rest.create("Guarded", name="one", owner={"__type": "Pointer", "className": "_User", "objectId": user})
+    try:
+        faults = {path: page_faults(console, path.replace("{class}", "Guarded").replace("{id}", object_id).replace("{user}", user)) for path in PATHS}
+        assert not any(faults.values()), json.dumps({path: found for path, found in faults.items() if found}, indent=1)
+    finally:
+        console.size(1440, 900)
+
+
+def scenario_80_what_opens_over_a_page_has_contrast(console, rest):
+    guarded(rest)
+    rest.create("Guarded", name="one")
+    console.open_class("Guarded")
+    try:
+        for words, opened in (("the palette", lambda: console.press("Control+k")), ("the keys", lambda: console.press("?")),
+                              ("an ACL", lambda: (console.at(0, "ACL"), console.press("Enter")))):
+            opened()
+            console.wait("document.querySelector('dialog')")
+            console.settle()
+            for dark in (False, True):
+                colours(console, dark)
+                assert console.value(CONTRAST) == [], (words, dark)
+            console.press("Escape")
+            console.wait("document.querySelector('dialog') === null")
+        console.at(0, "name")
+        console.press("F2")
+        console.wait("document.querySelector('.g-editor input')")
+        for dark in (False, True):
+            colours(console, dark)
+            assert console.value(CONTRAST) == [], ("an editor", dark)
+        console.press("Escape")
+    finally:
+        console.size(1440, 900)
+
+
+def scenario_80_nothing_moves_for_who_does_not_want_that(console, rest):
+    moving = """document.getAnimations().filter((one) => one.playState === 'running' && Number(one.effect.getTiming().duration) > 1)
+        .map((one) => one.animationName ?? one.transitionProperty)"""
+    try:
+        for preference, moves in (("no-preference", True), ("reduce", False)):
+            console.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": preference}])
+            console.open("data")
+            console.wait("document.querySelector('.classes a')")
+            # Counted at the moment at which it opens.
+            console.value("window.moving = []; new MutationObserver(() => { window.moving.push(..." + moving + "); }).observe(document.body, { childList: true })")
+            console.press("Control+k")
+            console.wait("document.querySelector('dialog.palette')")
+            console.settle()
+            assert bool(console.value("window.moving.length")) == moves, (preference, console.value("window.moving"))
+            console.press("Escape")
+            console.wait("document.querySelector('dialog') === null")
+    finally:
+        console.size(1440, 900)
+
+
+def scenario_80_the_appearance_is_chosen_and_stays(console, rest):
+    console.open("data")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before = console.value(ground)
+    for words, colour in (("Dark", "rgb(18, 21, 27)"), ("Light", "rgb(243, 244, 246)")):
+        console.click(".rail button.item:last-child")
+        console.click_text(words, ".menu")
+        console.wait(f"{ground} === {json.dumps(colour)}")
+        console.open("data")
+        assert console.value(ground) == colour, words
+    console.click(".rail button.item:last-child")
+    console.click_text("As the system", ".menu")
+    console.wait(f"{ground} === {json.dumps(before)}")
+    assert console.value("localStorage.getItem('roost.theme')") is None
