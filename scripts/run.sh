@@ -5,5 +5,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/build.sh
 # This process becomes the server. Where that has nothing to show, it is given some objects.
-(examples/music/objects.py "$$" "$@" &)
+if command -v python3 >/dev/null; then (examples/music/objects.py "$$" "$@" &); fi
 exec .build/release/roost serve examples/music/roost.json "$@"

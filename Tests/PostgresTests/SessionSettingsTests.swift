@@ -29,7 +29,7 @@ import Testing
         #expect(configuration.hasSessions)
         for purpose in PoolPurpose.allCases {
             let parameters = configuration.parameters(of: purpose)
-            let isDirect = purpose == .administration
+            let isDirect = [.administration, .exports].contains(purpose)
             #expect(parameters.address == (isDirect ? "postgres://server/d" : "postgres://pooler/d"))
             #expect(parameters.statements == (isDirect ? .prepared : .unprepared))
         }
