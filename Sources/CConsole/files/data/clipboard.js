@@ -34,9 +34,9 @@ export function copyRange(grid, event) {
   const { from, to } = grid.range();
   if (grid.rows.missing(from.row, to.row).length > 0) copyUnread(grid, from, to);
   else {
-    const { text, tell } = readRange(grid, from, to);
+    const { text, say } = readRange(grid, from, to);
     event.clipboardData.setData("text/plain", text);
-    tell();
+    say();
   }
 }
 
@@ -52,10 +52,10 @@ async function copyUnread(grid, from, to) {
   const isThere = await rows.readAll(from.row, to.row);
   waiting();
   if (!isThere || rows !== grid.rows) return;
-  const { text, tell } = readRange(grid, from, to);
+  const { text, say } = readRange(grid, from, to);
   try {
     await navigator.clipboard.writeText(text);
-    tell();
+    say();
   } catch {
     // Some browsers take a text only at once after a key.
     toast(t("paste.read", { n }));
@@ -77,7 +77,7 @@ function readRange(grid, from, to) {
     }
     lines.push(cells.join("\t"));
   }
-  return { text: lines.join("\n"), tell: () => (short > 0 ? toast(t("paste.cut", { n: short })) : n > 1 && toast(t("paste.copied", { n }), { seconds: 2 })) };
+  return { text: lines.join("\n"), say: () => (short > 0 ? toast(t("paste.cut", { n: short })) : n > 1 && toast(t("paste.copied", { n }), { seconds: 2 })) };
 }
 
 /** The cells of a text that a spreadsheet has copied. */

@@ -143,7 +143,7 @@ async function conditionalPut(className, row, bodyNow, isHarmless, ask = () => f
       const object = problem.status === 409 && problem.body?.object;
       if (!object) throw problem;
       const isToRepeat = isHarmless(object) || (await ask(object));
-      // Whoever takes over when it was changed takes over what was changed, else the next edit would overwrite that unasked.
+      // With the time of the change comes all that was changed, else the next edit would overwrite it unasked.
       retake(row, object);
       if (!isToRepeat) return null;
     }
