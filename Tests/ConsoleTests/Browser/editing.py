@@ -1,6 +1,7 @@
 """Scenarios of changing, undoing and deleting."""
 
 import base64
+import copy
 import json
 import tempfile
 import time
@@ -102,6 +103,34 @@ def scenario_38_each_type_is_set_and_cleared(console, rest):
         if console.value("document.querySelector('dialog') !== null"):
             console.click_text("Remove the value", "dialog")
         until(stored(field), None)
+
+
+def scenario_38_null_files_and_members_are_set_and_taken_away(console, rest):
+    object_id, artists = edited(console, rest, string="a", number=1, file={"__type": "File", "name": "a.txt"})
+    rest.update("Edited", object_id, fans={"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
+    console.open_class("Edited")
+    console.at(0, "string")
+    console.press("Delete")
+    console.click_text("Set null", "dialog")
+    # A field that is null is one without a value.
+    until(lambda: rest.get("Edited", object_id).get("string", "absent"), "absent")
+    console.wait("document.querySelector('dialog') === null")
+    # The answer holds for this visit.
+    console.at(0, "number")
+    console.press("Delete")
+    until(lambda: rest.get("Edited", object_id).get("number", "absent"), "absent")
+    console.wait("document.querySelector('dialog') === null")
+    sheet(console, 0, "file")
+    console.click_text("Remove", "dialog")
+    until(lambda: rest.get("Edited", object_id).get("file", "absent"), "absent")
+    console.wait("document.querySelector('dialog') === null")
+    sheet(console, 0, "fans")
+    console.wait_text("1 member", "dialog")
+    console.click_text("Remove Abba", "dialog")
+    console.wait_text("No members yet", "dialog")
+    related = {"$relatedTo": {"object": {"__type": "Pointer", "className": "Edited", "objectId": object_id}, "key": "fans"}}
+    assert rest.find("EArtist", related) == []
+    console.press("Escape")
 
 
 def scenario_38_a_name_that_is_typed_fast_is_found_before_it_is_stored(console, rest):
@@ -555,6 +584,36 @@ def scenario_47_a_file_is_stored_and_shown(console, rest):
     console.press("Escape")
 
 
+DROP = """(() => {
+    const data = new DataTransfer();
+    data.items.add(new File([new Uint8Array(%d)], %s, { type: %s }));
+    document.querySelector('dialog .drop').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+})()"""
+
+
+def scenario_47_a_file_is_dropped_and_one_that_is_too_large_is_not_sent(console, rest):
+    object_id, _ = edited(console, rest)
+    sheet(console, 0, "file")
+    console.value("""(() => {
+        const { fetch } = window;
+        window.sent = 0;
+        window.fetch = (address, options) => {
+            if (options?.method === 'POST') window.sent += 1;
+            return fetch(address, options);
+        };
+        new MutationObserver(() => { window.hasProgress ||= document.querySelector('dialog progress') !== null; }).observe(document.body, { childList: true, subtree: true });
+    })()""")
+    console.value("import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'core/session.js')).then(({ session }) => { window.limit = session.peek().server.maxUploadSize; })")
+    console.wait("window.limit > 1000000")
+    console.value(DROP % (console.value("window.limit") + 5_000_000, json.dumps("large.bin"), json.dumps("application/octet-stream")))
+    console.wait_text("at most", "dialog .problem")
+    assert "large.bin" in console.text("dialog .problem") and console.value("window.sent") == 0
+    console.value(DROP % (300_000, json.dumps("small.txt"), json.dumps("text/plain")))
+    console.wait("document.querySelector('dialog') === null")
+    assert console.value("window.sent") == 1 and console.value("window.hasProgress")
+    until(lambda: (rest.get("Edited", object_id).get("file") or {}).get("__type"), "File")
+
+
 def scenario_38_a_point_is_set_on_the_map(console, rest):
     rest.define("Places", name={"type": "String"}, at={"type": "GeoPoint"})
     object_id = rest.create("Places", name="here", at={"__type": "GeoPoint", "latitude": 59.3, "longitude": 18.1})
@@ -612,3 +671,20 @@ def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
     save_sheet(console)
     console.wait_text("Only the master key", ".object-side")
     assert "Everybody" not in console.text(".object-side")
+
+
+def scenario_50_what_an_acl_reads_as_is_so_for_apps(console, rest):
+    if not rest.client_key:
+        return
+    rest.define("Accessible", name={"type": "String"})
+    ids = {name: rest.create("Accessible", name=name, **({} if acl is None else {"ACL": acl})) for name, acl in (("open", None), ("closed", {}))}
+    console.open_class("Accessible", order="name")
+    said = {name: console.cell(row, "ACL") for row, name in enumerate(sorted(ids))}
+    assert "Only the master key" in said["closed"] and "Everybody: read, change" in said["open"], said
+    app = copy.copy(rest)
+    app.headers = {field: value for field, value in rest.headers.items() if field != "X-Parse-Master-Key"}
+    app.headers["X-Parse-REST-API-Key"] = rest.client_key
+    assert [row["name"] for row in app.find("Accessible")] == ["open"]
+    assert "updatedAt" in app.update("Accessible", ids["open"], name="changed")
+    assert app.update("Accessible", ids["closed"], name="changed")["code"] == 101
+    assert rest.get("Accessible", ids["closed"])["name"] == "closed"

@@ -3,6 +3,8 @@
 import json
 import time
 
+from signing_in import in_a_browser_of
+
 MARKUP = ['<img src=x onerror="window.ran=1">', '"><script>window.ran=1</script>', "javascript:window.ran=1",
           "<svg onload=window.ran=1>", "{{constructor.constructor('window.ran=1')()}}", "'-window.ran=1-'"]
 LIES = {"abc\u202etxt.exe": "\\u202e", "zero\u200bwidth": "\\u200b", "\ufeffmark": "\\ufeff", "bell\u0007": "\\u0007",
@@ -67,6 +69,47 @@ def scenario_65_markup_is_text_on_every_page(console, rest):
     console.press("Escape")
 
 
+def scenario_65_markup_in_agents_and_names_of_operators_and_parameters(console, rest):
+    if not console.credentials:
+        return
+    console.open("data")
+    rest.call("PUT", "/config", {"params": {f"{MARKUP[1]}": 1, "plain": {MARKUP[0].replace(".", ""): MARKUP[0]}}})
+    name = f"{MARKUP[0]}{time.time_ns()}"
+    assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": "owner"}) in (200, 201)
+    other = in_a_browser_of(console, name=name, password="a long password")
+    try:
+        other.browser.call("Network.setUserAgentOverride", userAgent=MARKUP[0] + " \u202e")
+        other.sign_in()
+        other.wait_text(MARKUP[0][:10], ".rail")
+        other.click(".rail button.item:last-child")
+        other.click_text("My account", ".menu")
+        other.wait_text(MARKUP[0], "dialog")
+        assert "\u202e" not in other.text("dialog")
+        other.press("Escape")
+        other.wait("document.querySelector('dialog') === null")
+        other.click(".rail button.item:last-child")
+        other.click_text("Operators", ".menu")
+        other.wait_text(MARKUP[0], "dialog")
+        other.press("Escape")
+        # What he changes has his name in the history of the object, and in the trash.
+        object_id = rest.create("Markup", name="kept")
+        assert other.api("PUT", f"parse/classes/Markup/{object_id}", {"name": MARKUP[2]}) == 200
+        other.open(f"data/Markup/{object_id}")
+        other.wait("document.querySelector('.object')")
+        other.value("document.querySelectorAll('details').forEach((element) => { element.open = true; })")
+        other.wait_text(MARKUP[0], ".object .history")
+        assert other.api("DELETE", f"parse/classes/Markup/{object_id}") == 200
+        other.open("trash")
+        other.wait_text(MARKUP[0], ".trash-list")
+        other.open("config")
+        other.wait_text("plain", "main table")
+        assert other.value("document.querySelector('main img, main script, dialog img')") is None
+        assert other.faults() == []
+    finally:
+        other.close()
+    rest.call("PUT", "/config", {"params": {MARKUP[1]: {"__op": "Delete"}, "plain": {"__op": "Delete"}}})
+
+
 def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
     rest.define("Lies", name={"type": "String"}, number={"type": "Number"})
     rest.create_many("Lies", [{"name": text, "number": number} for number, text in enumerate(LIES)])
@@ -81,6 +124,22 @@ def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
     assert heights
     # What looks like a word of ours is a text like any other.
     assert console.value("[...document.querySelectorAll('.g-cell .apart')].map((e) => e.innerText).sort()") == ["5 spaces", "empty"]
+
+
+def scenario_66_ten_thousand_marks_and_five_megabytes_hold_the_layout(console, rest):
+    rest.define("Heaps", name={"type": "String"}, number={"type": "Number"})
+    marks = rest.create("Heaps", name="a" + "\u0301" * 10_000, number=0)
+    rest.create("Heaps", name="x" * 5_000_000, number=1)
+    console.open_class("Heaps", order="number")
+    assert "\u00d7" in console.cell(0, "name") and len(console.cell(0, "name")) < 200, console.cell(0, "name")[:300]
+    assert "5 MB" in console.cell(1, "name") and len(console.cell(1, "name")) < 400, console.cell(1, "name")[:300]
+    assert console.value("[...document.querySelectorAll('.g-row')].every((row) => row.getBoundingClientRect().height === 32)")
+    for path in (f"data/Heaps/{marks}", "data/Heaps"):
+        console.open(path)
+        console.wait("document.querySelector('.object, r-grid .g-cell')")
+        console.settle()
+        assert console.value("document.documentElement.scrollWidth <= innerWidth")
+        assert console.value("[...document.querySelectorAll('main *')].every((e) => e.childElementCount || e.textContent.length < 10000)")
 
 
 def scenario_66_names_that_lie_are_shown_as_they_are_on_every_page(console, rest):
@@ -150,6 +209,37 @@ def scenario_67_deep_and_strange_objects_open(console, rest):
     assert console.value("({}).end === undefined && Object.keys(Object.prototype).length === 0")
 
 
+def scenario_67_what_no_app_can_store_opens_too(console, rest):
+    if not rest.database:
+        return
+    rest.define("Stranger", name={"type": "String"}, object={"type": "Object"})
+    deep = {"end": True}
+    for number in range(150):
+        deep = {"inner": deep}
+    odd = {"__proto__": {"polluted": True}, "constructor": {"prototype": {"polluted": True}}, "toString": 1, "length": -1, "": 0, "deep": deep}
+    rest.create("Stranger", name="deep")
+    rest.sql("UPDATE \"Stranger\" SET \"object\" = '" + json.dumps(odd).replace("'", "''") + "'")
+    console.open_class("Stranger")
+    open_tree(console, 0, "object")
+    for name in ("__proto__", "constructor", "toString", "length"):
+        assert name in console.text("dialog .tree"), name
+    # Every branch down to the last one.
+    console.value("""(() => {
+        for (let depth = 0; depth < 200; depth += 1) {
+            const closed = document.querySelectorAll('dialog .branch[aria-expanded=false]');
+            if (closed.length === 0) return;
+            closed.forEach((branch) => branch.click());
+        }
+    })()""")
+    assert console.value("document.querySelector('dialog .tree').textContent.includes('end')")
+    close_sheet(console)
+    console.open(f"data/Stranger/{rest.find('Stranger')[0]['objectId']}")
+    console.wait("document.querySelector('.object')")
+    console.value("document.querySelectorAll('details').forEach((element) => { element.open = true; })")
+    console.settle()
+    assert console.value("({}).polluted === undefined && Object.keys(Object.prototype).length === 0 && Object.keys(Function.prototype).length === 0")
+
+
 def scenario_67_what_only_claims_a_type_is_an_object(console, rest):
     claims = [{"__type": name} for name in ("Array", "String", "Number", "Bytes", "Date", "Polygon", "File", "constructor")]
     claims += [{"__type": "Shortened", "type": "constructor", "bytes": 1}, {"__type": "Pointer", "className": "..", "objectId": ".."},
@@ -207,18 +297,33 @@ def scenario_68_numbers_and_dates_stay_what_they_are(console, rest):
     assert "1e+21" in console.text("r-grid") and "5e-324" in console.text("r-grid")
 
 
-def scenario_69_uploaded_files_never_run(console, rest):
-    url = console.value("location.origin")
-    script = console.value(f"""new Promise((done) => {{
-        const element = document.createElement('script');
-        try {{ element.src = {json.dumps(url)} + '/parse/files/dev/x.js'; }} catch (problem) {{ return done('refused'); }}
-        element.onload = () => done('ran');
-        element.onerror = () => done('blocked');
-        document.body.append(element);
-    }})""")
-    assert script in ("refused", "blocked"), script
-    console.value("window.violations = []")
-    console.browser.events = []
+def scenario_68_the_ends_of_numbers_and_of_the_calendar_stay(console, rest):
+    if not rest.database:
+        return
+    rest.define("Edges", name={"type": "String"}, number={"type": "Number"}, date={"type": "Date"})
+    for name, number, date in (("a", "'-0'", "NULL"), ("b", "12345678901234567", "'0001-01-01 00:00:00+00 BC'"),
+                               ("c", "1e21", "'275760-09-13 00:00:00+00'"), ("d", "5e-324", "'0001-01-01 00:00:00+00'")):
+        object_id = rest.create("Edges", name=name)
+        rest.sql(f"""UPDATE "Edges" SET "number" = {number}, "date" = {date} WHERE "objectId" = '{object_id}'""")
+    stored = """SELECT string_agg(concat_ws(' ', "name", "number"::text, "date"::text), ',' ORDER BY "name") FROM "Edges" """
+    before = rest.sql(stored)
+    console.open_class("Edges", order="name")
+    # The server says 0, as JSON of JavaScript does.
+    assert console.cell(0, "number") in ("0", "-0") and "1e+21" in console.cell(2, "number"), (console.cell(0, "number"), console.cell(2, "number"))
+    assert "0000-01-01" in console.cell(1, "date") and "275760-09-1" in console.cell(2, "date"), (console.cell(1, "date"), console.cell(2, "date"))
+    for row in range(4):
+        for field in ("number", "date"):
+            console.at(row, field)
+            console.press("Enter")
+            console.wait("document.querySelector('.g-editor')")
+            console.press("Enter")
+            console.wait("document.querySelector('.g-editor') === null")
+    console.settle()
+    assert rest.sql(stored) == before and console.text(".toasts") == ""
+    # A new value keeps its place: the year 275760 is typed.
+    console.edit(0, "date", "+275760-09-13T00:00:00.000Z")
+    console.wait_text("saved", ".toasts")
+    assert "275760-09-13" in rest.sql("""SELECT "date"::text FROM "Edges" WHERE "name" = 'a'""")
 
 
 # What looks like something of the page.
