@@ -9,6 +9,7 @@ import random
 import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from pages import log_in, make_user, open_page
@@ -545,3 +546,34 @@ def scenario_69_previews_of_uploaded_files_run_nothing(console, rest):
         console.press("Escape")
     console.open("files", text='"><img src=x onerror=window.ran=1>')
     console.wait("document.querySelector('main .state, main table')")
+
+
+def scenario_69_an_uploaded_script_is_none_of_the_page(console, rest):
+    mark = f"s{time.time_ns()}"
+    kinds = {"run.js": ("window.ran = 1; export const ran = 1;", "text/javascript"), "page.html": ("<script>parent.ran = 1</script>", "text/html"),
+             "draw.svg": ("<svg xmlns='http://www.w3.org/2000/svg' onload='parent.ran = 1'/>", "image/svg+xml")}
+    console.open("data")
+    console.wait("document.querySelector('.classes a')")
+    for name, (content, kind) in kinds.items():
+        path = urllib.parse.urlparse(upload(rest, f"{mark}-{name}", content, kind)["url"]).path
+        address = console.value("location.origin") + path
+        # It is there, as what it was uploaded as, so that nothing but the policy keeps it out.
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert answer.read().decode() == content
+            assert "sandbox" in (answer.headers["Content-Security-Policy"] or "") and answer.headers["X-Content-Type-Options"] == "nosniff", answer.headers
+        if not name.endswith(".js"):
+            continue
+        script = console.value(f"""new Promise((done) => {{
+            const element = document.createElement('script');
+            try {{ element.src = {json.dumps(address)}; }} catch (problem) {{ return done('refused'); }}
+            element.onload = () => done('ran');
+            element.onerror = () => done('blocked');
+            document.body.append(element);
+        }})""")
+        assert script in ("refused", "blocked"), script
+        # A module is asked for by its address, which no Trusted Type stands before.
+        assert console.value(f"import({json.dumps(address)}).then(() => 'ran', () => 'blocked')") == "blocked"
+        assert any("script-src" in violation for violation in console.value("window.violations")), console.value("window.violations")
+        assert console.value("window.ran === undefined")
+    console.value("window.violations = []")
+    console.browser.events = []
