@@ -49,7 +49,7 @@ function loadCountsLater(scope) {
   scope.addEventListener("abort", () => clearTimeout(timer));
 }
 
-/** Opens the class with the most objects: whoever comes to no class in particular sees data at once. */
+/** Opens the class with the most objects: who comes to no class in particular sees data at once. */
 async function openFullest(content, scope) {
   put(content, loading());
   await loadCounts();
