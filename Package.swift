@@ -316,7 +316,10 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-            ], exclude: ["Support/bucket_server.py", "Support/google_store.py"]),
+            ],
+            exclude: [
+                "Support/bucket_server.py", "Support/google_store.py", "Support/s3_client.py",
+            ]),
         .testTarget(name: "BSONTests", dependencies: ["BSON", "JSON", "TestTools"]),
         .testTarget(
             name: "MigrationTests",

@@ -115,7 +115,7 @@ if [ $# -gt 0 ]; then
 else
     # Browsers, buckets and clusters of several servers take the processors from all that has a time limit: they come
     # afterwards, a few at a time.
-    heavy='ConsoleScenarioTests|ConsoleLoadTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
+    heavy='ConsoleScenarioTests|ConsoleLoadTests|DatabaseFileTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
     run --skip "$heavy"
     if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 4); fi
     run --filter "$heavy"

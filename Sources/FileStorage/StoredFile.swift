@@ -9,6 +9,8 @@ public protocol StoredFile: Sendable {
     var modified: FileTime { get }
     /// Whether all of it is in memory.
     var isInMemory: Bool { get }
+    /// The bytes of it that are in memory at most while it is given; fewer than 64 KiB count as these.
+    var mostHeld: Int { get }
     /// A tag that changes whenever the content does, in the form of an HTTP `ETag`.
     var entityTag: String { get }
     /// What the client said about it; nil where the storage must be asked.
@@ -24,6 +26,9 @@ public protocol StoredFile: Sendable {
 }
 
 extension StoredFile {
+    /// One piece, which is counted when it is sent.
+    public var mostHeld: Int { 0 }
+
     /// Most are asked.
     public var details: FileDetails? { nil }
 

@@ -37,7 +37,7 @@ package struct LogLine: Sendable {
         case text, json
     }
 
-    package let moment: ParseDate
+    package var moment: ParseDate
     package let level: Logger.Level
     package let label: String
     package let message: Logger.Message

@@ -10,6 +10,8 @@ import Synchronization
 package final class LogWriter: Sendable {
     private struct State {
         var lines: [LogLine] = []
+        /// The time of the last line.
+        var last = ParseDate(milliseconds: 0)
         var dropped = 0
         /// Whether the thread was notified of lines.
         var isSignalled = false
@@ -23,6 +25,8 @@ package final class LogWriter: Sendable {
 
     /// The lines that wait at most.
     private static let capacity = 8192
+    /// By how many milliseconds a line may come late.
+    private static let latest: Int64 = 1000
     /// How long lines are gathered before they are written together.
     private static let pause: TimeInterval = 0.01
 
@@ -42,7 +46,8 @@ package final class LogWriter: Sendable {
         thread.start()
     }
 
-    /// Adds a line.
+    /// Adds a line. It is no earlier than the one before it, as readers of files expect, though its thread may have paused
+    /// since it looked at the clock. A clock that is set back is followed.
     package func add(_ line: LogLine) {
         let mustSignal = state.withLock { state in
             guard state.lines.count < Self.capacity else {
@@ -50,6 +55,10 @@ package final class LogWriter: Sendable {
                 Self.dropped.wrappingAdd(1, ordering: .relaxed)
                 return false
             }
+            var line = line
+            let isLate = line.moment < state.last && state.last.milliseconds - line.moment.milliseconds < Self.latest
+            if isLate { line.moment = state.last }
+            state.last = line.moment
             state.lines.append(line)
             defer { state.isSignalled = true }
             return !state.isSignalled

@@ -1,3 +1,4 @@
+import Crypto
 import FileStorage
 import Foundation
 import JSON
@@ -158,6 +159,43 @@ struct DirectFileTests {
             #expect(hasEnded)
             let next = try #require(storage.location?("a.txt"))
             #expect(next != url)
+        }
+    }
+
+    /// The processor time of this thread.
+    private static func time(_ body: () -> Void) -> Int {
+        func now() -> Int {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return time.tv_sec * 1_000_000_000 + time.tv_nsec
+        }
+        let start = now()
+        body()
+        return now() - start
+    }
+
+    @Test("Two thousand signed addresses cost a few sums each: what is the same for all is made once")
+    func cost() async throws {
+        let port = try await FreePort.find()
+        let options: JSONObject = ["directAccess": true, "presignedUrl": true, "s3overrides": ["maxAttempts": 1]]
+        try await BucketServer.withStorage(options, endpointPort: port) { storage in
+            // Nothing is there; what signs is known from then on.
+            _ = try? await storage.open(name: "a")
+            let locate = try #require(storage.location)
+            let names = (0..<2000).map { "0123456789abcdef0123456789abcdef_\($0).jpg" }
+            #expect(locate(names[0]) != nil)
+            // The sums of a request and of its signature, in the same build.
+            let text = [UInt8](repeating: 97, count: 400)
+            let key = SymmetricKey(data: text.prefix(32))
+            let sums = Self.time {
+                for _ in names {
+                    _ = SHA256.hash(data: text)
+                    _ = HMAC<SHA256>.authenticationCode(for: text, using: key)
+                }
+            }
+            let addresses = Self.time { for name in names { _ = locate(name) } }
+            print("2000 addresses: \(addresses / 1000) us, their sums: \(sums / 1000) us")
+            #expect(addresses < 20 * sums)
         }
     }
 

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import JSON
 import Outgoing
 import ServerConfiguration
 import TestTools
@@ -62,6 +63,53 @@ struct S3SignatureTests {
         #expect(
             AWSSignature.encode("a b+é%41'()*!~/x", keepingSlashes: true) == "a%20b%2B%C3%A9%2541%27%28%29%2A%21~/x")
         #expect(AWSSignature.encode("a/b=", keepingSlashes: false) == "a%2Fb%3D")
+    }
+
+    @Test("Amazon's own library encodes and signs a thousand requests at random, and addresses, as this server does")
+    func second() async throws {
+        var random = SplitMix64(seed: 5)
+        let scalars = Array(" !\"#$%&'()*+,-./0:;<=>?@A[\\]^_`z{|}~é€\u{301}𝄞\u{1}\u{7F}".unicodeScalars)
+        func text(_ most: Int) -> String {
+            let length = Int.random(in: 1...most, using: &random)
+            var text = String.UnicodeScalarView()
+            for _ in 0..<length { text.append(scalars.randomElement(using: &random) ?? "a") }
+            return String(text)
+        }
+        var requests: [JSONValue] = []
+        var expected: [[String]] = []
+        let query = PresignedQuery(Self.signature, host: Self.host, lifetime: 900, at: Self.date)
+        for number in 0..<1000 {
+            let (key, value, body) = (text(40), text(10), text(20))
+            let method = ["GET", "PUT", "HEAD", "DELETE"][number % 4]
+            let digest = SHA256.hash(data: Array(body.utf8)).map { String(format: "%02x", $0) }.joined()
+            let path = "/" + AWSSignature.encode(key, keepingSlashes: true)
+            let parameters =
+                number % 3 == 0
+                ? [] : ["uploadId=\(AWSSignature.encode(value, keepingSlashes: false))", "partNumber=\(number)"]
+            let range = (name: "range", value: "bytes=0-\(number)")
+            let added = Self.signature.headers(
+                for: AWSSignature.Request(
+                    method: method, host: Self.host, path: path, query: parameters,
+                    headers: [range, (name: "x-amz-content-sha256", value: digest)], payload: digest),
+                at: Self.date)
+            func end(_ text: String) -> String { String(text.split(separator: "Signature=").last ?? "") }
+            expected.append(
+                [path, parameters.joined(separator: "&"), end(added.last?.value ?? ""), end(query(path))])
+            let given: JSONValue = [["uploadId", .string(value)], ["partNumber", .string("\(number)")]]
+            requests.append([
+                "method": .string(method), "host": .string(Self.host), "key": .string(key), "body": .string(body),
+                "headers": ["range": .string(range.value)], "query": parameters.isEmpty ? .array([]) : given,
+            ])
+        }
+        let answer = try await Botocore.ask(
+            ["sign"],
+            input: [
+                "time": "20130524T000000Z", "key": .string(Self.signature.accessKeyId),
+                "secret": .string(Self.signature.secretAccessKey), "requests": .array(requests),
+            ])
+        let found = (answer.arrayValue ?? []).map { ($0.arrayValue ?? []).compactMap(\.stringValue) }
+        #expect(found.count == 1000)
+        for (found, expected) in zip(found, expected) { #expect(found == expected) }
     }
 
     @Test(

@@ -2,16 +2,19 @@ import Synchronization
 
 /// What others wait for until a test opens it.
 public final class Latch: Sendable {
-    private let isOpen = Atomic(false)
+    private let state = Atomic(false)
 
     public init() {}
 
+    /// Whether it is open.
+    public var isOpen: Bool { state.load(ordering: .acquiring) }
+
     /// Lets all pass, from now on.
-    public func open() { isOpen.store(true, ordering: .releasing) }
+    public func open() { state.store(true, ordering: .releasing) }
 
     /// Waits until it is open, or the task is cancelled.
     public func wait() async {
-        while !isOpen.load(ordering: .acquiring), (try? await Task.sleep(for: .milliseconds(10))) != nil {}
+        while !isOpen, (try? await Task.sleep(for: .milliseconds(10))) != nil {}
     }
 }
 

@@ -89,6 +89,10 @@ struct MetricsPage: Sendable {
         for (server, figures) in servers {
             for pool in figures.pools { text.add(["pool": pool.name, "server": server], pool.waiting) }
         }
+        text.begin("db_client_connection_timeouts_total", .counter, "Requests that waited for a connection in vain.")
+        for (server, figures) in servers {
+            for pool in figures.pools { text.add(["pool": pool.name, "server": server], pool.timeouts) }
+        }
         text.begin("roost_database_requests_in_flight", .gauge, "Requests that the database has not answered yet.")
         for (server, figures) in servers { text.add(["server": server], figures.inFlight) }
         text.begin("roost_database_reconnects_total", .counter, "Connections that broke, or could not be made.")

@@ -178,6 +178,8 @@ struct PostgresFile: StoredFile {
     var entityTag: String { row.tag }
     var details: FileDetails? { FileDetails(parsing: Array(row.details.utf8)) }
     var isInMemory: Bool { false }
+    /// The row that the client takes, and the next.
+    var mostHeld: Int { 2 * Int(row.chunk) }
 
     /// The file was removed while it was read, long after it was replaced or deleted.
     struct Cut: Error {}

@@ -139,7 +139,9 @@ struct Responder: Sendable {
         var (kind, held) = (TransferTimeout.Kind.answer, reply.body.bytesInMemory)
         if case .stream(let stream) = reply.body {
             guard stream.length != 0 else { return nil }
-            if !stream.isInMemory { (kind, held) = (.file, min(stream.length ?? .max, Self.streamedPiece)) }
+            if !stream.isInMemory {
+                (kind, held) = (.file, min(stream.length ?? .max, max(Self.streamedPiece, stream.mostHeld)))
+            }
         } else if held <= Self.pieceSize {
             return nil
         }

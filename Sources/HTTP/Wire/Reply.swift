@@ -34,6 +34,8 @@ public struct Reply: Sendable {
         public var length: Int?
         /// Whether all of them are in memory from the beginning.
         public var isInMemory: Bool
+        /// How many of them are in memory at most, where it is more than a piece of 64 KiB; 0 where it is not.
+        public var mostHeld = 0
         /// Gives the bytes to the sink, piece by piece.
         public var produce: @Sendable (@escaping Sink) async throws -> Void
 

@@ -245,6 +245,7 @@ public struct PostgresStatistics: Sendable {
     private var openByPool = SIMD16<Int32>()
     private var idleByPool = SIMD16<Int32>()
     private var waitingByPool = SIMD16<Int32>()
+    private var timeoutsByPool = SIMD16<Int32>()
 
     /// How one pool stands.
     public struct Pool: Sendable {
@@ -256,6 +257,8 @@ public struct PostgresStatistics: Sendable {
         public var idle: Int
         /// Requests that wait for one.
         public var waiting: Int
+        /// Requests that have waited for one in vain, since the client started.
+        public var timeouts: Int
     }
 
     /// The pools, in the order of the I/O thread.
@@ -266,14 +269,14 @@ public struct PostgresStatistics: Sendable {
         Self.names.enumerated().map { index, name in
             Pool(
                 name: name, connections: Int(openByPool[index]), idle: Int(idleByPool[index]),
-                waiting: Int(waitingByPool[index]))
+                waiting: Int(waitingByPool[index]), timeouts: Int(timeoutsByPool[index]))
         }
     }
 
     /// Notes how a pool stands, by its place among all.
-    mutating func note(_ index: Int, connections: Int, idle: Int, waiting: Int) {
-        (openByPool[index], idleByPool[index], waitingByPool[index]) = (
-            Int32(clamping: connections), Int32(clamping: idle), Int32(clamping: waiting)
+    mutating func note(_ index: Int, connections: Int, idle: Int, waiting: Int, timeouts: Int) {
+        (openByPool[index], idleByPool[index], waitingByPool[index], timeoutsByPool[index]) = (
+            Int32(clamping: connections), Int32(clamping: idle), Int32(clamping: waiting), Int32(clamping: timeouts)
         )
     }
 }

@@ -146,7 +146,8 @@ final class InputOutputLoop {
                 statistics.preparedStatements += connection.cache.count
             }
             statistics.note(
-                index, connections: statistics.connections - before, idle: pool.idleConnections, waiting: waiting)
+                index, connections: statistics.connections - before, idle: pool.idleConnections, waiting: waiting,
+                timeouts: pool.timeouts)
         }
         statistics.reconnects = context.breaks
         let mustFlush = polled.contains { $0.needsFlush }

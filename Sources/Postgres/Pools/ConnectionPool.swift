@@ -8,6 +8,8 @@ protocol ConnectionPool: AnyObject {
     var waiting: Int { get }
     /// How many open connections have nothing to do.
     var idleConnections: Int { get }
+    /// How many requests have waited for a connection in vain.
+    var timeouts: Int { get }
     /// When ``tick()`` must be called at the latest.
     var nextDeadline: MonotonicInstant? { get }
 
@@ -27,6 +29,7 @@ protocol ConnectionPool: AnyObject {
 
 extension ConnectionPool {
     var idleConnections: Int { connections.count { $0.isReady && $0.inFlight.isEmpty } }
+    var timeouts: Int { 0 }
     func didNotify(_ connection: Connection, channel: String, payload: String) {}
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {}
 }

@@ -9,6 +9,7 @@ final class ExclusivePool: ConnectionPool {
     /// Connections that are not lent, the one used last at the end, with the time since when.
     private var idle: [(connection: Connection, since: MonotonicInstant)] = []
     var idleConnections: Int { idle.count }
+    private(set) var timeouts = 0
     /// Connections that are lent no more, for what libpq keeps of large messages, or since their server takes no writes.
     private var retired: [Connection] = []
     private var leases: [Int: Lease] = [:]
@@ -385,7 +386,9 @@ final class ExclusivePool: ConnectionPool {
         }
         while let first = arrivals.first, hasWaitedEnough(first) {
             arrivals.removeFirst()
-            if withdraw(first) { giveUp(first) }
+            guard withdraw(first) else { continue }
+            if !context.isStopping, !first.promise.isFulfilled { timeouts += 1 }
+            giveUp(first)
         }
         lendIdle()
         for connection in retired where connection.failure == nil {

@@ -80,9 +80,11 @@ struct FileDownload {
 
     private func stream(_ range: Range<Int64>) -> Reply.ByteStream {
         let file = file
-        return Reply.ByteStream(length: range.count, isInMemory: file.isInMemory) { sink in
+        var stream = Reply.ByteStream(length: range.count, isInMemory: file.isInMemory) { sink in
             guard !range.isEmpty else { return }
             try await file.give(range, to: sink)
         }
+        stream.mostHeld = file.mostHeld
+        return stream
     }
 }

@@ -26,6 +26,8 @@ final class StoreStandIn: Sendable {
         case silence
         /// A body that is shorter than announced.
         case cut(String, length: Int)
+        /// A body of which no more comes, while the connection stays open.
+        case stall(String, length: Int)
         /// A body whose length is not announced.
         case unmeasured(String)
 
@@ -37,13 +39,17 @@ final class StoreStandIn: Sendable {
     /// Gives the answer to a request and its number, from 1.
     typealias Behaviour = @Sendable (Call, Int) -> Answer
 
-    private let state = Mutex<(calls: [Call], port: Int)>(([], 0))
+    private let state = Mutex<(calls: [Call], port: Int, connections: Int)>(([], 0, 0))
     private let behaviour: Behaviour
 
     private init(_ behaviour: @escaping Behaviour) { self.behaviour = behaviour }
 
     var port: Int { state.withLock { $0.port } }
     var calls: [Call] { state.withLock { $0.calls } }
+    /// How many connections are open.
+    var connections: Int { state.withLock { $0.connections } }
+
+    fileprivate func count(_ change: Int) { state.withLock { $0.connections += change } }
 
     fileprivate func answer(_ call: Call) -> Answer {
         let number = state.withLock { state in
@@ -90,6 +96,10 @@ private final class StandInHandler: ChannelInboundHandler {
 
     init(store: StoreStandIn) { self.store = store }
 
+    func handlerAdded(context: ChannelHandlerContext) { store.count(1) }
+
+    func handlerRemoved(context: ChannelHandlerContext) { store.count(-1) }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head): (self.head, body) = (head, [])
@@ -105,6 +115,8 @@ private final class StandInHandler: ChannelInboundHandler {
             case .cut(let text, let length):
                 write(200, [("Content-Length", "\(length)"), ("ETag", "\"a\"")], text, context)
                 context.close(promise: nil)
+            case .stall(let text, let length):
+                write(200, [("Content-Length", "\(length)"), ("ETag", "\"a\"")], text, context)
             case .unmeasured(let text):
                 write(200, [("ETag", "\"a\"")], text, context)
                 context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)

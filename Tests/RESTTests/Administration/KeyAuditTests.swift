@@ -89,6 +89,40 @@ struct KeyAuditTests {
         }
     }
 
+    @Test(
+        "has a batch that was undone as one entry with its status, and hooks and changes of classes under their names")
+    func undone() async throws {
+        try await TestServer.run(Self.options) { server in
+            _ = try await server.send("POST", "/schemas/Song", ["className": "Song"], headers: Self.anna).succeeded()
+            let fields: JSONValue = ["className": "Song", "fields": ["plays": ["type": "Number"]]]
+            _ = try await server.send("PUT", "/schemas/Song", fields, headers: Self.anna).succeeded()
+            let hook: JSONValue = ["functionName": "hello", "url": "http://127.0.0.1:9/hidden"]
+            _ = try await server.send("POST", "/hooks/functions", hook, headers: Self.anna).succeeded()
+            let batch: JSONValue = [
+                "transaction": true,
+                "requests": [
+                    ["method": "POST", "path": "/parse/classes/Song", "body": ["plays": 1]],
+                    ["method": "PUT", "path": "/parse/classes/Song/none", "body": ["plays": 2]],
+                ],
+            ]
+            let undone = try await server.send("POST", "/batch", batch, headers: Self.anna)
+            #expect(undone.status >= 400, "\(undone.text)")
+            let left = try await server.find("Song", as: .master).json["results"]?.arrayValue
+            #expect(left?.isEmpty == true)
+            _ = try await server.send("DELETE", "/hooks/functions/hello", headers: Self.anna).succeeded()
+            _ = try await server.send("DELETE", "/schemas/Song", headers: Self.anna).succeeded()
+            let rows = try await Self.rows(server)
+            #expect(
+                rows.map { "\($0["method"]?.stringValue ?? "") \($0["path"]?.stringValue ?? "")" } == [
+                    "POST schemas/Song", "PUT schemas/Song", "POST hooks/functions", "POST batch",
+                    "DELETE hooks/functions/hello", "DELETE schemas/Song",
+                ])
+            #expect(rows.map { $0["status"] } == [200, 200, 200, .number(Double(undone.status)), 200, 200])
+            #expect(rows[3]["count"] == 2)
+            #expect(!JSONValue.array(rows).text.contains("hidden"))
+        }
+    }
+
     @Test("is off unless it is asked for")
     func off() async throws {
         try await TestServer.run { server in

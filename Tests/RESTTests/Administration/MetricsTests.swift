@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import TestTools
@@ -135,6 +136,108 @@ struct MetricsTests {
             // Three rows of requests at most, with 17 series each, and the same of the database.
             #expect(after.count - before.count <= 80, "\(after.count - before.count)")
             #expect(!after.text.contains("C299") && !after.text.contains("M299"))
+        }
+    }
+
+    private static func reader(_ port: Int) -> TestServer {
+        TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "")
+    }
+
+    @Test("One reader of the metrics is answered at a time, others are sent away, and requests beside them are served")
+    func readers() async throws {
+        try await TestServer.runMeasured { server, port in
+            let song = try await server.create("Song", ["n": 1])
+            let isRead = Latch()
+            async let served = concurrently(4) { _ in
+                var statuses: Set<Int> = []
+                repeat {
+                    statuses.insert(try await server.send("GET", "/classes/Song/\(song)").status)
+                } while !isRead.isOpen
+                return statuses
+            }
+            var statuses: [Int: Int] = [:]
+            // Two meet only where there are two processors.
+            let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
+            let areSentAway = try await eventually(within: .seconds(120)) {
+                let answers = try await concurrently(50) { _ in
+                    try await Self.reader(port).send("GET", "/metrics", as: .nobody).status
+                }
+                for status in answers { statuses[status, default: 0] += 1 }
+                return statuses[503] != nil || !isShared
+            }
+            isRead.open()
+            #expect(areSentAway)
+            #expect(statuses[200] ?? 0 > 0)
+            #expect(Set(statuses.keys).isSubset(of: [200, 503]), "\(statuses)")
+            let others = try await served
+            #expect(others.allSatisfy { $0 == [200] })
+            let last = try await Self.reader(port).send("GET", "/metrics", as: .nobody)
+            #expect(last.status == 200)
+        }
+    }
+
+    /// How many connections of a pool are used, how many requests wait for one, and how many have in vain.
+    private static func lent(_ pool: String, at port: Int) async throws -> (used: Int, pending: Int, timeouts: Int) {
+        let samples = try await TestServer.metrics(at: port)
+        func value(_ name: String, _ more: String = "") -> Int {
+            Int(samples["\(name){pool=\"\(pool)\",server=\"primary\"\(more)}"] ?? -1)
+        }
+        return (
+            value("db_client_connections", ",state=\"used\""), value("db_client_connection_pending_requests"),
+            value("db_client_connection_timeouts_total")
+        )
+    }
+
+    @Test("Of aggregations it is counted how many have a connection, and how many wait for one")
+    func aggregations() async throws {
+        let options: JSONObject = [
+            "lockTimeout": 60_000, "statementTimeout": 60_000,
+            "databaseOptions": ["sharedConnections": 2, "heavyStatements": 3],
+        ]
+        try await TestServer.runMeasured(options) { server, port in
+            _ = try await server.create("Song", ["n": 1])
+            let waiting = try await server.whileLocked("LOCK TABLE \"Song\" IN ACCESS EXCLUSIVE MODE") {
+                let waiting = Task {
+                    try await concurrently(20) { _ in
+                        let pipeline: JSONValue = ["pipeline": [["$group": ["_id": "$n"]]]]
+                        return try await server.send("GET", "/aggregate/Song", pipeline, as: .master).status
+                    }
+                }
+                let isFull = try await eventually { try await Self.lent("heavyReads", at: port) == (3, 17, 0) }
+                #expect(isFull)
+                return waiting
+            }
+            let statuses = try await waiting.value
+            #expect(statuses == Array(repeating: 200, count: 20))
+            let isFree = try await eventually { try await Self.lent("heavyReads", at: port) == (0, 0, 0) }
+            #expect(isFree)
+        }
+    }
+
+    @Test("Transactions that wait for a connection in vain are counted")
+    func timeouts() async throws {
+        let options: JSONObject = [
+            "connectionTimeout": 1000, "lockTimeout": 60_000,
+            "databaseOptions": ["sharedConnections": 2, "poolSize": 4],
+        ]
+        try await TestServer.runMeasured(options) { server, port in
+            _ = try await server.create("Song", ["n": 1])
+            let call: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": ["n": 2]]
+            let batch: JSONValue = ["transaction": true, "requests": [call, call]]
+            let waiting = try await server.whileLocked("LOCK TABLE \"Song\" IN ACCESS EXCLUSIVE MODE") {
+                let waiting = Task {
+                    try await concurrently(10) { _ in try await server.send("POST", "/batch", batch, as: .master).status
+                    }
+                }
+                let areCounted = try await eventually {
+                    let now = try await Self.lent("batches", at: port)
+                    return now.used == 2 && now.pending == 0 && now.timeouts >= 8
+                }
+                #expect(areCounted)
+                return waiting
+            }
+            let statuses = try await waiting.value
+            #expect(statuses.count { $0 == 200 } == 2, "\(statuses)")
         }
     }
 

@@ -117,6 +117,56 @@ import Testing
         }
     }
 
+    @Test("Servers whose start waits for an index are unready and not dead, and serve when it is there")
+    func longIndex() async throws {
+        let fields: JSONValue = ["title": ["type": "String"]]
+        try await TestServer.run(Self.options([Self.definition(fields)])) { server in
+            _ = try await server.create("Song", ["title": "a"])
+            let ports = [try await FreePort.find(), try await FreePort.find()]
+            @Sendable func ask(_ path: String, _ port: Int) async throws -> TestAnswer? {
+                try? await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send("GET", path, as: .nobody)
+            }
+            let latch = Latch()
+            defer { latch.open() }
+            let starts = try await server.whileLocked("LOCK TABLE \"Song\" IN ROW EXCLUSIVE MODE") {
+                let starts = ports.map { port in
+                    Task {
+                        let indexed = Self.definition(fields, indexes: ["byTitle": ["title": 1]])
+                        var options = Self.options([indexed])
+                        options["metrics"] = ["port": .number(Double(port))]
+                        try await server.alongside(options) { _ in await latch.wait() }
+                    }
+                }
+                for port in ports {
+                    let isUnready = try await eventually(within: .seconds(60)) {
+                        let answer = try await ask("/ready", port)
+                        return answer?.status == 503 && answer?["phase"] == "starting"
+                    }
+                    #expect(isUnready)
+                    let live = try await ask("/live", port)
+                    #expect(live?.status == 200)
+                }
+                let waits = try await server.waitsForLocks()
+                #expect(waits)
+                for port in ports {
+                    let ready = try await ask("/ready", port)
+                    #expect(ready?.status == 503)
+                }
+                return starts
+            }
+            for port in ports {
+                let isReady = try await eventually(within: .seconds(60)) {
+                    try await ask("/ready", port)?.status == 200
+                }
+                #expect(isReady)
+            }
+            latch.open()
+            for start in starts { try await start.value }
+            let indexes = try await Self.realIndexes(server)
+            #expect(indexes == ["byTitle"])
+        }
+    }
+
     @Test("Indexes that are not declared stay where the option says so")
     func unknownIndexes() async throws {
         let fields: JSONValue = ["title": ["type": "String"]]

@@ -1,0 +1,75 @@
+import FileStorage
+import Foundation
+import JSON
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+/// Each limit is waited for once, as it is.
+@Suite("Stores that fall silent")
+struct S3SilenceTests {
+    private static let once: JSONObject = ["s3overrides": ["maxAttempts": 1]]
+
+    /// How long something takes, which ends by a limit and neither much earlier nor never.
+    private static func expectLimit(_ seconds: Double, _ body: () async throws -> Void) async rethrows {
+        let time = try await ContinuousClock().measure(body)
+        #expect(time >= .seconds(seconds - 0.5))
+        #expect(time < .seconds(seconds + 60))
+    }
+
+    @Test("A connection that cannot be made, and is not refused either, is given up after three seconds")
+    func dropped() async throws {
+        let full = try FullPort()
+        try await BucketServer.withStorage(Self.once, endpointPort: full.port) { storage in
+            await Self.expectLimit(3) {
+                await #expect(throws: FileStorageError.unavailable(retryAfter: 1)) {
+                    _ = try await storage.open(name: "a")
+                }
+            }
+            await Self.expectLimit(3) {
+                await #expect(throws: FileStorageError.unavailable(retryAfter: 1)) {
+                    try await storage.write(name: "a", bytes: [1])
+                }
+            }
+        }
+        withExtendedLifetime(full) {}
+    }
+
+    @Test("An answer that does not begin is given up after ten seconds, and its connection is closed")
+    func headless() async throws {
+        let behaviour: StoreStandIn.Behaviour = { _, _ in .silence }
+        try await StoreStandIn.run(behaviour) { store in
+            try await BucketServer.withStorage(Self.once, endpointPort: store.port) { storage in
+                await Self.expectLimit(10) {
+                    await #expect(throws: FileStorageError.unavailable(retryAfter: 1)) {
+                        _ = try await storage.open(name: "a")
+                    }
+                }
+                let isClosed = try await eventually { store.connections == 0 }
+                #expect(isClosed)
+            }
+        }
+    }
+
+    @Test("A body that stops in the middle is given up after twenty seconds, and its connection is closed")
+    func stalled() async throws {
+        let behaviour: StoreStandIn.Behaviour = { _, _ in .stall("12345", length: 10) }
+        try await StoreStandIn.run(behaviour) { store in
+            try await BucketServer.withStorage(Self.once, endpointPort: store.port) { storage in
+                let file = try #require(try await storage.open(name: "a"))
+                #expect(file.size == 10)
+                var read = 0
+                await Self.expectLimit(20) {
+                    await #expect(throws: S3Object.Cut.self) {
+                        try await file.give(0..<10) { read += $0.readableBytes }
+                    }
+                }
+                #expect(read == 5)
+                let isClosed = try await eventually { store.connections == 0 }
+                #expect(isClosed)
+            }
+        }
+    }
+}
