@@ -27,7 +27,7 @@ struct StatementCache {
 
     private var bytes = 0
 
-    init(limit: Int, byteLimit: Int = 512 * 1024) {
+    init(limit: Int, byteLimit: Int = 1024 * 1024) {
         self.limit = max(1, limit)
         self.byteLimit = byteLimit
     }

@@ -105,7 +105,9 @@ struct PoolerTests {
             try await client.connect()
             try await client.subscribe(1, "Song")
             _ = try await server.create("Song", ["title": "a"])
-            let event = try await client.next()
+            var event = try await client.next()
+            // What was saved before may be told after the subscription.
+            if event["object"]?["title"] == "before" { event = try await client.next() }
             #expect(event["op"] == "create")
             #expect(event["object"]?["title"] == "a")
         }
