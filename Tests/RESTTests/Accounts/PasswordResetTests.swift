@@ -50,15 +50,19 @@ import Testing
             }
             try await Self.ask(server, "bob@m.example")
             _ = try await catcher.mail(to: "bob@m.example")
-            let last = try await catcher.mail(to: "ann@m.example", number: 10)
+            _ = try await catcher.mail(to: "ann@m.example", number: 10)
             #expect(try catcher.mails().count { $0.recipients == ["ann@m.example"] } == 10)
             let waiting = "SELECT 1 FROM _roost_mail WHERE content ->> 'to' LIKE 'ann%'"
             let isEmpty = try await eventually { try await server.texts(waiting).isEmpty }
             #expect(isEmpty)
-            // The last link is as good as any.
-            let token = try #require(last.parameter("token"))
-            let opened = try await server.open("\(TestServer.resetPath)?token=\(token)")
-            #expect(opened.page != "password_reset_link_invalid")
+            // The link that was made last is good, whichever mail came last.
+            var good = 0
+            for mail in try catcher.mails().filter({ $0.recipients == ["ann@m.example"] }) {
+                let token = try #require(mail.parameter("token"))
+                let opened = try await server.open("\(TestServer.resetPath)?token=\(token)")
+                if opened.page != "password_reset_link_invalid" { good += 1 }
+            }
+            #expect(good == 1)
         }
     }
 
