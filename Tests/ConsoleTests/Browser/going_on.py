@@ -369,7 +369,7 @@ def scenario_a_request_is_composed_and_answered(console, rest):
     request(console, "PUT", f"classes/Asked/{first}", '{"plays": 17}', "")
     until(lambda: rest.get("Asked", first)["plays"] == 17, "the object is changed")
     # The answer before has the word, too: the button says when this one is there.
-    console.wait("[...document.querySelectorAll('main button')].some((one) => one.textContent === 'Send' && !one.disabled)")
+    console.wait("[...document.querySelectorAll('main button')].some((one) => one.textContent.trim() === 'Send' && !one.disabled)")
     console.wait_text("updatedAt", "main")
     # What may add to what is there is sent once, also where its answer is lost and where its keys are held down.
     console.value("""(() => {
