@@ -38,6 +38,16 @@ import Testing
         }
     }
 
+    /// How many links are worth something.
+    private static func goodLinks(_ tokens: [String], _ server: TestServer) async throws -> Int {
+        var count = 0
+        for token in tokens {
+            let opened = try await server.open("\(TestServer.resetPath)?token=\(token)")
+            if opened.page != "password_reset_link_invalid" { count += 1 }
+        }
+        return count
+    }
+
     @Test("However often a stranger asks, a user gets ten mails in ten minutes, and others get theirs")
     func floods() async throws {
         try await Self.run { server, catcher in
@@ -51,18 +61,15 @@ import Testing
             try await Self.ask(server, "bob@m.example")
             _ = try await catcher.mail(to: "bob@m.example")
             _ = try await catcher.mail(to: "ann@m.example", number: 10)
-            #expect(try catcher.mails().count { $0.recipients == ["ann@m.example"] } == 10)
+            let sent = try catcher.mails().filter { $0.recipients == ["ann@m.example"] }
+            #expect(sent.count == 10)
             let waiting = "SELECT 1 FROM _roost_mail WHERE content ->> 'to' LIKE 'ann%'"
             let isEmpty = try await eventually { try await server.texts(waiting).isEmpty }
             #expect(isEmpty)
             // The link that was made last is good, whichever mail came last.
-            var good = 0
-            for mail in try catcher.mails().filter({ $0.recipients == ["ann@m.example"] }) {
-                let token = try #require(mail.parameter("token"))
-                let opened = try await server.open("\(TestServer.resetPath)?token=\(token)")
-                if opened.page != "password_reset_link_invalid" { good += 1 }
-            }
-            #expect(good == 1)
+            let tokens = try catcher.mails().filter { $0.recipients != ["bob@m.example"] }
+                .compactMap { $0.parameter("token") }
+            #expect(try await Self.goodLinks(tokens, server) == 1)
         }
     }
 
