@@ -5,6 +5,9 @@ import NIOSSL
 
 /// Sends requests to one service by HTTP/2, many at a time.
 final class HTTP2Client: Sendable {
+    /// Threads of their own: a burst of notifications holds up no client whose connection would share the thread.
+    private static let threads = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
+
     private let loop: any EventLoop
     private let pool: NIOLoopBoundBox<HTTP2Pool>
 
@@ -20,7 +23,7 @@ final class HTTP2Client: Sendable {
         _ origin: HTTP2Origin, tls: TLSConfiguration?, connections: Int, timeLimit: Duration,
         report: @escaping @Sendable (String) -> Void
     ) throws {
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let loop = Self.threads.next()
         var tls = tls
         tls?.applicationProtocols = ["h2"]
         tls?.minimumTLSVersion = .tlsv12
