@@ -23,14 +23,17 @@ package struct DatabaseAccess: Sendable {
         }
     }
 
-    /// Runs `body` with the connection string of the database.
+    /// Runs `use` with the connection string of the database, and of the app's schema in it.
     ///
     /// - Parameter makesDatabase: Whether an embedded database that there is not is made.
-    /// - Throws: What `body` throws; `LocalPostgres.Failure` when the embedded database cannot be had.
+    /// - Throws: What `use` throws; `LocalPostgres.Failure` when the embedded database cannot be had.
     package func withConnectionString<R: Sendable>(
-        makesDatabase: Bool = false, _ body: (String) async throws -> R
+        makesDatabase: Bool = false, _ use: (String) async throws -> R
     ) async throws -> R {
         let configuration = deployment.configuration
+        func body(_ text: String) async throws -> R {
+            try await use(PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema))
+        }
         // These take locks of sessions, and read in snapshots that several connections share.
         if let uri = configuration.databaseURI { return try await body(configuration.directDatabaseURI ?? uri) }
         let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)

@@ -99,7 +99,10 @@ public struct RoostServer: Service {
         if let nodeHost { cloud.attach(nodeHost) }
         if additions.triggers == nil { additions.triggers = cloud }
         if additions.jobs == nil { additions.jobs = cloud }
-        var database = PostgresConfiguration(connectionString: connectionString)
+        func inSchema(_ text: String) -> String {
+            PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema)
+        }
+        var database = PostgresConfiguration(connectionString: inSchema(connectionString))
         database.statementTimeout = .milliseconds(configuration.statementTimeout)
         // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
         database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
@@ -112,7 +115,9 @@ public struct RoostServer: Service {
         let pooler = configuration.databaseOptions.transactionPooler
         database.isBehindTransactionPooler = pooler != .none
         database.poolerKeepsStatements = pooler == .prepared
-        if configuration.databaseURI != nil { database.directConnectionString = configuration.directDatabaseURI }
+        if configuration.databaseURI != nil {
+            database.directConnectionString = configuration.directDatabaseURI.map(inSchema)
+        }
         // A lock of the process takes a connection beside the one that works.
         if !database.hasSessions { database.exclusiveConnections = max(16, database.exclusiveConnections) }
         database.lockTimeout = .milliseconds(configuration.lockTimeout)
@@ -125,7 +130,7 @@ public struct RoostServer: Service {
         client = PostgresClient(configuration: database, logger: logger)
         let clients = configuration.replicas.map { uri in
             var database = database
-            database.connectionString = uri
+            database.connectionString = inSchema(uri)
             database.directConnectionString = nil
             database.onlyReads = true
             // Who prefers a replica has the primary to turn to, and is not kept waiting for long.
@@ -142,7 +147,7 @@ public struct RoostServer: Service {
         ]
         for (index, uri) in configuration.replicas.enumerated() {
             var database = database
-            database.connectionString = uri
+            database.connectionString = inSchema(uri)
             let name = MetricsPage.name(ofReplica: index, of: configuration.replicas.count)
             probes.append(DatabaseProbe(name, isNeeded: false, database, logger: logger))
         }

@@ -51,7 +51,7 @@ public struct CacheInvalidation: Sendable {
                 // In a task of its own: what others announce meanwhile is not kept waiting.
                 if let question = peerFolders.question { Task { await announce(question) } }
             case .notification("schema.change", let payload):
-                if !payload.contains(catalog.senderId) { classesChanged() }
+                if catalog.concerns(announcement: payload) { classesChanged() }
             case .notification(_, Self.hooksPayload): hooksChanged()
             case .notification(_, let payload):
                 if PeerFolders.isAnnouncement(payload) {

@@ -47,6 +47,8 @@ public struct Configuration: Sendable {
     public var databaseURI: String?
     /// The server itself, where ``databaseURI`` leads to a pooler.
     public var directDatabaseURI: String?
+    /// The schema of the database in which everything lies; nil for that of the connection.
+    public var databaseSchema: String?
     /// A streaming replica of the database, for reads that ask for one.
     public var readReplicaURI: String?
     public var readReplicaURIs: [String] = []

@@ -91,7 +91,33 @@ struct OptionRuleTests {
         #expect(warnings.contains("option collectionPrefix has no effect: MongoDB only"))
     }
 
-    @Test("Settings of other drivers have no effect, and that is told; one that names a schema is refused")
+    @Test("A schema has three names, which must agree, and is one that an app may have")
+    func schemas() throws {
+        for options: JSONObject in [
+            ["databaseSchema": "mine"], ["databaseOptions": ["schema": "mine"]],
+            ["databaseOptions": ["initOptions": ["schema": "mine"]]],
+            ["databaseSchema": "mine", "databaseOptions": ["initOptions": ["schema": "mine"], "schema": "mine"]],
+        ] {
+            #expect(try load(options).databaseSchema == "mine")
+            #expect(try told(options) == [])
+        }
+        for none: JSONValue in ["", "public"] { #expect(try load(["databaseSchema": none]).databaseSchema == nil) }
+        #expect(try load(["databaseSchema": "App \"1\".b"]).databaseSchema == "App \"1\".b")
+        for name in ["pg_app", "information_schema", "$user", "a\u{0}", "a\nb", String(repeating: "x", count: 64)] {
+            #expect(refusal(["databaseSchema": .string(name)]) == "Key databaseSchema has invalid value \(name)")
+        }
+        #expect(
+            refusal(["databaseSchema": "mine", "databaseOptions": ["schema": "yours"]])
+                == "databaseOptions.schema names another schema than databaseSchema or another option does")
+        #expect(
+            refusal(["databaseOptions": ["initOptions": ["schema": ["mine", "public"]]]])
+                == "databaseOptions.initOptions.schema must be the name of one schema")
+        #expect(
+            refusal(["databaseSchema": "mine", "databaseOptions": ["transactionPooler": true]])?.hasPrefix(
+                "databaseSchema behind a transactionPooler needs directDatabaseURI") == true)
+    }
+
+    @Test("Settings of other drivers have no effect, and that is told")
     func driverSettings() throws {
         let options: JSONObject = [
             "poolSize": 5, "enableSchemaHooks": true, "retryWrites": true, "ssl": nil, "maxPoolSize": 5,
@@ -101,12 +127,6 @@ struct OptionRuleTests {
             "option databaseOptions.\($0) has no effect: parameters of the connection stand in databaseURI"
         }
         #expect(try told(["databaseOptions": .object(options)]).sorted() == unread)
-        for schema: JSONValue in ["mine", ["mine", "public"]] {
-            #expect(
-                refusal(["databaseOptions": ["initOptions": ["schema": schema]]])?.hasPrefix(
-                    "option databaseOptions.initOptions.schema is not built into Roost: name the schema in databaseURI")
-                    == true)
-        }
         #expect(
             refusal(["databaseOptions": ["allowPublicExplain": "yes"]])
                 == "Key databaseOptions.allowPublicExplain has invalid value \"yes\"")

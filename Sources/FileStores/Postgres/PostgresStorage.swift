@@ -24,15 +24,19 @@ public struct PostgresStorage: FileStorage {
     init(
         _ options: Configuration.PostgresFiles, _ configuration: Configuration, connectionString: String, logger: Logger
     ) {
-        var database = PostgresConfiguration(connectionString: connectionString)
+        func inSchema(_ text: String) -> String {
+            PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema)
+        }
+        let direct = configuration.directDatabaseURI.map(inSchema)
+        var database = PostgresConfiguration(connectionString: inSchema(connectionString))
         database.sharedConnections = 2
         database.exclusiveConnections = 2
         // It is reached as the server's own client reaches it. Commands beside the server have the address behind a pooler.
-        if configuration.databaseURI != nil, connectionString != configuration.directDatabaseURI {
+        if configuration.databaseURI != nil, database.connectionString != direct {
             let pooler = configuration.databaseOptions.transactionPooler
             database.isBehindTransactionPooler = pooler != .none
             database.poolerKeepsStatements = pooler == .prepared
-            database.directConnectionString = configuration.directDatabaseURI
+            database.directConnectionString = direct
         }
         database.onlyReads = configuration.readOnly
         database.checksTimeline = configuration.databaseURI != nil

@@ -24,7 +24,7 @@ public struct AccountRows: Sendable {
             Statement(
                 """
                 SELECT pg_advisory_xact_lock(key) FROM (
-                    SELECT DISTINCT hashtextextended(roost_fold(name), 1) AS key FROM unnest($1::text[]) AS name
+                    SELECT DISTINCT hashtextextended(roost_fold(name), \(ProcessLock.number(1))) AS key FROM unnest($1::text[]) AS name
                     ORDER BY 1) AS keys
                 """, [.textArray(names.texts)])
         ]
@@ -84,6 +84,7 @@ public struct AccountRows: Sendable {
     /// - Throws: `ParseError` 107 for a name that has a NUL character in it.
     public func claim(device name: String) async throws {
         _ = try await store.query(
-            "SELECT pg_advisory_xact_lock(hashtextextended($1, 2))", [.text(try ValueText.checked(name))])
+            "SELECT pg_advisory_xact_lock(hashtextextended($1, \(ProcessLock.number(2))))",
+            [.text(try ValueText.checked(name))])
     }
 }

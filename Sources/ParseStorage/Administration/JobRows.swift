@@ -199,7 +199,7 @@ public struct JobRows: Sendable {
     /// Takes the lock of who runs schedules, for as long as the transaction takes.
     private func takeSchedules() async throws -> Bool {
         try await store.query(
-            "SELECT pg_try_advisory_xact_lock($1)", [.int(ProcessLock.jobSchedules.rawValue)]
+            "SELECT pg_try_advisory_xact_lock(\(ProcessLock.jobSchedules.key))", []
         ).bool(0, 0) ?? false
     }
 

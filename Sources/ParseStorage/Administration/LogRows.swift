@@ -72,7 +72,7 @@ public struct LogRows: Sendable {
     /// Adds lines. Processes do it one after the other: who has read up to an id has missed none before it.
     public func add(_ lines: [Line]) async throws {
         _ = try await store.client.group([
-            Statement("SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.logLines.rawValue)]),
+            Statement("SELECT pg_advisory_xact_lock(\(ProcessLock.logLines.key))"),
             Statement(
                 """
                 INSERT INTO "_roost_log" ("at", "id", "error", "line")

@@ -91,16 +91,17 @@ public struct IndexAdviser: Sendable {
     private func planned(_ advice: [IndexAdvice], _ facts: DatabaseFacts) async throws -> [IndexAdvice] {
         guard !advice.isEmpty, client.hasSessions else { return advice }
         return try await client.exclusively { session in
-            guard try await PlannedCost.canSuppose(session) else { return advice }
+            guard let suppositions = try await PlannedCost.suppositions(session) else { return advice }
             let planner = PlannedCost(session: session, facts: facts)
             var planned: [IndexAdvice] = []
             for item in advice {
                 do {
-                    let rests = try await planner.rests(of: item.questions.map(\.shape), with: item.candidate)
+                    let rests = try await planner.rests(
+                        of: item.questions.map(\.shape), with: item.candidate, by: suppositions)
                     let judged = item.judged(by: rests)
                     if judged.questions.contains(where: { $0.rest ?? 0 <= Self.largestRest }) { planned.append(judged) }
                 } catch let error as PostgresError where error.kind == .server {
-                    // A class that went meanwhile, or an extension that is not where names without a schema lead.
+                    // A class that went meanwhile.
                     planned.append(item)
                 }
             }

@@ -6,18 +6,23 @@ struct PlannedCost {
     let session: PostgresSession
     let facts: DatabaseFacts
 
-    /// Whether the session can plan with indexes that there are not: the extension `hypopg` makes them up.
-    static func canSuppose(_ session: PostgresSession) async throws -> Bool {
-        try await session.query("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'hypopg')").bool(0, 0) == true
+    /// The schema of what plans with indexes that there are not, the extension `hypopg`; nil where it is not there.
+    static func suppositions(_ session: PostgresSession) async throws -> String? {
+        let rows = try await session.query(PostgresClient.extensionSchema, [.text("hypopg")])
+        return rows.rowCount > 0 ? rows.string(0, 0) : nil
     }
 
     /// The share of the cost that is left of questions with an index that there is not; nil for what cannot be planned.
     ///
+    /// - Parameter extensionSchema: The schema of `hypopg`, as ``suppositions(_:)`` gives it.
     /// - Throws: `PostgresError`.
-    func rests(of shapes: [StatementShape], with candidate: IndexCandidate) async throws -> [Double?] {
+    func rests(of shapes: [StatementShape], with candidate: IndexCandidate, by extensionSchema: String) async throws
+        -> [Double?]
+    {
         var before: [Double?] = []
         for shape in shapes { before.append(try await plan(of: shape)?.cost) }
-        _ = try await session.query("SELECT hypopg_create_index($1)", [.text("CREATE INDEX \(candidate.definition)")])
+        _ = try await session.query(
+            "SELECT \(extensionSchema).hypopg_create_index($1)", [.text("CREATE INDEX \(candidate.definition)")])
         var rests: [Double?] = []
         do {
             for (shape, before) in zip(shapes, before) {
@@ -25,10 +30,10 @@ struct PlannedCost {
                 rests.append(before.flatMap { before in after.map { min(1, $0 / max(before, 1)) } })
             }
         } catch {
-            _ = try? await session.query("SELECT hypopg_reset()")
+            _ = try? await session.query("SELECT \(extensionSchema).hypopg_reset()")
             throw error
         }
-        _ = try await session.query("SELECT hypopg_reset()")
+        _ = try await session.query("SELECT \(extensionSchema).hypopg_reset()")
         return rests
     }
 

@@ -25,9 +25,9 @@ public struct StatementStatistics: Sendable {
     /// - Parameter mean: From how many milliseconds on.
     /// - Throws: `PostgresError`, also where the extension is there and not loaded.
     public func rows(from mean: Double, limit: Int) async throws -> [Row]? {
-        guard try await isThere() else { return nil }
+        guard let source = try await source() else { return nil }
         let statement = Statement(
-            "\(Self.statements) AND s.mean_exec_time >= $1 ORDER BY s.total_exec_time DESC LIMIT $2",
+            "\(source) AND s.mean_exec_time >= $1 ORDER BY s.total_exec_time DESC LIMIT $2",
             [.double(mean), .int(Int64(limit))])
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10)))
     }
@@ -36,16 +36,26 @@ public struct StatementStatistics: Sendable {
     ///
     /// - Throws: `PostgresError`.
     public func row(_ id: String) async throws -> Row? {
-        guard let number = Int64(id), try await isThere() else { return nil }
+        guard let number = Int64(id), let source = try await source() else { return nil }
         let statement = Statement(
-            "\(Self.statements) AND s.queryid = $1 ORDER BY s.total_exec_time DESC LIMIT 1", [.int(number)])
+            "\(source) AND s.queryid = $1 ORDER BY s.total_exec_time DESC LIMIT 1", [.int(number)])
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10))).first
     }
 
-    private func isThere() async throws -> Bool {
-        try await client.query(
-            "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements')", [], readOnly: true
-        ).bool(0, 0) == true
+    /// What reads them; nil where PostgreSQL keeps no count. An app in a schema of its own sees its role's: what the
+    /// tables of a statement are, PostgreSQL does not say.
+    private func source() async throws -> String? {
+        guard let view = try await client.extensionSchema("pg_stat_statements").map({ $0 + ".pg_stat_statements" })
+        else { return nil }
+        let isOwn = "AND s.userid = (SELECT oid FROM pg_roles WHERE rolname = current_user) "
+        let roles = client.schema == nil ? "" : isOwn
+        return """
+            SELECT s.query, s.mean_exec_time, s.calls, s.queryid::text, s.rows, s.max_exec_time, s.total_exec_time \
+            FROM \(view) s \
+            WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) \(roles)\
+            AND s.query ~ '^[[:space:]]*(SELECT|WITH|UPDATE|DELETE)' \
+            AND s.query !~ 'pg_(stat|catalog|class)|array_agg.x ORDER BY x'
+            """
     }
 
     private static func rows(_ rows: PostgresResult) -> [Row] {
@@ -58,14 +68,18 @@ public struct StatementStatistics: Sendable {
                 longest: rows.double(row, 5) ?? mean, total: rows.double(row, 6) ?? mean)
         }
     }
+}
 
-    private static let statements = """
-        SELECT s.query, s.mean_exec_time, s.calls, s.queryid::text, s.rows, s.max_exec_time, s.total_exec_time \
-        FROM pg_stat_statements s \
-        WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-        AND s.query ~ '^[[:space:]]*(SELECT|WITH|UPDATE|DELETE)' \
-        AND s.query !~ 'pg_(stat|catalog|class)|array_agg.x ORDER BY x'
-        """
+extension PostgresClient {
+    /// The schema in which an extension lies, as it stands in a statement: the session's path may not lead there; nil
+    /// where the database does not have the extension.
+    func extensionSchema(_ name: String) async throws -> String? {
+        let rows = try await query(Self.extensionSchema, [.text(name)], readOnly: true)
+        return rows.rowCount > 0 ? rows.string(0, 0) : nil
+    }
+
+    /// Asks for it.
+    static let extensionSchema = "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = $1"
 }
 
 extension IndexAdviser {

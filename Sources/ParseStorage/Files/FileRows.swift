@@ -29,7 +29,7 @@ public struct FileRows: Sendable {
         try await client.execute(
             script: """
                 BEGIN;
-                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key));
                 CREATE TABLE IF NOT EXISTS "_roost_file" (
                     "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "name" text NOT NULL,
                     "size" bigint NOT NULL DEFAULT 0, "chunk" bigint NOT NULL, "tag" text NOT NULL DEFAULT '',

@@ -24,7 +24,7 @@ extension ImportStorage {
         var record = record
         let isPlain = try isPlain(record.name)
         try connection.transaction {
-            try connection.query("SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.schemaChange.rawValue)])
+            try connection.query("SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key))")
             try addMissingColumns(record)
             let target = SQL.identifier(record.name)
             switch record.mode {

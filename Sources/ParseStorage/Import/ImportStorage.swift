@@ -23,7 +23,7 @@ public final class ImportStorage {
     /// - Returns: False when another import is under way.
     /// - Throws: `PostgresError`.
     public func begin() throws -> Bool {
-        let lock = try connection.query("SELECT pg_try_advisory_lock($1)", [.int(ProcessLock.dataImport.rawValue)])
+        let lock = try connection.query("SELECT pg_try_advisory_lock(\(ProcessLock.dataImport.key))")
         guard lock.bool(0, 0) == true else { return false }
         try connection.query(
             """

@@ -48,7 +48,11 @@ public struct DateIndexer: Sendable {
     }
 
     private func buildMissing() async throws {
-        while !(try await Self.missing(client.slowQuery(Statement(Self.search)))).isEmpty, try await !build() {
+        while true {
+            let classes = try await client.slowQuery(Self.classes)
+            guard !Self.missing(try await client.slowQuery(Self.search(classes))).isEmpty, try await !build() else {
+                return
+            }
             // Another process builds, or was killed and its session has not ended yet.
             try await Task.sleep(for: .seconds(5))
         }
@@ -63,13 +67,21 @@ public struct DateIndexer: Sendable {
         var leftover: String?
     }
 
+    private static let classes = Statement("SELECT \"className\"::text FROM \"_SCHEMA\"")
+
+    /// Looks at classes by their names, and not in one statement with them: where tables are on several servers, the
+    /// catalogue is not.
+    private static func search(_ classes: PostgresResult) -> Statement {
+        Statement(search, [.textArray((0..<classes.rowCount).compactMap { classes.string($0, 0) })])
+    }
+
     private static let search = """
-        SELECT s."className"::text, (
+        SELECT s.name, (
             SELECT l.relname::text FROM pg_index i JOIN pg_class l ON l.oid = i.indexrelid
             WHERE i.indrelid = t.oid AND NOT i.indisvalid AND starts_with(l.relname::text, 'roost_created:') LIMIT 1
         ), t.relkind = 'p'
-        FROM "_SCHEMA" s
-        JOIN pg_class t ON t.oid = to_regclass(quote_ident(s."className")) AND t.relkind IN ('r', 'p')
+        FROM unnest($1::text[]) s(name)
+        JOIN pg_class t ON t.oid = to_regclass(quote_ident(s.name)) AND t.relkind IN ('r', 'p')
         JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = 'createdAt' AND NOT a.attisdropped
         WHERE NOT EXISTS (
             SELECT FROM pg_index i
@@ -94,7 +106,8 @@ public struct DateIndexer: Sendable {
         configuration.statementTimeout = .zero
         return try await PostgresClient.opened(configuration, logger: logger) { builder in
             let built: Void? = try await ProcessLock.dateIndexes.attempt(builder) { session in
-                for missing in Self.missing(try await session.query(Statement(Self.search))) {
+                let classes = try await session.query(Self.classes)
+                for missing in Self.missing(try await session.query(Self.search(classes))) {
                     try await build(missing, session)
                 }
             }

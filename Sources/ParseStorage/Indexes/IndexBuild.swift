@@ -96,7 +96,8 @@ struct IndexBuild {
     }
 
     private static let search =
-        "SELECT relname::text FROM pg_class WHERE relkind = 'i' AND starts_with(relname::text, $1)"
+        "SELECT relname::text FROM pg_class WHERE relkind = 'i' AND starts_with(relname::text, $1) "
+        + "AND pg_table_is_visible(oid)"
     private static let prefix: [PostgresParameter] = [.text(IndexName.buildingPrefix)]
 
     private func make(_ name: String, _ sql: String, _ session: PostgresSession) async throws {

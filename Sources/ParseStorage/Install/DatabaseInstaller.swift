@@ -27,12 +27,13 @@ public struct DatabaseInstaller: Sendable {
     /// - Throws: `UnsupportedEncoding`, `PostgresError`.
     public func install() async throws {
         try await checkEncoding()
+        try await makeSchema()
         // Start-ups wait for each other: two processes that create the same function at once would collide.
         try await patient.retrying {
             try await client.execute(
                 script: """
                     BEGIN;
-                    SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                    SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key));
                     \(SchemaTransaction.scriptSetting)
                     CREATE TABLE IF NOT EXISTS "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
                     \(Self.volatileTables)
@@ -54,6 +55,16 @@ public struct DatabaseInstaller: Sendable {
     private func checkEncoding() async throws {
         let encoding = try await client.query("SHOW server_encoding").string(0, 0) ?? ""
         if encoding != "UTF8" { throw UnsupportedEncoding(encoding: encoding) }
+    }
+
+    /// Makes the schema that the connection names. Who finds it needs no right to make schemas.
+    private func makeSchema() async throws {
+        guard let schema = client.schema else { return }
+        let name = SQL.identifier(schema)
+        let isThere = try await client.query("SELECT to_regnamespace($1) IS NOT NULL", [.text(name)]).bool(0, 0)
+        if isThere == true { return }
+        try await client.execute(script: ProcessLock.schemaChange.held("CREATE SCHEMA IF NOT EXISTS \(name);"))
+        logger.notice("a schema was made", metadata: ["schema": "\(schema)"])
     }
 
     /// The database keeps texts in another encoding than UTF-8.

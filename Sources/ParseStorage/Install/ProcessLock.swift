@@ -1,6 +1,6 @@
 import Postgres
 
-/// Locks that one Roost process at a time holds, of all that use the database.
+/// Locks that one Roost process at a time holds, of all of an app: those of other schemas of the database have others.
 ///
 /// Who waits asks again and again: a statement that waited in the database would hold a snapshot there, and building an
 /// index concurrently waits for all snapshots to end.
@@ -21,6 +21,15 @@ public enum ProcessLock: Int64, Sendable {
     case logLines = 0x526F_6F73_744C
     /// Importing data, for as long as it takes.
     case dataImport = 0x526F_6F73_744D
+
+    /// The number by which PostgreSQL knows the lock, as an expression.
+    var key: String { Self.number(rawValue) }
+
+    /// An expression that is a number in the schema `public`, as it has always been, and another in each other schema:
+    /// PostgreSQL has one set of advisory locks for a database.
+    static func number(_ number: Int64) -> String {
+        "COALESCE(hashtextextended(NULLIF(current_schema()::text, 'public'), \(number)), \(number))"
+    }
 
     /// Runs `body` while holding the lock.
     ///
@@ -43,7 +52,7 @@ public enum ProcessLock: Int64, Sendable {
         return try await client.exclusively { session in
             do {
                 // Inside: the lock may have been taken though its answer was lost on a cancelled task.
-                guard try await session.query(Self.attempt, [.int(rawValue)]).bool(0, 0) == true else { return nil }
+                guard try await session.query(attempt).bool(0, 0) == true else { return nil }
                 let result = try await body(session)
                 await release(session)
                 return result
@@ -56,10 +65,12 @@ public enum ProcessLock: Int64, Sendable {
 
     /// The session ends soon after its process, in the middle of a statement too (PostgreSQL 15 and later): the index that
     /// a killed process was building would keep the lock for hours.
-    private static let attempt = """
-        SELECT pg_try_advisory_lock($1), CASE WHEN current_setting('server_version_num')::int >= 150000 \
+    private var attempt: String {
+        """
+        SELECT pg_try_advisory_lock(\(key)), CASE WHEN current_setting('server_version_num')::int >= 150000 \
         THEN set_config('client_connection_check_interval', '5s', false) END
         """
+    }
 
     /// Holds the lock by a transaction that does nothing else, on a session beside that of `body`: a pooler of transactions
     /// keeps no other lock with its owner.
@@ -67,7 +78,7 @@ public enum ProcessLock: Int64, Sendable {
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R? {
         try await client.transaction(retries: 0, purpose: .administration) { lock in
-            guard try await lock.query("SELECT pg_try_advisory_xact_lock($1)", [.int(rawValue)]).bool(0, 0) == true
+            guard try await lock.query("SELECT pg_try_advisory_xact_lock(\(key))").bool(0, 0) == true
             else { return nil }
             return try await client.exclusively { session in try await body(session) }
         }
@@ -75,13 +86,13 @@ public enum ProcessLock: Int64, Sendable {
 
     /// In a task of its own, which a cancelled caller cannot cut short. A session that is lost holds no lock.
     private func release(_ session: PostgresSession) async {
-        await Task { _ = try? await session.query("SELECT pg_advisory_unlock($1)", [.int(rawValue)]) }.value
+        await Task { _ = try? await session.query("SELECT pg_advisory_unlock(\(key))") }.value
     }
 
     /// A script that holds the lock while its statements run, all or none: those that make tables.
     ///
     /// - Parameter statements: Each ends with a semicolon.
     func held(_ statements: String) -> String {
-        "BEGIN; SELECT pg_advisory_xact_lock(\(rawValue));\n\(statements)\nCOMMIT;"
+        "BEGIN; SELECT pg_advisory_xact_lock(\(key));\n\(statements)\nCOMMIT;"
     }
 }

@@ -244,8 +244,18 @@ public final class SchemaCatalog: Sendable {
     }
 
     private func announce(_ session: PostgresSession) async throws {
-        _ = try await session.query(
-            "SELECT pg_notify('schema.change', $1)", [.text("{\"senderId\":\"\(senderId)\"}")])
+        var payload: JSONObject = ["senderId": .string(senderId)]
+        // The channel is parse-server's, and all apps of the database hear it.
+        if let schema = client.schema { payload["schema"] = .string(schema) }
+        _ = try await session.query("SELECT pg_notify('schema.change', $1)", [.text(JSONValue.object(payload).text)])
+    }
+
+    /// Whether classes of this app may have changed elsewhere, by what was announced.
+    public func concerns(announcement: String) -> Bool {
+        let payload = try? JSONValue(parsing: Array(announcement.utf8))
+        guard payload?["senderId"]?.stringValue != senderId else { return false }
+        guard let theirs = payload?["schema"]?.stringValue, let schema = client.schema else { return true }
+        return theirs.hasSameBytes(as: schema)
     }
 
     /// Remembers what became of a class (nil: it is gone) in a transaction that is committed.

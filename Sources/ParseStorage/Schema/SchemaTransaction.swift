@@ -67,7 +67,7 @@ struct SchemaTransaction {
         _ = try await session.group([
             // Another process that changes a class keeps only this one waiting.
             Statement("SELECT set_config('lock_timeout', '2000', true)"),
-            Statement("SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.schemaChange.rawValue)]),
+            Statement("SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key))"),
             Statement("SELECT set_config('lock_timeout', $1, true)", [.text("\(lockTimeout)")]),
         ])
     }

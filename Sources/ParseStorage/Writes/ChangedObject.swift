@@ -101,7 +101,7 @@ extension ObjectStore {
             try await client.execute(
                 script: """
                     BEGIN;
-                    SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                    SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key));
                     CREATE SEQUENCE IF NOT EXISTS "_roost_change";
                     COMMIT;
                     """)

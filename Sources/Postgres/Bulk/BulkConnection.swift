@@ -31,7 +31,8 @@ public final class BulkConnection {
         guard PQstatus(handle) == CONNECTION_OK else {
             throw PostgresError(.unavailable, message)
         }
-        if isRefused, let settings = parameters.settings { try query(settings) }
+        // Some poolers take the server's options and forget them.
+        if isRefused || parameters.path != nil, let settings = parameters.settings { try query(settings) }
     }
 
     /// Whether a pooler refused the server's options. libpq says here in words alone why there is no connection.

@@ -22,11 +22,16 @@ public final class PostgresClient: Sendable {
     private let life = Mutex(Life.new)
     private let isStarted = Atomic(false)
     private let lastListener = Atomic(0)
+    private let channels: AppChannels
+    /// The schema in which everything lies, as the connection string names it; nil where that is left to the role.
+    public let schema: String?
 
     /// Makes a client. Nothing is connected before ``start()`` or the first request.
     public init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
+        schema = configuration.schema
+        channels = AppChannels(schema: schema)
     }
 
     deinit {
@@ -151,7 +156,7 @@ public final class PostgresClient: Sendable {
     ///
     /// - Throws: `PostgresError`.
     public func notify(channel: String, payload: String) async throws {
-        _ = try await query("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
+        _ = try await query("SELECT pg_notify($1, $2)", [.text(channels.stored(channel)), .text(payload)])
     }
 
     /// Announces several things, in their order, in one round trip.
@@ -160,7 +165,7 @@ public final class PostgresClient: Sendable {
     public func notify(channel: String, payloads: [String]) async throws {
         _ = try await query(
             "SELECT pg_notify($1, payload) FROM unnest($2::text[]) WITH ORDINALITY AS list(payload, place) ORDER BY place",
-            [.text(channel), .textArray(payloads)])
+            [.text(channels.stored(channel)), .textArray(payloads)])
     }
 
     /// Has statements carried out on a shared connection. Those that wait for a lock there are carried out on a
@@ -195,9 +200,16 @@ public final class PostgresClient: Sendable {
         let id = lastListener.add(1, ordering: .relaxed).newValue
         let listening = Listening { [commandQueue] in _ = commandQueue.send(.unlisten(id: id)) }
         // Quoted identifiers hold no NUL and have no parameters, so that encoding them cannot fail.
-        let statements = channels.compactMap { try? EncodedStatement(Statement("LISTEN \(SQL.identifier($0))")) }
+        let names = self.channels
+        let statements = channels.compactMap {
+            try? EncodedStatement(Statement("LISTEN \(SQL.identifier(names.stored($0)))"))
+        }
         if !send(.listen(id: id, channels: statements, listening.events)) { listening.events.finish() }
-        return AsyncStream { await listening.events.next() }
+        return AsyncStream {
+            let event = await listening.events.next()
+            guard case .notification(let stored, let payload) = event else { return event }
+            return .notification(channel: names.channel(stored), payload: payload)
+        }
     }
 
     // MARK: The thread

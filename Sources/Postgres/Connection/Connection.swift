@@ -68,8 +68,10 @@ final class Connection {
     private(set) var wasSilent = false
     /// When the server was last asked to cancel something: it may be late, and cancel what comes after.
     var stoppedAt: MonotonicInstant?
-    /// Whether it was opened without the server's options, which a pooler refuses.
-    private var isWithoutOptions = false
+    /// Whether it was opened without the server's options, which a pooler refuses, or forgets.
+    var isWithoutOptions = false
+    /// What is asked and set before requests are taken, in order.
+    var greetings: Deque<Greeting> = []
     /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
     var failure: PostgresError?
     var openedAt = MonotonicInstant.now
@@ -131,7 +133,7 @@ final class Connection {
     }
 
     private func start() {
-        isWithoutOptions = context.refusingOptions.contains(parameters.address)
+        isWithoutOptions = parameters.isPathTransient || context.refusingOptions.contains(parameters.address)
         handle = parameters.start(
             withoutOptions: isWithoutOptions, avoiding: context.timelines.avoided(at: context.now))
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {
@@ -181,40 +183,7 @@ final class Connection {
         start()
     }
 
-    /// What sets the session up where the server's options could not be sent; nil where they were.
-    var settings: String? { isWithoutOptions ? parameters.settings : nil }
-
-    /// Asks what has to be known before requests are taken.
-    private func greet() {
-        guard settings != nil || parameters.checksTimeline else { return beginTakingRequests() }
-        state = .greeting
-        if let settings { begin(greeting: settings) }
-        if parameters.checksTimeline { begin(greeting: TimelineWatch.question) }
-    }
-
-    /// An answer to the greeting is there.
-    func didGreet(_ request: Request) {
-        let isLast = inFlight.isEmpty
-        if let error = request.error {
-            // Where a server does not say how far it is, nothing is known against it.
-            guard isLast, parameters.checksTimeline else {
-                return fail(PostgresError(.unavailable, error.message, sqlState: error.sqlState))
-            }
-        } else if isLast, parameters.checksTimeline, let timeline = request.results.first?.string(0, 0), let handle {
-            let server = ServerAddress(
-                host: PQhost(handle).map { String(cString: $0) } ?? "",
-                port: PQport(handle).map { String(cString: $0) } ?? "")
-            guard context.timelines.admits(timeline, of: server, at: context.now) else {
-                context.logger.error(
-                    "a server is refused that is behind another in the history of the database",
-                    metadata: ["host": "\(server.host)", "port": "\(server.port)", "timeline": "\(timeline)"])
-                return fail(PostgresError(.unavailable, "the server is an old primary"))
-            }
-        }
-        if isLast { beginTakingRequests() }
-    }
-
-    private func beginTakingRequests() {
+    func beginTakingRequests() {
         state = .ready
         pool.didConnect(self)
     }
@@ -268,6 +237,7 @@ final class Connection {
         state = .closed
         failure = nil
         inFlight.removeAll()
+        greetings.removeAll()
         cache.removeAll()
         scriptPhase = nil
         unsynced = 0

@@ -35,6 +35,12 @@ struct ConnectionParameters {
     private static let slowMembers = 3
     /// The server's options among the parameters; nil where a pooler would refuse them.
     private let options: String?
+    /// The schemas that the connection string names.
+    let path: SearchPath?
+    /// Sets them for one transaction.
+    let pathStatement: EncodedStatement?
+    /// Whether they are set for each transaction alone, since a pooler keeps nothing else.
+    let isPathTransient: Bool
 
     /// - Parameters:
     ///   - lockTimeout: How long a statement waits for a lock; zero for as long as it may run.
@@ -50,6 +56,9 @@ struct ConnectionParameters {
         // otherwise: what comes before it gives way.
         let encryption = getenv("PGGSSENCMODE").map { String(cString: $0) } ?? "disable"
         address = configuration.connectionString
+        path = SearchPath(in: address)
+        pathStatement = path?.statement
+        isPathTransient = path != nil && configuration.isBehindTransactionPooler
         guard !configuration.isBehindTransactionPooler else {
             // A pooler refuses options: they are the session's, which many share.
             keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding"]
@@ -136,13 +145,13 @@ struct ConnectionParameters {
     }
 
     /// The server options that would hold if the driver said nothing: the connection string's, else the environment's.
-    private static func options(in connectionString: String) -> String {
+    static func options(in connectionString: String) -> String {
         parts(of: connectionString).last { $0.0 == "options" }?.1
             ?? getenv("PGOPTIONS").map { String(cString: $0) } ?? ""
     }
 
     /// What a connection string says; nothing for one that libpq does not read.
-    private static func parts(of connectionString: String) -> [(String, String)] {
+    static func parts(of connectionString: String) -> [(String, String)] {
         guard let parsed = PQconninfoParse(connectionString, nil) else { return [] }
         defer { PQconninfoFree(parsed) }
         var parts: [(String, String)] = []

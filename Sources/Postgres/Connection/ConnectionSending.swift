@@ -18,14 +18,11 @@ extension Connection {
         begin(request)
         request.isBatched = true
         request.isSynced = false
+        // The first of those that share a transaction sets it up.
+        let isSetUp = unsynced > 0 || setUp(request)
         unsynced += 1
         batched += 1
-        for statement in statements {
-            guard add(statement, to: request) else {
-                failWithLibpqMessage()
-                break
-            }
-        }
+        if !isSetUp || !statements.allSatisfy({ add($0, to: request) }) { failWithLibpqMessage() }
         needsFlush = true
         return true
     }
@@ -56,12 +53,14 @@ extension Connection {
     func send(_ request: Request, prelude: EncodedStatement? = nil) -> Bool {
         sync()
         guard isReady, PQstatus(handle) == CONNECTION_OK else { return false }
+        let needsSettingUp = prelude != nil || pool is SharedPool || PQtransactionStatus(handle) == PQTRANS_IDLE
         begin(request)
         var isSent = true
         if let prelude {
-            request.skipped = 1
+            request.skipped += 1
             isSent = add(prelude, to: request)
         }
+        if needsSettingUp, isSent { isSent = setUp(request) }
         switch request.content {
         case .statements where !request.members.isEmpty:
             for member in request.members where isSent {
@@ -81,8 +80,18 @@ extension Connection {
         return true
     }
 
-    /// Sends a statement of the greeting, which is not prepared: each connection sends it once.
-    func begin(greeting sql: String) {
+    /// Sets up the transaction that a request begins, where the session does not keep its settings.
+    private func setUp(_ request: Request) -> Bool {
+        guard let pathStatement else { return true }
+        if case .statements = request.content {
+            request.skipped += 1
+            return add(pathStatement, to: request)
+        }
+        return true
+    }
+
+    /// Sends a statement of the connection's own, which is not prepared, since it is sent once.
+    func begin(own sql: String) {
         let request = Request(internal: [])
         begin(request)
         request.expected = 1
@@ -124,17 +133,10 @@ extension Connection {
             return
         }
         if pool is SharedPool || (inFlight.isEmpty && !isInTransaction) {
-            for name in cache.takeDropped() { deallocate(name) }
-        }
-    }
-
-    private func deallocate(_ name: [CChar]) {
-        let sql =
-            "DEALLOCATE \"" + String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) + "\""
-        begin(Request(internal: []))
-        needsFlush = true
-        guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1, CLibpqPipelineSync(handle) == 1 else {
-            return failWithLibpqMessage()
+            for name in cache.takeDropped() {
+                let text = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+                begin(own: "DEALLOCATE \"\(text)\"")
+            }
         }
     }
 
@@ -208,7 +210,7 @@ extension Connection {
             failWithLibpqMessage()
             return true
         }
-        sendPlainly(script)
+        sendPlainly(pathStatement.map { "\($0.sql); \(script)" } ?? script)
         return true
     }
 
@@ -231,7 +233,7 @@ extension Connection {
             scriptPhase = nil
             cache.removeAll()
             guard PQenterPipelineMode(handle) == 1 else { return failWithLibpqMessage() }
-            if let settings { begin(greeting: settings) }
+            if let settings { begin(own: settings) }
             finishHead()
         }
     }

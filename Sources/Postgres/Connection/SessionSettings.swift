@@ -23,24 +23,28 @@ struct SessionSettings {
         }
     }
 
+    /// What the server takes to separate words.
+    static let separators = Set(" \t\n\u{B}\u{C}\r".utf8)
+
     private static func words(in options: String) -> [String] {
         var words: [String] = []
-        var word: String?
+        var word: [UInt8]?
         var isEscaped = false
-        for character in options {
+        // Bytes, not characters, as the server reads them.
+        for byte in options.utf8 {
             if isEscaped {
-                word = (word ?? "") + String(character)
+                word = (word ?? []) + [byte]
                 isEscaped = false
-            } else if character == "\\" {
+            } else if byte == UInt8(ascii: "\\") {
                 isEscaped = true
-            } else if character.isWhitespace {
-                if let ended = word { words.append(ended) }
+            } else if separators.contains(byte) {
+                if let ended = word { words.append(String(decoding: ended, as: UTF8.self)) }
                 word = nil
             } else {
-                word = (word ?? "") + String(character)
+                word = (word ?? []) + [byte]
             }
         }
-        if let ended = word { words.append(ended) }
+        if let ended = word { words.append(String(decoding: ended, as: UTF8.self)) }
         return words
     }
 

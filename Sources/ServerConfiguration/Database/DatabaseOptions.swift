@@ -17,13 +17,20 @@ extension OptionTable {
                     value, name throws(ConfigurationError) in
                     try Configuration.DatabaseOptions.TransactionPooler(value, name)
                 },
-                .member("initOptions", .any) { value, name, _ throws(ConfigurationError) in
+                databaseSchema("schema", nil),
+                .member("initOptions", .any) { value, name, configuration throws(ConfigurationError) in
                     guard let schema = value["schema"], !Configuration.isHarmless(schema) else { return }
-                    throw ConfigurationError(
-                        "option \(name).schema is not built into Roost: name the schema in databaseURI, as "
-                            + "postgres://host/database?options=-c%20search_path%3D%22mySchema%22")
+                    try configuration.takeSchema(schema, "\(name).schema")
                 },
             ] + ignoredDatabaseOptions, takesOthers: true, variables: .init(prefix: "PARSE_SERVER_DATABASE"))
+
+    /// The schema in which everything lies, by one of its names.
+    static func databaseSchema(_ name: String, _ environment: String?) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, .string,
+            "The schema of the database in which everything of the app lies, made where it is missing; default public"
+        ) { value, name, configuration throws(ConfigurationError) in try configuration.takeSchema(value, name) }
+    }
 
     /// Variables that parse-server has for what is not read.
     private static let ignoredDatabaseOptions: [OptionDefinition] =
@@ -120,11 +127,34 @@ extension Configuration {
     }
 }
 
+extension Configuration {
+    /// Reads the name of a schema; `public` and an empty one say nothing.
+    ///
+    /// - Throws: `ConfigurationError` for what cannot be a schema's name, or is another than before.
+    mutating func takeSchema(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
+        guard let schema = value.stringValue else {
+            throw ConfigurationError("\(name) must be the name of one schema")
+        }
+        guard !schema.isEmpty, schema != "public" else { return }
+        let isReserved = schema.hasPrefix("pg_") || ["information_schema", "$user"].contains(schema)
+        guard !isReserved, schema.utf8.count <= 63, !schema.unicodeScalars.contains(where: { $0.value < 32 }) else {
+            throw .invalid(name, schema)
+        }
+        guard databaseSchema.map(schema.hasSameBytes) ?? true else {
+            throw ConfigurationError("\(name) names another schema than databaseSchema or another option does")
+        }
+        databaseSchema = schema
+    }
+}
+
 extension Configuration.DatabaseOptions {
     /// Warnings about keys that have no effect: those of the drivers that parse-server uses. Changes of classes are
     /// announced in any case.
     static func warnings(_ json: JSONObject) -> [String] {
-        let members = OptionTable.databaseOptions.members.filter { $0.support == .built && $0.name != "initOptions" }
+        let namesSchema = json["initOptions"]?["schema"].map { !Configuration.isHarmless($0) } ?? false
+        let members = OptionTable.databaseOptions.members.filter {
+            $0.support == .built && ($0.name != "initOptions" || namesSchema)
+        }
         let read = Set(members.map(\.name) + ["enableSchemaHooks"])
         return json.filter { !$0.value.isNull && !read.contains($0.key.text) }.map { key, _ in
             "option databaseOptions.\(key) has no effect: parameters of the connection stand in databaseURI"

@@ -45,6 +45,11 @@ extension Configuration {
         if directDatabaseURI != nil, databaseURI == nil {
             throw ConfigurationError("directDatabaseURI is of no use without databaseURI")
         }
+        if databaseSchema != nil, databaseOptions.transactionPooler != .none, directDatabaseURI == nil {
+            throw ConfigurationError(
+                "databaseSchema behind a transactionPooler needs directDatabaseURI: what builds indexes needs a session "
+                    + "that finds the schema")
+        }
         let writers = [
             ("liveQuery", liveQuery.isNeeded), ("rateLimitStore", rateLimitStore == .database),
             ("audit", !audit.events.isEmpty), ("logStore", logStore == .database),

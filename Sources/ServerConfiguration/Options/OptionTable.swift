@@ -120,6 +120,7 @@ public enum OptionTable {
             "directDatabaseURI", "ROOST_DIRECT_DATABASE_URI", .string, \.directDatabaseURI,
             "The postgres:// URI of the server itself where databaseURI leads to a pooler, for what needs a session"
         ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
+        databaseSchema("databaseSchema", "ROOST_DATABASE_SCHEMA"),
         databaseOptions,
         .whole("port", "PORT", \.port, in: 0...65_535, "The port to listen on"),
         .text("host", "PARSE_SERVER_HOST", \.host, "The address to listen on"),

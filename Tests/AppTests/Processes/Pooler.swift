@@ -11,8 +11,10 @@ enum Pooler {
     ///   - uri: The database, as it is reached directly.
     ///   - sessions: How many sessions the pooler lends.
     ///   - mode: For how long it lends one: `transaction` or `session`.
+    ///   - extra: Another line of its settings.
     static func run<R: Sendable>(
-        before uri: String, sessions: Int, mode: String = "transaction", _ body: @Sendable (String) async throws -> R
+        before uri: String, sessions: Int, mode: String = "transaction", extra: String = "",
+        _ body: @Sendable (String) async throws -> R
     ) async throws -> R {
         let parts = try #require(URLComponents(string: uri))
         let folder = FileManager.default.temporaryDirectory.path + "/roost-pooler-\(UUID().uuidString)"
@@ -31,6 +33,7 @@ enum Pooler {
             pool_mode = \(mode)
             default_pool_size = \(sessions)
             max_client_conn = 500
+            \(extra)
             """
         let file = folder + "/pooler.ini"
         try Data(settings.utf8).write(to: URL(fileURLWithPath: file))

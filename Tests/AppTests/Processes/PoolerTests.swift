@@ -113,6 +113,79 @@ struct PoolerTests {
         }
     }
 
+    @Test("Apps in schemas of their own share the sessions of a pooler, and see nothing of each other")
+    func schemas() async throws {
+        try await TestServer.withDatabase { uri in
+            try await Pooler.run(before: uri, sessions: 4) { pooled in
+                func options(_ schema: String) -> JSONObject {
+                    [
+                        "databaseURI": .string(pooled), "directDatabaseURI": .string(uri),
+                        "databaseSchema": .string(schema),
+                        "databaseOptions": ["transactionPooler": true, "sharedConnections": 4],
+                    ]
+                }
+                try await TestServer.run(on: pooled, options("one")) { one in
+                    try await one.alongside(options(#"App "2""#)) { two in
+                        let apps = [(one, "one"), (two, "two")]
+                        try await withThrowingTaskGroup(of: Void.self) { tasks in
+                            for (server, name) in apps {
+                                for number in 0..<40 {
+                                    tasks.addTask { try await Self.use(server, name, number) }
+                                }
+                            }
+                            try await tasks.waitForAll()
+                        }
+                        for (server, name) in apps {
+                            let found = try await server.find("Song", ["limit": 1000, "order": "n", "count": 1])
+                            #expect(found.results.allSatisfy { $0["of"] == .string(name) }, "\(found.text)")
+                            #expect(found["count"] == 120)
+                        }
+                    }
+                }
+                let tables = "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+                #expect(try await TestServer.texts(tables, on: uri) == [])
+            }
+        }
+    }
+
+    /// Makes objects by each of the ways that requests go to the database.
+    private static func use(_ server: TestServer, _ name: String, _ number: Int) async throws {
+        let song: JSONObject = ["of": .string(name), "n": .number(Double(number))]
+        let id = try await server.create("Song", song)
+        _ = try await server.send("PUT", "/classes/Song/\(id)", ["again": true]).succeeded()
+        let call: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": .object(song)]
+        _ = try await server.send("POST", "/batch", ["requests": [call, call], "transaction": true]).succeeded()
+        _ = try await server.send("GET", "/classes/Song/\(id)").succeeded()
+        for parameters: JSONObject in [["where": ["of": ["$regex": "o"]]], ["limit": 0, "count": 1]] {
+            let found = try await server.find("Song", parameters).succeeded()
+            #expect(found.results.allSatisfy { $0["of"] == .string(name) }, "\(found.text)")
+        }
+        let query = "/aggregate/Song?distinct=of"
+        #expect(try await server.send("GET", query, as: .master).results == [.string(name)])
+    }
+
+    @Test("A pooler that forgets the server's options is found out: the schema is set in each session")
+    func forgottenOptions() async throws {
+        try await TestServer.withDatabase { uri in
+            try await Pooler.run(
+                before: uri, sessions: 40, mode: "session", extra: "ignore_startup_parameters = options"
+            ) {
+                pooled in
+                let lines = LogLines()
+                try await TestServer.run(on: pooled, ["databaseSchema": "one"]) { server in
+                    let id = try await server.create("Song", ["title": "a"])
+                    #expect(try await server.send("GET", "/classes/Song/\(id)")["title"] == "a")
+                    try await server.alongside(["databaseSchema": "two"], logger: lines.logger) { other in
+                        #expect(try await other.send("GET", "/classes/Song/\(id)").code == 101)
+                    }
+                }
+                #expect(lines.all.contains { $0.contains("forgets the parameter options") })
+                let tables = "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+                #expect(try await TestServer.texts(tables, on: uri) == [])
+            }
+        }
+    }
+
     @Test("A pooler that refuses the server's options is coped with: each session is set up after connecting")
     func refusedOptions() async throws {
         try await TestServer.withDatabase { uri in

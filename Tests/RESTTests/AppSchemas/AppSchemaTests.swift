@@ -1,0 +1,202 @@
+import JSON
+import ParseStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// Apps that share a database, each in a schema of its own (`databaseSchema`).
+@Suite("Apps in schemas of one database")
+struct AppSchemaTests {
+    private static let hostile = #"App "1".Über\ '$user', public"#
+
+    private static func options(_ schema: String, _ others: JSONObject = [:]) -> JSONObject {
+        let options: JSONObject = [
+            "databaseSchema": .string(schema), "cacheTTL": 3_600_000, "filesAdapter": "postgres",
+            "liveQuery": ["classNames": ["Song"]], "startLiveQueryServer": true, "jobSchedules": true,
+            "databaseOptions": ["sharedConnections": 2, "schemaCacheTtl": 3_600_000],
+        ]
+        return options.merging(others) { $1 }
+    }
+
+    /// Runs `body` with the servers of two apps; the schema `public` of their database is a third one's.
+    private static func withApps(
+        _ body: @escaping @Sendable (_ one: TestServer, _ two: TestServer) async throws -> Void
+    ) async throws {
+        try await TestServer.run(options("one"), extensions: StandingJobs().extensions()) { one in
+            try await one.alongside(options(hostile), extensions: StandingJobs().extensions()) { two in
+                try await body(one, two)
+            }
+        }
+    }
+
+    @Test("Most routes answer in a schema of any name as they do without one", arguments: ["app1", hostile])
+    func routes(schema: String) async throws {
+        let expected = try await TestServer.run { try await RouteSteps.answers(of: $0) }
+        let seen = try await TestServer.run(["databaseSchema": .string(schema)]) { server in
+            let answers = try await RouteSteps.answers(of: server)
+            let elsewhere = try await server.texts("SELECT \"className\"::text FROM \"_SCHEMA\" ORDER BY 1")
+            #expect(elsewhere == ["_Installation", "_Role", "_Session", "_User"])
+            #expect(try await server.texts("SELECT \"objectId\" FROM \"_User\"") == [])
+            return answers
+        }
+        for (seen, expected) in zip(seen, expected) {
+            #expect(seen.answer == expected.answer, "\(seen.request)")
+        }
+        // What the steps are meant to show is no list of errors.
+        #expect(expected.count { $0.answer.hasPrefix("20") } > 60, "\(expected)")
+    }
+
+    @Test("Classes, users, files, jobs, settings and the log of pushes of one app are not the other's")
+    func data() async throws {
+        try await Self.withApps { one, two in
+            _ = try await one.create("Song", ["title": "a", "only": "one"])
+            _ = try await two.create("Song", ["title": 1])
+            #expect(try await one.find("Song").results.map { $0["title"] } == ["a"])
+            #expect(try await two.find("Song").results.map { $0["title"] } == [1])
+            #expect(try await two.send("GET", "/schemas/Song", as: .master)["fields"]?["only"] == nil)
+            let lena = try await one.signUp("lena")
+            #expect(try await two.send("GET", "/users/me", as: .session(lena.token)).code == 209)
+            #expect(try await two.send("GET", "/users/\(lena.id)", as: .master).code == 101)
+            let other = try await two.signUp("lena", password: "other")
+            #expect(try await one.send("GET", "/users/me", as: .session(other.token)).code == 209)
+
+            let file = try await one.send(
+                "POST", "/files/a.txt", bytes: Array("one".utf8), as: .session(lena.token),
+                headers: ["Content-Type": "text/plain"]
+            ).succeeded().string("name")
+            #expect(try await one.send("GET", "/files/testApp/\(file)").text == "one")
+            #expect(try await two.send("GET", "/files/testApp/\(file)").status == 404)
+
+            let run = try await one.startJob("echo", ["a": 1])
+            #expect(try await one.jobStatus(run, when: "succeeded") != nil)
+            #expect(try await two.find("_JobStatus", as: .master).results.isEmpty)
+            _ = try await one.send("PUT", "/config", ["params": ["a": 1]], as: .master).succeeded()
+            #expect(try await two.send("GET", "/config")["params"] == [:])
+            _ = try await one.send(
+                "POST", "/push_audiences", ["name": "all", "query": "{}"], as: .master
+            ).succeeded()
+            #expect(try await two.send("GET", "/push_audiences", as: .master).results.isEmpty)
+            let findings = try await Self.findings(one, "one")
+            #expect(findings.filter { $0.kind != .setting }.isEmpty, "\(findings)")
+        }
+    }
+
+    private static func findings(_ server: TestServer, _ schema: String) async throws -> [Finding] {
+        let uri = PostgresConfiguration.connectionString(server.databaseURI, schema: schema)
+        return try await PostgresClient.opened(
+            PostgresConfiguration(connectionString: uri), logger: TestServer.quietLogger
+        ) { try await Doctor(client: $0).examine().findings }
+    }
+
+    @Test("Each process of an app hears what others of the app do, and nothing of the other app")
+    func announcements() async throws {
+        try await Self.withApps { one, two in
+            try await one.alongside(Self.options("one")) { second in
+                _ = try await one.create("Song", ["title": "before"])
+                _ = try await two.create("Song", ["title": "before"])
+                let lena = try await one.signUp("lena")
+                let knows = try await eventually {
+                    try await second.send("GET", "/users/me", as: .session(lena.token)).status == 200
+                }
+                #expect(knows)
+                try await second.liveQuery { client in
+                    try await client.connect()
+                    try await client.subscribe(1, "Song")
+                    _ = try await two.create("Song", ["title": "of two"])
+                    _ = try await one.create("Song", ["title": "of one"])
+                    let event = try await client.next()
+                    #expect(event["object"]?["title"] == "of one")
+                }
+                _ = try await one.send("POST", "/logout", [:], as: .session(lena.token)).succeeded()
+                // Without announcements it would stay so for an hour, and so would the field be unknown.
+                let forgets = try await eventually {
+                    try await second.send("GET", "/users/me", as: .session(lena.token)).status != 200
+                }
+                #expect(forgets)
+                _ = try await one.create("Song", ["title": "c", "late": 1])
+                let learns = try await eventually {
+                    try await second.send("GET", "/schemas/Song", as: .master)["fields"]?["late"] != nil
+                }
+                #expect(learns)
+            }
+        }
+    }
+
+    @Test("What one app writes down for advice, and what it holds as a lock, is not the other's")
+    func adviceAndLocks() async throws {
+        try await Self.withApps { one, two in
+            _ = try await one.create("Track", ["plays": 1])
+            _ = try await two.create("Track", ["plays": 1])
+            try await one.execute(
+                """
+                SET search_path = one;
+                INSERT INTO "Track" ("objectId", "createdAt", "updatedAt", "plays")
+                SELECT 't' || n, now(), now(), n FROM generate_series(1, 300000) n;
+                ANALYZE "Track";
+                """)
+            for number in 0..<12 {
+                _ = try await one.find("Track", ["where": ["plays": .number(Double(number))]]).succeeded()
+            }
+            _ = try await one.send("GET", "/index_advice", as: .master).succeeded()
+            try await one.execute("UPDATE one.\"_roost_advice\" SET \"calls\" = 12, \"total\" = 12 * 290")
+            let advice = try await one.send("GET", "/index_advice", as: .master)
+            #expect(advice.results.first?["columns"] == ["plays"], "\(advice.text)")
+            #expect(try await two.send("GET", "/index_advice", as: .master).results.isEmpty)
+
+            try await Self.withClient(one, "one") { first in
+                try await Self.withClient(one, Self.hostile) { second in
+                    let held = try await ProcessLock.jobSchedules.hold(first) { _ in
+                        try await ProcessLock.jobSchedules.hold(second) { _ in
+                            try await first.query(
+                                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+                            )
+                            .int(0, 0) ?? 0
+                        }
+                    }
+                    #expect(held >= 2)
+                }
+            }
+        }
+    }
+
+    private static func withClient<R: Sendable>(
+        _ server: TestServer, _ schema: String, _ body: (PostgresClient) async throws -> R
+    ) async throws -> R {
+        let uri = PostgresConfiguration.connectionString(server.databaseURI, schema: schema)
+        return try await PostgresClient.opened(
+            PostgresConfiguration(connectionString: uri), logger: TestServer.quietLogger, body)
+    }
+}
+
+/// The same on Citus, which keeps each schema whole on one of its servers.
+@Suite("An app in a schema of Citus", .enabled("the tests' PostgreSQL has no Citus") { try await Citus.isThere() })
+struct CitusSchemaTests {
+    @Test("Most routes answer as on PostgreSQL alone")
+    func routes() async throws {
+        let expected = try await TestServer.run { try await RouteSteps.answers(of: $0) }
+        let layout = """
+            CREATE EXTENSION citus;
+            SELECT citus_set_coordinator_host('127.0.0.1', current_setting('port')::int);
+            SELECT citus_set_node_property('127.0.0.1', current_setting('port')::int, 'shouldhaveshards', true);
+            DO $$ BEGIN
+                EXECUTE format('ALTER DATABASE %I SET citus.enable_schema_based_sharding = on', current_database());
+            END $$;
+            """
+        let seen = try await TestServer.run(inPlaceOf: layout, ["databaseSchema": "App 1"]) { server in
+            let answers = try await RouteSteps.answers(of: server)
+            #expect(try await server.texts("SELECT schema_name::text FROM citus_schemas") == ["\"App 1\""])
+            return answers
+        }
+        for (seen, expected) in zip(seen, expected) { #expect(seen.answer == expected.answer, "\(seen.request)") }
+    }
+}
+
+/// PostgreSQL as one database on several servers.
+private enum Citus {
+    /// Whether the tests' PostgreSQL has it.
+    static func isThere() async throws -> Bool {
+        try await TestServer.texts(
+            "SELECT name::text FROM pg_available_extensions WHERE name = 'citus' "
+                + "AND current_setting('shared_preload_libraries') LIKE '%citus%'", on: TestServer.cluster) == ["citus"]
+    }
+}
