@@ -319,6 +319,7 @@ let package = Package(
             ],
             exclude: [
                 "Support/bucket_server.py", "Support/google_store.py", "Support/s3_client.py",
+                "Support/tagging_store.py",
             ]),
         .testTarget(name: "BSONTests", dependencies: ["BSON", "JSON", "TestTools"]),
         .testTarget(

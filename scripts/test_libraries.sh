@@ -3,7 +3,8 @@
 # PgBouncer, and OpenStack Swift, the store of files that speaks S3; promtool, which checks metrics and rules of alerts, is
 # taken out of Debian's package `prometheus` into .build/prometheus, so that no service is started. Of Python's, into
 # .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the mails, pymongo, whose encoder makes
-# the dumps that are imported, opentelemetry-proto, which reads the spans of traces, and botocore, Amazon's own client.
+# the dumps that are imported, opentelemetry-proto, which reads the spans of traces, and moto, a store of files with tags and
+# permissions, with botocore, Amazon's own client.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -27,7 +28,7 @@ has_browser() { python3 scripts/browser.py --find >/dev/null 2>&1; }
 # Whether everything of Python's is there, or pip, which installs it.
 has_python_packages() {
     [ -e "$python_folder/aiosmtpd/__init__.py" ] && [ -e "$python_folder/bson/__init__.py" ] &&
-        [ -d "$python_folder/opentelemetry/proto" ] && [ -d "$python_folder/botocore" ] ||
+        [ -d "$python_folder/opentelemetry/proto" ] && [ -d "$python_folder/moto" ] ||
         python3 -m pip --version >/dev/null 2>&1
 }
 
@@ -78,7 +79,7 @@ install_python_packages() {
     [ -e "$folder/aiosmtpd/__init__.py" ] || missing+=(aiosmtpd)
     [ -e "$folder/bson/__init__.py" ] || missing+=(pymongo)
     [ -d "$folder/opentelemetry/proto" ] || missing+=(opentelemetry-proto)
-    [ -d "$folder/botocore" ] || missing+=(botocore)
+    [ -d "$folder/moto" ] && [ -d "$folder/botocore" ] && [ -d "$folder/flask" ] || missing+=('moto[s3]' flask flask-cors)
     [ ${#missing[@]} -gt 0 ] || return 0
     echo "test: installing ${missing[*]} into $folder" >&2
     python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$folder" \

@@ -149,7 +149,9 @@ public struct RoostServer: Service {
             var database = database
             database.connectionString = inSchema(uri)
             let name = MetricsPage.name(ofReplica: index, of: configuration.replicas.count)
-            probes.append(DatabaseProbe(name, isNeeded: false, database, logger: logger))
+            probes.append(
+                DatabaseProbe(
+                    name, isNeeded: false, mostLag: configuration.maxReplicaLag, database, logger: logger))
         }
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,

@@ -24,6 +24,19 @@ public final class Readiness: Sendable {
         }
     }
 
+    /// Something answers, but not well enough.
+    public struct Shortfall: Error {
+        /// Numbers about it, by their names.
+        public var figures: [(name: String, value: Double)]
+        /// What is wrong, for operators.
+        public var reason: String
+
+        /// Says what is wrong.
+        public init(_ reason: String, figures: [(name: String, value: Double)]) {
+            (self.figures, self.reason) = (figures, reason)
+        }
+    }
+
     /// The answer to whether requests should be sent.
     public enum Status: String, Sendable {
         case ready, degraded, unready
@@ -90,7 +103,7 @@ public protocol ReadinessProbe: Sendable {
     /// Looks once.
     ///
     /// - Returns: Numbers about it, by their names.
-    /// - Throws: Why it does not answer.
+    /// - Throws: ``Readiness/Shortfall``, or why it does not answer.
     func probe() async throws -> [(name: String, value: Double)]
 }
 
@@ -141,6 +154,8 @@ public struct Prober: Sendable {
                     let figures = try await probe.probe()
                     let milliseconds = Double((ContinuousClock.now - start).wholeNanoseconds / 1000) / 1000
                     return Readiness.Check(isUp: true, figures: [("ms", milliseconds)] + figures)
+                } catch let shortfall as Readiness.Shortfall {
+                    return Readiness.Check(isUp: false, figures: shortfall.figures, reason: shortfall.reason)
                 } catch {
                     return Readiness.Check(isUp: false, reason: "\(error)")
                 }

@@ -1,22 +1,31 @@
 import Logging
 import Postgres
+import Synchronization
 import Telemetry
 
 /// Looks whether a PostgreSQL answers, on a connection of its own: no request waits for it, and it waits for none.
-struct DatabaseProbe: ReadinessProbe {
+final class DatabaseProbe: ReadinessProbe {
     let probeName: String
     let isNeeded: Bool
     let client: PostgresClient
+    /// By how many seconds a replica may be behind.
+    private let mostLag: Double
+    /// When a replica had last applied all that it had received.
+    private let caughtUp = Mutex<ContinuousClock.Instant?>(nil)
 
     /// The probe of a database, over a client that is the probe's alone.
     ///
     /// - Parameters:
     ///   - name: Its name in the answer.
     ///   - isNeeded: Whether no request can be served without it.
+    ///   - mostLag: By how many milliseconds a replica may be behind; nil for half a minute.
     ///   - settings: How the server reaches it.
-    init(_ name: String, isNeeded: Bool, _ settings: PostgresConfiguration, logger: Logger) {
+    init(
+        _ name: String, isNeeded: Bool, mostLag: Int? = nil, _ settings: PostgresConfiguration, logger: Logger
+    ) {
         probeName = name
         self.isNeeded = isNeeded
+        self.mostLag = Double(mostLag ?? 30_000) / 1000
         var settings = settings
         settings.sharedConnections = 1
         settings.connectTimeout = .seconds(1)
@@ -32,6 +41,20 @@ struct DatabaseProbe: ReadinessProbe {
             try await client.ping()
             return []
         }
-        return [("lagSeconds", try await client.replayLag())]
+        let lag = bounded(try await client.replayLag())
+        let figures = [(name: "lagSeconds", value: lag)]
+        guard lag <= mostLag else { throw Readiness.Shortfall("it is \(lag) seconds behind", figures: figures) }
+        return figures
+    }
+
+    /// What the replica applied last may be long ago where nothing was written: it has been behind for no longer than since it
+    /// was last found not to be.
+    private func bounded(_ lag: Double) -> Double {
+        let now = ContinuousClock.now
+        return caughtUp.withLock { caughtUp in
+            if lag == 0 { caughtUp = now }
+            guard let since = caughtUp else { return lag }
+            return min(lag, Double((now - since).wholeNanoseconds / 1_000_000) / 1000)
+        }
     }
 }

@@ -241,6 +241,38 @@ struct MetricsTests {
         }
     }
 
+    @Test("However often readiness is asked for, the database is asked for nothing more")
+    func probes() async throws {
+        try await TestServer.runMeasured { server, port in
+            let song = try await server.create("Song", ["n": 1])
+            let name = server.databaseURI.split(separator: "/").last ?? ""
+            func transactions() async throws -> Int {
+                let count = "SELECT xact_commit::text FROM pg_stat_database WHERE datname = '\(name)'"
+                return Int(try await TestServer.texts(count, on: TestServer.cluster).first ?? "") ?? 0
+            }
+            let before = try await transactions()
+            _ = try await concurrently(20) { _ in
+                for _ in 0..<100 {
+                    let ready = try await Self.reader(port).send("GET", "/ready", as: .nobody)
+                    #expect(ready.status == 200)
+                    let main = try await server.send("GET", "/health/ready", as: .nobody)
+                    #expect(main.status == 200)
+                }
+            }
+            // Requests that do ask it show that the figure comes, a second or a few late.
+            let end = ContinuousClock.now
+            var (asked, found) = (0, 0)
+            let isCounted = try await eventually(within: .seconds(60)) {
+                for _ in 0..<10 { _ = try await server.send("GET", "/classes/Song/\(song)") }
+                asked += 10
+                found = try await transactions() - before
+                return asked >= 500 && found >= 500 && ContinuousClock.now - end > .seconds(5)
+            }
+            #expect(isCounted, "\(found) of \(asked)")
+            #expect(found < asked + 1000, "\(found) for \(asked) requests")
+        }
+    }
+
     @Test("On the main port metrics need a key of their own, on their own port of this machine none")
     func keys() async throws {
         try await TestServer.runMeasured(["metrics": ["onMainPort": true, "key": "watcher"]]) { server, port in

@@ -215,6 +215,53 @@ import Testing
         }
     }
 
+    @Test(
+        "A replica that is behind makes the server degraded and says by how much; where nothing is written it is not behind"
+    )
+    func degraded() async throws {
+        try await ReplicatedCluster.run { cluster in
+            let port = try await FreePort.find()
+            let options: JSONObject = [
+                "readReplicaURI": .string(cluster.replicaURI), "maxReplicaLag": 2000,
+                "metrics": ["port": .number(Double(port))],
+            ]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                func look() async throws -> (status: String, lag: Double) {
+                    let answer = try await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send(
+                        "GET", "/ready", as: .nobody)
+                    #expect(answer.status == 200)
+                    let lag = answer["checks"]?["replica"]?["lagSeconds"]?.numberValue
+                    return (answer["status"]?.stringValue ?? "", lag ?? -1)
+                }
+                let post = try await Self.replicatedPost(server, "old")
+                let lastWrite = ContinuousClock.now
+                let isIdle = try await eventually(within: .seconds(60)) {
+                    let found = try await look()
+                    return ContinuousClock.now - lastWrite > .seconds(10) && found == ("ready", 0)
+                }
+                #expect(isIdle)
+                try await cluster.freezeReplica()
+                _ = try await server.send("PUT", "/classes/Post/\(post)", ["title": "new"]).succeeded()
+                var lag = 0.0
+                let isDegraded = try await eventually(within: .seconds(60)) {
+                    let found = try await look()
+                    lag = found.lag
+                    return found.status == "degraded"
+                }
+                #expect(isDegraded)
+                #expect(lag > 2)
+                // It counts from when the replica was last found to have all, and not from the last write before.
+                let (seconds, _) = (ContinuousClock.now - lastWrite).components
+                #expect(lag < Double(seconds) - 4, "\(lag) of \(seconds)")
+                let samples = try await TestServer.metrics(at: port)
+                #expect(samples["roost_replica_lag_seconds"] ?? 0 > 2)
+                _ = try await TestServer.texts("SELECT pg_wal_replay_resume()::text", on: cluster.replicaURI)
+                let isBack = try await eventually(within: .seconds(60)) { try await look() == ("ready", 0) }
+                #expect(isBack)
+            }
+        }
+    }
+
     @Test("Reads are shared out among replicas, and go on when one of them is gone")
     func severalReplicas() async throws {
         try await ReplicatedCluster.run(replicas: 2) { cluster in

@@ -1,0 +1,74 @@
+import Foundation
+import JSON
+import LocalPostgres
+import TestSupport
+import Testing
+
+/// What PostgreSQL's own statistics show of the statements of a server.
+@Suite("The texts of statements")
+struct StatementTextTests {
+    private static func withStatistics(_ body: (_ uri: String) async throws -> Void) async throws {
+        let folder = "/tmp/roost-texts-\(UUID().uuidString.prefix(8).lowercased())"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let database = LocalPostgres(dataFolder: folder + "/postgres", logger: TestServer.quietLogger)
+        let first = try await database.start()
+        try await TestServer.execute("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'", on: first)
+        await database.stop()
+        let uri = try await database.start()
+        let result: Result<Void, any Error>
+        do {
+            try await TestServer.execute("CREATE EXTENSION pg_stat_statements", on: uri)
+            result = .success(try await body(uri))
+        } catch {
+            result = .failure(error)
+        }
+        await database.stop()
+        try result.get()
+    }
+
+    @Test("One shape is one row, whatever the values, the requests and their traces; nothing of them is in a text")
+    func shapes() async throws {
+        try await Self.withStatistics { uri in
+            let options: JSONObject = ["tracingTrust": "all"]
+            try await TestServer.run(on: uri, options) { server in
+                _ = try await server.create("Song", ["title": "a", "plays": 1])
+                for number in 0..<100 {
+                    let digits = String(format: "%032x", number + 1)
+                    let find: JSONValue = [
+                        "_method": "GET",
+                        "where": [
+                            "title": .string("*/ DROP TABLE \"Song\"; -- \(number)"), "plays": .number(Double(number)),
+                        ],
+                    ]
+                    let found = try await server.send(
+                        "POST", "/classes/Song", find,
+                        headers: [
+                            "traceparent": "00-\(digits)-00f067aa0ba902b7-01", "X-Request-Id": "request-\(number)",
+                        ])
+                    #expect(found.json["results"] == [])
+                }
+                for name in ["*/ DROP", "*%2F%20DROP%20TABLE", "%2A%2F"] {
+                    let answer = try await server.send(
+                        "GET", "/classes/\(name.replacing(" ", with: "%20"))", as: .master)
+                    #expect(answer.status >= 400 && answer.status < 500, "\(name): \(answer.text)")
+                }
+                let calls = try await TestServer.texts(
+                    """
+                    SELECT calls::text FROM pg_stat_statements
+                    WHERE query LIKE '%FROM "Song"%' AND query LIKE '%"title" = %' AND query LIKE '%"plays" = %'
+                    """, on: uri)
+                #expect(calls == ["100"])
+                let odd = try await TestServer.texts(
+                    """
+                    SELECT query FROM pg_stat_statements
+                    WHERE query LIKE '%traceparent%' OR query LIKE '%request-%' OR query LIKE '%DROP TABLE "Song"%'
+                        OR query LIKE '%00f067aa%'
+                    """, on: uri)
+                #expect(odd.filter { !$0.contains("pg_stat_statements") }.isEmpty, "\(odd)")
+                let left = try await server.find("Song").json["results"]?.arrayValue
+                #expect(left?.count == 1)
+            }
+        }
+    }
+}
