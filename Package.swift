@@ -372,13 +372,26 @@ let package = Package(
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
+        // The tests of requests are three modules, which are compiled beside each other.
+        .testTarget(
+            name: "AccountsTests",
+            dependencies: [
+                "App", "Encoding", "JSON", "Operations", "ParseStorage", "Postgres", "Rules", "ServerConfiguration",
+                "SignIn", "TestSupport", "TestTools", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .testTarget(
+            name: "CloudTests",
+            dependencies: [
+                "App", "CloudCode", "JSON", "Postgres", "Roost", "Tasks", "TestSupport", logging, subprocess,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .testTarget(
             name: "RESTTests",
             dependencies: [
-                "App", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Mail", "Operations",
-                "Pages", "ParseModel", "ParseStorage", "Postgres", "REST", "Roost", "Rules", "ServerConfiguration",
-                "SignIn", "Tasks", "Telemetry", "TestSupport", "TestTools", logging, subprocess,
-                .product(name: "Crypto", package: "swift-crypto"),
+                "App", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Operations", "ParseModel", "ParseStorage",
+                "Postgres", "REST", "Roost", "Rules", "ServerConfiguration", "Tasks", "TestSupport", "TestTools",
+                logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),

@@ -1,12 +1,11 @@
-import JSON
-import TestSupport
+package import JSON
 
 /// A request that brings a file in a form, as dashboards send it.
-enum ImportForm {
+package enum ImportForm {
     /// Sends a file to one of the import routes.
     ///
     /// - Parameter path: Below the mount, such as `/import_data/Song`.
-    static func send(
+    package static func send(
         _ file: String, to path: String, of server: TestServer, as identity: TestServer.Identity = .master,
         fields: [String: String] = [:]
     ) async throws -> TestAnswer {
@@ -24,5 +23,5 @@ enum ImportForm {
 
 extension TestAnswer {
     /// What an import says of each row.
-    var rows: [JSONValue] { self["response"]?.arrayValue ?? [] }
+    package var rows: [JSONValue] { self["response"]?.arrayValue ?? [] }
 }

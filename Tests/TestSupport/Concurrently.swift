@@ -1,5 +1,7 @@
 /// Runs `body` that many times at once and gives the results in the order of the index.
-func concurrently<R: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> R) async throws -> [R] {
+package func concurrently<R: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> R) async throws
+    -> [R]
+{
     try await withThrowingTaskGroup(of: (Int, R).self) { group in
         for index in 0..<count { group.addTask { (index, try await body(index)) } }
         var results: [(Int, R)] = []
