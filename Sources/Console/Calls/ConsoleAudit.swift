@@ -24,7 +24,8 @@ struct ConsoleAudit: Sendable {
         fileprivate let objects: [String: Objects]
         /// What was sent, where no objects are read again.
         fileprivate let sent: JSONValue?
-        fileprivate let creates: Bool
+        /// Whether objects are made, whose ids the answer says.
+        let creates: Bool
     }
 
     /// Objects of a class, and the fields that are set.

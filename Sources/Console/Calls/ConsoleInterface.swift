@@ -123,7 +123,10 @@ struct ConsoleInterface: Sendable {
         let call = ConsoleCall(
             interface: self, visit: visit, session: session, role: role, limits: limits,
             arguments: match.arguments)
-        return try SecretValues.withoutTokens(try await match.route.handler(call), for: role)
+        let reply = try await match.route.handler(call)
+        return try await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) {
+            try SecretValues.withoutTokens(reply, for: role)
+        }
     }
 
     /// What a session may do, of a role that it was given.

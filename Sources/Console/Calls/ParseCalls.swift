@@ -108,8 +108,11 @@ struct ParseCalls {
         } catch {
             reply = try await shown(interface.dispatcher.reply(to: error, visit.request), to: calls)
         }
-        let value: JSONValue? =
-            if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }
+        // What a function answers may be large, and says no ids.
+        var value: JSONValue?
+        if entry.creates, !isView, case .json(let bytes) = reply.body {
+            value = await HeavyWork.run(if: bytes.count > HeavyWork.size) { try? JSONValue(parsing: bytes) }
+        }
         try await interface.audit.complete(entry, status: reply.status, answer: value)
         return reply
     }

@@ -40,7 +40,7 @@ const refuse = (refusal) => Promise.reject(new Refusal(401, refusal));
 export const asks = { signIn: refuse, confirm: refuse };
 
 /**
- * Sends a request below `/console/api/` and gives `{ body, headers }`.
+ * Sends a request below `/console/api/` and gives `{ body, headers, status }`.
  * Options: `query`, `body`, `headers`, `signal`, `file` (a body that is sent as it is), `isRepeatable` (whether it may be sent
  * again where its answer was lost: else POST may not, and all others may).
  */
@@ -78,7 +78,7 @@ export async function send(method, path, options = {}) {
       refusal.retryAfter = answer.headers.get("Retry-After");
       throw refusal;
     }
-    return { body, headers: answer.headers };
+    return { body, headers: answer.headers, status: answer.status };
   }
 }
 

@@ -6,6 +6,7 @@ import { session } from "../core/session.js";
 import { addWords, bytes, plain, t } from "../core/words.js";
 import { confirm, openDialog } from "../parts/dialog.js";
 import { complain, record, toast } from "../parts/states.js";
+import { viewsOf } from "./rows.js";
 import { nameOfRow } from "./save.js";
 import { forget } from "./schema.js";
 
@@ -136,7 +137,7 @@ export async function deleteRows(page, rows) {
       return t("delete.restored", { n: await restore(className, deleted) });
     } finally {
       forget(className);
-      page.reload?.();
+      for (const view of viewsOf(className)) view.reload();
     }
   });
   return true;

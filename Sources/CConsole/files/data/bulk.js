@@ -7,6 +7,7 @@ import { confirm, openForm } from "../parts/dialog.js";
 import { complain, record, toast } from "../parts/states.js";
 import { BATCH, TYPED, run, askToDelete, batchPath } from "./batches.js";
 import { valueInput } from "./editors/inline.js";
+import { viewsOf } from "./rows.js";
 import { isReadOnly, ranked } from "./schema.js";
 import { isEqual, setOwn } from "./values.js";
 
@@ -75,7 +76,7 @@ export async function openBulk(page, which) {
     if (ours.length < left.length) toast(t("bulk.kept", { n: left.length - ours.length }), { isBad: true });
     const isDone = new Set(undone);
     left = ours.filter((object) => !isDone.has(object));
-    page.reload();
+    for (const view of viewsOf(className)) view.reload();
     // Those that are refused again and again are given up.
     if (left.length > 0 && (undone.isCut || undone.length > 0)) throw Object.assign(new Error(t("bulk.left", { n: left.length })), { isUnfinished: true });
     return t("bulk.undone", { field: field.name, n: undone.length });

@@ -1,10 +1,10 @@
 /** Ranges of cells as tab-separated text, out to spreadsheets and back. */
 
-import { objectPath, parse } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
-import { record, toast } from "../parts/states.js";
+import { record, toast, whileStoring } from "../parts/states.js";
+import { conditionalPut, nameOfRow, refreshOthers } from "./save.js";
 import { isReadOnly, isShortened } from "./schema.js";
 import { asText, fromText, guarded, isEqual, unguarded } from "./values.js";
 
@@ -12,6 +12,7 @@ addWords({
   "paste.title": "These cells were not pasted",
   "paste.done": "{n} {n|cell|cells} pasted",
   "paste.undone": "{n} {n|row|rows} as before",
+  "paste.kept": "{field} of {object} was changed meanwhile, and stays as it is shown now",
   "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.",
   "paste.copied": "{n} {n|cell|cells} copied",
   "paste.reading": "Reading the rows…",
@@ -109,7 +110,10 @@ export function parseRange(text) {
 }
 
 /** Stores a pasted range from the active cell on: one request a row, each conditional on what was shown. */
-export async function pasteText(page, text) {
+export const pasteText = (page, text) => whileStoring(paste(page, text));
+
+/** Gives whether something was stored. */
+async function paste(page, text) {
   const { grid, className } = page;
   let cells = parseRange(text);
   if (cells.length > 1 || cells[0].length > 1) cells = cells.map((line) => line.map(unguarded));
@@ -117,9 +121,9 @@ export async function pasteText(page, text) {
   const end = Math.min(start.row + cells.length, grid.rows.length) - 1;
   if (cells.length > MOST) {
     toast(t("paste.many", { n: cells.length }), { isBad: true });
-    return;
+    return false;
   }
-  if (!(await grid.rows.readAll(start.row, end))) return;
+  if (!(await grid.rows.readAll(start.row, end))) return false;
   const faults = [];
   const changes = [];
   let beyond = 0;
@@ -156,8 +160,12 @@ export async function pasteText(page, text) {
   const stored = [];
   for (const { row, fields } of changes) {
     try {
-      await write(className, row, fields, "value");
-      stored.push({ row, fields });
+      const kept = await write(className, row, fields, "old", "value");
+      for (const name of kept) {
+        faults.push(t("paste.kept", { field: name, object: nameOfRow(className, row) }));
+        fields.delete(name);
+      }
+      if (fields.size > 0) stored.push({ row, fields });
       n += fields.size;
     } catch (problem) {
       faults.push(`${plain(row.id)}: ${problem.message}`);
@@ -166,14 +174,18 @@ export async function pasteText(page, text) {
   }
   if (n > 0) {
     record(t("paste.done", { n }), async () => {
-      const rows = stored.length;
+      let rows = 0;
       let problem;
       for (; stored.length > 0; stored.shift()) {
         const { row, fields } = stored[0];
         // What was changed since stays.
         const ours = new Map([...fields].filter(([name, { value }]) => isEqual(row.values.get(name), value)));
         try {
-          if (ours.size > 0) await write(className, row, ours, "old");
+          const kept = ours.size > 0 ? await write(className, row, ours, "value", "old") : [];
+          const stays = [...fields.keys()].find((name) => !ours.has(name) || kept.includes(name));
+          if (stays === undefined) rows += 1;
+          else problem = new Error(t("paste.kept", { field: stays, object: nameOfRow(className, row) }));
+          await refreshOthers(className, row);
         } catch (refusal) {
           if (refusal.isUnfinished) throw refusal;
           problem = refusal;
@@ -190,11 +202,25 @@ export async function pasteText(page, text) {
       foot: firstButton(".button.primary", () => close(), t("close")),
     }));
   }
+  return n > 0;
 }
 
-async function write(className, row, fields, which) {
-  const body = Object.fromEntries([...fields].map(([name, change]) => [name, change[which] === undefined ? { __op: "Delete" } : change[which]]));
-  const answer = await parse.put(objectPath(className, row.id), body, { headers: { "X-Roost-If-Updated-At": row.updatedAt } });
-  for (const [name, change] of fields) row.set(name, change[which]);
-  row.set("updatedAt", answer.body.updatedAt ?? row.updatedAt);
+/**
+ * Stores fields of a row after the changes of it that are under way; gives the names of those that another has changed, which stay.
+ * `from` and `to` say which values of a field are expected, and stored.
+ */
+function write(className, row, fields, from, to) {
+  const kept = new Set();
+  const wanted = () => [...fields].filter(([name]) => !kept.has(name));
+  const work = (row.queue ?? Promise.resolve()).then(async () => {
+    await conditionalPut(className, row, () => Object.fromEntries(wanted().map(([name, change]) => [name, change[to] === undefined ? { __op: "Delete" } : change[to]])), (object) => {
+      const now = new Map(Object.entries(object));
+      for (const [name, change] of fields) if (![from, to].some((side) => isEqual(now.get(name), change[side]))) kept.add(name);
+      return kept.size < fields.size;
+    });
+    for (const [name, change] of wanted()) row.set(name, change[to]);
+    return [...kept];
+  });
+  row.queue = work.catch(() => {});
+  return work;
 }

@@ -9,9 +9,9 @@ import { firstButton, openDialog } from "../parts/dialog.js";
 import { toast } from "../parts/states.js";
 import { drawValue } from "./cells.js";
 import { INLINE, inlineEditor } from "./editors/inline.js";
-import { nameOfRow, saveField, wholeValue } from "./save.js";
+import { nameOfRow, saveField, wholeValue, withMember } from "./save.js";
 import { isReadOnly, isShortened, namesChanged, typeOf } from "./schema.js";
-import { isEqual } from "./values.js";
+import { asText, isEqual } from "./values.js";
 
 addWords({
   "fields.edit": "Edit {field}",
@@ -31,11 +31,23 @@ function mayEdit(className, field) {
   return false;
 }
 
+/** What was refused, for the editor that opens once more: a text for one of a line, a value for a sheet. */
+function refusedAs(field, { path, value, amount }, old) {
+  if (amount !== undefined) return { text: `+${amount}` };
+  const whole = path ? withMember(old, path, value) : value;
+  if (whole === undefined || whole === null) return {};
+  return INLINE.has(field.type) ? { text: asText(whole) } : { value: whole };
+}
+
+/** Whether a text needs more room than a line. */
+const isLong = (text) => typeof text === "string" && (text.length > 200 || /[\n\r]/.test(text));
+
 /**
- * Edits a field. `place(editor)` puts the editor of a line where it is to stand, `ended(editor, hasFocus)` takes it away again;
+ * Edits a field, from `text` on, or from the value `draft` on, where something was typed before. `place(editor)` puts the editor of
+ * a line where it is to stand, `ended(editor, hasFocus)` takes it away again;
  * `save(change, old)` stores, `focus()` follows a sheet, `step(direction)` a line.
  */
-async function edit({ className, row, field, text, problem, place, ended, save, focus, step }) {
+async function edit({ className, row, field, text, draft, problem, place, ended, save, focus, step }) {
   let value = row.values.get(field.name);
   if (field.type === "Boolean" && text === undefined) {
     save({ value: value === true ? false : value === false ? undefined : true }, value);
@@ -43,10 +55,12 @@ async function edit({ className, row, field, text, problem, place, ended, save, 
   }
   const openSheet = async (typed) => {
     if (isShortened(value)) value = await wholeValue(className, row, field.name);
-    await (await import("./editors/sheet.js")).openSheet({ className, row, field, value, text: typed, save: (change) => save(change, value) });
+    // Who drops the sheet drops what was refused.
+    if (row.failed?.delete(field.name)) row.version += 1;
+    await (await import("./editors/sheet.js")).openSheet({ className, row, field, value, text: typed, draft, save: (change) => save(change, value) });
     focus();
   };
-  if (!INLINE.has(field.type) || (field.type === "String" && (isShortened(value) || /[\n\r]/.test(value) || value?.length > 200))) {
+  if (!INLINE.has(field.type) || (field.type === "String" && (isShortened(value) || isLong(value) || isLong(text)))) {
     await openSheet(text);
     return;
   }
@@ -71,20 +85,20 @@ async function edit({ className, row, field, text, problem, place, ended, save, 
   editor.focus();
 }
 
-/** Stores a change where it is one; `again(text, problem)` opens the editor once more. */
+/** Stores a change where it is one; `again(refused)` opens the editor once more. */
 function store({ className, rows, row, field, change, old, again }) {
   const isSame = change.amount === undefined && !change.path && isEqual(change.value, old) && (change.value === undefined) === (old === undefined);
   if (isSame && field.type !== "Password") return undefined;
   return saveField({
     className, rows, row, field, change, old,
     refused: (problem) => {
-      const text = typeof change.value === "string" ? change.value : change.amount !== undefined ? `+${change.amount}` : undefined;
+      const refused = { ...refusedAs(field, change, old), problem: problem.message };
       row.failed ??= new Map();
-      row.failed.set(field.name, { text, problem: problem.message });
+      row.failed.set(field.name, refused);
       row.version += 1;
       rows.notify();
       toast(t("edit.refused", { field: field.name, reason: problem.message }), {
-        isBad: true, action: { words: t("edit.again"), do: () => again(text, problem.message) },
+        isBad: true, action: { words: t("edit.again"), do: () => again(refused) },
       });
     },
   });
@@ -92,27 +106,27 @@ function store({ className, rows, row, field, change, old, again }) {
 
 const cellStore = (grid, className, row, field) => (change, old) => store({
   className, rows: grid.rows, row, field, change, old,
-  again: (text, problem) => {
+  again: (refused) => {
     const place = { row: grid.rows.indexOf(row.id), column: grid.columns.findIndex(({ name }) => name === field.name) };
     if (place.row < 0) return;
     grid.moveTo(place.row, place.column);
-    editCell(grid, className, place, text, problem);
+    editCell(grid, className, place, undefined, refused);
   },
 });
 
-/** Opens the editor of a cell; `text` is what was typed already. */
-export async function editCell(grid, className, { row: index, column }, text, problem) {
+/** Opens the editor of a cell; `text` is what was typed already, `refused` what was not stored. */
+export async function editCell(grid, className, { row: index, column }, text, refused) {
   const row = grid.rows.at(index);
   const field = grid.columns[column];
   if (!row || !field || !mayEdit(className, field)) return;
   open?.finish("none");
-  const known = row.failed?.get(field.name);
+  const known = refused ?? row.failed?.get(field.name);
   const focus = () => {
     grid.later();
     grid.focus({ preventScroll: true });
   };
   await edit({
-    className, row, field, text: text ?? known?.text, problem: problem ?? known?.problem, save: cellStore(grid, className, row, field), focus,
+    className, row, field, text: text ?? known?.text, draft: known?.value, problem: known?.problem, save: cellStore(grid, className, row, field), focus,
     place: (editor) => placeInGrid(grid, editor, index, column),
     ended: (editor, hasFocus) => {
       open = null;
@@ -196,11 +210,11 @@ export function fieldList({ className, row, fields, rows, scope }) {
         !isFixed && value !== undefined && !["Relation", "Password"].includes(field.type)
           && iconButton("close", t("fields.clear", { field: field.name }), async () => save(field, { value: undefined }, await wholeValue(className, row, field.name)))));
   };
-  const save = (field, change, old) => store({ className, rows, row, field, change, old, again: (text, problem) => editLine(field, text, problem) });
-  const editLine = (field, text, problem) => {
+  const save = (field, change, old) => store({ className, rows, row, field, change, old, again: (refused) => editLine(field, refused) });
+  const editLine = (field, { text, value: draft, problem } = {}) => {
     if (!mayEdit(className, field)) return;
     edit({
-      className, row, field, text, problem, save: (change, old) => save(field, change, old), focus: () => placeOf(field.name)?.focus(),
+      className, row, field, text, draft, problem, save: (change, old) => save(field, change, old), focus: () => placeOf(field.name)?.focus(),
       place: (editor) => {
         editor.classList.add("in-place");
         placeOf(field.name)?.replaceWith(editor);

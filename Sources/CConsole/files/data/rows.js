@@ -218,6 +218,20 @@ export class Rows {
   end() { this.scope.abort(); }
 }
 
+const views = new Set();
+
+/**
+ * Keeps what shows objects of a class until `scope` ends: `{ className, find(id), notify(), remove(id), reload() }`. An undo may come
+ * when the rows of its change are no longer those on the page.
+ */
+export function showObjects(view, scope) {
+  views.add(view);
+  scope.addEventListener("abort", () => views.delete(view));
+}
+
+/** What shows objects of a class now. */
+export const viewsOf = (className) => [...views].filter((view) => view.className === className);
+
 function isoDate(value) {
   return { __type: "Date", iso: typeof value === "string" ? value : value.iso };
 }

@@ -4,9 +4,9 @@ import { objectPath, parse } from "../core/api.js";
 import { button, h } from "../core/dom.js";
 import { ago, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
-import { record, toast } from "../parts/states.js";
+import { record, toast, whileStoring } from "../parts/states.js";
 import { drawValue } from "./cells.js";
-import { SHORTEN } from "./rows.js";
+import { SHORTEN, viewsOf } from "./rows.js";
 import { isShortened, learn, namingField } from "./schema.js";
 import { copy, inWords, isEqual, setOwn } from "./values.js";
 
@@ -42,7 +42,7 @@ export function saveField({ className, rows, row, field, change, old = row.value
   row.queue = (row.queue ?? Promise.resolve()).then(() => store({ className, rows, row, field, change, old, refused, mine }));
   show(row, field, change, old);
   rows?.notify();
-  return row.queue;
+  return whileStoring(row.queue);
 }
 
 function show(row, field, change, old) {
@@ -64,7 +64,8 @@ function retake(row, object) {
   showUnstored(row);
 }
 
-function withMember(old, path, value) {
+/** A copy of a value with a member at a path of keys; undefined removes it. */
+export function withMember(old, path, value) {
   const whole = copy(old ?? {});
   let inner = whole;
   for (const key of path.slice(0, -1)) {
@@ -88,7 +89,7 @@ const partOf = (value, { path }) => (path ? at(value, path) : value);
 async function store({ className, rows, row, field, change, old, refused, mine }) {
   const theirsOf = (object) => new Map(Object.entries(object)).get(field.name);
   const drop = () => { row.unstored = row.unstored.filter((other) => other !== mine); };
-  const seen = partOf(old, change);
+  let seen = partOf(old, change);
   let before = old;
   let body;
   try {
@@ -98,8 +99,11 @@ async function store({ className, rows, row, field, change, old, refused, mine }
       // Another field was changed, or ours had arrived before the connection broke; adding is right whatever was there.
       return change.amount !== undefined || isEqual(theirs, seen) || isEqual(theirs, change.value) || isShortened(seen);
     }, async (object) => {
-      const isMine = await askWhoseValue({ field, theirs: partOf(before, change), mine: change.value, at: object.updatedAt });
-      if (!isMine) drop();
+      const theirs = partOf(before, change);
+      const isMine = await askWhoseValue({ field, theirs, mine: change.value, at: object.updatedAt });
+      // What is overwritten on purpose is what an undo brings back.
+      if (isMine) seen = theirs;
+      else drop();
       return isMine;
     });
   } catch (problem) {
@@ -119,6 +123,7 @@ async function store({ className, rows, row, field, change, old, refused, mine }
   if (answered.has(field.name) && change.amount !== undefined) row.set(field.name, answered.get(field.name));
   rows?.notify();
   if (body === null) return false;
+  refreshOthers(className, row);
   const now = row.values.get(field.name);
   if (field.name === namingField(className)) learn(className, row.object());
   // A name that was just changed names nothing.
@@ -130,7 +135,7 @@ async function store({ className, rows, row, field, change, old, refused, mine }
 }
 
 /** PUT that is repeated where another's change does no harm; gives null when the other's value is kept. */
-async function conditionalPut(className, row, bodyNow, isHarmless, ask = () => false) {
+export async function conditionalPut(className, row, bodyNow, isHarmless, ask = () => false) {
   for (;;) {
     const body = bodyNow();
     try {
@@ -155,6 +160,15 @@ export async function refresh(className, row) {
   retake(row, (await parse.get(objectPath(className, row.id), {}, { headers: SHORTEN })).body);
 }
 
+/** Reads an object again where other rows than the one that was changed show it. */
+export async function refreshOthers(className, row) {
+  for (const view of viewsOf(className)) {
+    const other = view.find(row.id);
+    // What cannot be read now is seen as it was, and told by the next change of it.
+    if (other && other !== row) await refresh(className, other).then(() => view.notify(), () => {});
+  }
+}
+
 async function undo({ className, rows, row, field, change, seen, now, places }) {
   const mine = change.amount === undefined ? change.value : now;
   let back;
@@ -173,6 +187,7 @@ async function undo({ className, rows, row, field, change, seen, now, places }) 
   if (body) show(row, field, back, row.values.get(field.name));
   rows?.notify();
   if (!body) throw new Error(refusal);
+  await refreshOthers(className, row);
   return t("edit.undone", { ...places, value: inWords(back.amount === undefined ? seen : row.values.get(field.name)) });
 }
 

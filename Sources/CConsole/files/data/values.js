@@ -115,12 +115,16 @@ function withoutZeros(text) {
   return text.slice(0, end);
 }
 
+/** The digits of a number that count: without the zeros at both ends, the point, and the exponent. */
+const significant = (text) => withoutZeros(text.toLowerCase().split("e")[0].replace(/[^\d.]/g, "").replace(/^0*\.?0*/, "").replace(".", ""));
+
 /** Whether a text has more digits than a Number keeps, and would be stored as another number. */
 export function losesDigits(text) {
-  const whole = text.toLowerCase().split("e")[0].replace(/[^\d.]/g, "");
-  const digits = (whole.includes(".") ? withoutZeros(whole) : whole).replace(/^0*\.?0*/, "").replace(".", "");
+  const digits = significant(text);
+  if (digits.length <= 15) return false;
+  const value = parseNumber(text.trim());
   // A Number has at most 309 digits before its point.
-  return digits.length > 15 && (digits.length > 309 || withoutZeros(digits) !== withoutZeros(String(Number(digits)).replace(/e.*|\./g, "")));
+  return digits.length > 309 || (value !== undefined && significant(String(value)) !== digits);
 }
 
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;

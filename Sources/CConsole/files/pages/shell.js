@@ -53,7 +53,8 @@ export function openShell() {
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
     "?": { words: t("keys.list"), do: openKeys },
-    "Mod+z": { words: t("keys.undo"), do: async () => (await import("../parts/states.js")).undoLast() },
+    // With Shift it is the key of doing again, which must not take back one more.
+    "Mod+z": { words: t("keys.undo"), do: ({ shiftKey }) => !shiftKey && import("../parts/states.js").then(({ undoLast }) => undoLast()) },
     ...Object.fromEntries(Object.entries(pages).map(([name, { key }]) => [key, {
       words: t("keys.go", { page: t("rail." + name) }), do: () => go(address(name)),
     }])),

@@ -34,6 +34,8 @@ export function openDialog({ title, kind = "", mayClose = () => true }, build) {
 export function openForm({ title, kind, button: words }, build) {
   return openDialog({ title, kind }, (close, element) => {
     const problem = problemLine();
+    // A click beside the dialog drops nothing that was typed.
+    element.addEventListener("input", () => { element.isTouched = true; });
     const { body, save, focus = () => firstFocusable(element.querySelector(".dialog-body"))?.focus(), extra } = build(close);
     const go = button(".button.primary", async () => {
       go.disabled = true;
@@ -74,7 +76,7 @@ export function show(element, focused, mayClose, ended) {
     if (event.target === element && !mayClose()) event.preventDefault();
   });
   element.addEventListener("mousedown", (event) => {
-    if (event.target === element && mayClose()) element.close();
+    if (event.target === element && !element.isTouched && mayClose()) element.close();
   });
   element.addEventListener("close", (event) => {
     if (event.target !== element) return;

@@ -68,17 +68,38 @@ export function record(words, undo) {
   step.end = toast(words, { action: { words: t("undo"), do: () => take(step) } });
 }
 
-/** Takes back the last change. */
-export function undoLast() {
+/** How many changes are being stored, and a promise of whether the last one was. */
+const storing = { n: 0, last: undefined };
+
+/** Lets the key of undo wait for a change that is being stored: until then it is none of the steps. `work` gives whether it was. */
+export function whileStoring(work) {
+  storing.n += 1;
+  storing.last = Promise.allSettled([storing.last, work]).then(([, { value }]) => {
+    storing.n -= 1;
+    return value === true;
+  });
+  return work;
+}
+
+/** Takes back the last change; one that was refused meanwhile is taken back already. */
+export async function undoLast() {
+  if (storing.n > 0 && !(await storing.last)) return;
   const step = steps.at(-1);
   if (step) take(step);
 }
 
-async function take(step) {
+let undoing = Promise.resolve();
+
+/** Takes a change back after those that are being taken back: it goes by what they leave. */
+function take(step) {
   const place = steps.indexOf(step);
   if (place < 0) return;
   steps.splice(place, 1);
   step.end();
+  undoing = undoing.then(() => carryOut(step, place));
+}
+
+async function carryOut(step, place) {
   try {
     const words = await step.undo();
     if (words) toast(words);

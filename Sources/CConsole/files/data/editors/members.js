@@ -21,6 +21,7 @@ addWords({
   "relation.more": "Show more",
   "relation.added": "{name} added to {field}",
   "relation.removed": "{name} removed from {field}",
+  "relation.there": "{name} is a member already.",
   "relation.undone": "{field} is as before",
 });
 
@@ -55,9 +56,14 @@ export function editRelation({ className, row, field, close }) {
       await refresh(className, row);
     };
     try {
-      await write(operation);
       const name = nameOf(target, id) || id;
       const isAdded = operation === "AddRelation";
+      // Taking the addition back would take away who was there before.
+      if (isAdded && (await parse.get(objectPath(target), { where: { ...where, objectId: id }, count: 1, limit: 0 })).body.count > 0) {
+        put(problem, t("relation.there", { name }));
+        return;
+      }
+      await write(operation);
       record(t(isAdded ? "relation.added" : "relation.removed", { name, field: field.name }), async () => {
         await write(isAdded ? "RemoveRelation" : "AddRelation");
         if (list.isConnected) await read();
@@ -100,8 +106,8 @@ addWords({
 });
 
 /** The matrix below the sentences. */
-export function editAccess({ value }) {
-  let acl = value === undefined || value === null ? undefined : copy(value);
+export function editAccess({ value, draft = value }) {
+  let acl = draft === undefined || draft === null ? undefined : copy(draft);
   const words = h("div.sentences", { role: "status" });
   const table = h("table.matrix");
   const has = h("input", { type: "checkbox", autofocus: true, checked: acl !== undefined, onchange: () => { acl = has.checked ? (value && copy(value)) ?? {} : undefined; draw(); } });

@@ -18,7 +18,7 @@ const EDITORS = new Map(Object.entries({
 }));
 
 /**
- * Opens the sheet of a field. `save(change)` is called with what `saveField` takes.
+ * Opens the sheet of a field; it begins with `draft` where that is given, and compares with `value`. `save(change)` is called with what `saveField` takes.
  * An editor gives `{ body, read() }`, where `read` gives a change, or null for none, and throws what is wrong; or `{ body }`
  * where it saves by itself.
  */
@@ -69,12 +69,13 @@ addWords({
 });
 
 /** A list of points as text. */
-function editPolygon({ value, text }) {
+function editPolygon({ value, draft = value }) {
   const points = value?.coordinates ?? [];
-  const isClosed = points.length > 3 && isEqual(points[0], points.at(-1));
-  const given = text ?? points.slice(0, isClosed ? -1 : undefined).map((point) => point.join(", ")).join("\n");
+  const first = draft?.coordinates ?? [];
+  const isClosed = first.length > 3 && isEqual(first[0], first.at(-1));
+  const given = first.slice(0, isClosed ? -1 : undefined).map((point) => point.join(", ")).join("\n");
   const area = h("textarea", { rows: 10, autofocus: true, spellcheck: "false", "aria-label": t("polygon.hint"), value: given });
-  const view = map(points);
+  const view = map(first);
   area.addEventListener("input", () => {
     const lines = area.value.split("\n").map((line) => line.trim()).filter(Boolean).map(parsePoint);
     if (lines.every(Boolean)) view.show(lines);
@@ -106,11 +107,14 @@ addWords({
 
 const SOME = 65536;
 
+const bytesOf = (value) => (value ? Uint8Array.from(atob(value.base64), (letter) => letter.charCodeAt(0)) : new Uint8Array());
+const digitsOf = (data) => [...data].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+
 /** Hexadecimal digits. */
-function editBytes({ value, row, field }) {
-  const data = value ? Uint8Array.from(atob(value.base64), (letter) => letter.charCodeAt(0)) : new Uint8Array();
-  const hex = [...data.subarray(0, SOME)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-  const area = h("textarea", { rows: 12, autofocus: true, spellcheck: "false", value: hex, readOnly: data.length > SOME, "aria-label": t("bytes.label") });
+function editBytes({ value, draft, row, field }) {
+  const data = bytesOf(value);
+  const hex = digitsOf(data.subarray(0, SOME));
+  const area = h("textarea", { rows: 12, autofocus: true, spellcheck: "false", value: draft ? digitsOf(bytesOf(draft)) : hex, readOnly: data.length > SOME, "aria-label": t("bytes.label") });
   return {
     body: [h("p.quiet", t("bytes.label"), ` \u00b7 ${bytes(data.length)}`), area],
     extra: h("button.button.start", { disabled: data.length === 0, onclick: () => saveBlob(new Blob([data]), `${row.id}-${field.name}.bin`) }, t("bytes.download")),
@@ -170,9 +174,9 @@ function differences(before, after, path = []) {
 }
 
 /** Tree and text. */
-function editJSON({ field, value, text }) {
+function editJSON({ field, value, draft }) {
   const start = value ?? (field.type === "Array" ? [] : {});
-  const area = h("textarea.tall", { autofocus: true, value: text ?? JSON.stringify(start, null, 2), spellcheck: "false", "aria-label": t("json.label") });
+  const area = h("textarea.tall", { autofocus: true, value: JSON.stringify(draft ?? start, null, 2), spellcheck: "false", "aria-label": t("json.label") });
   const problem = problemLine();
   const paths = h("p.quiet");
   const changesIn = (next) => (value === undefined || value === null ? null : differences(start, next));
@@ -180,7 +184,7 @@ function editJSON({ field, value, text }) {
     const found = changesIn(next);
     put(paths, found?.length === 1 ? t("json.path", { path: [field.name, ...found[0].path].join(".") }) : "");
   };
-  const view = tree(copy(start), (next) => {
+  const view = tree(copy(draft ?? start), (next) => {
     changed(next);
     area.value = JSON.stringify(next, null, 2);
     put(problem);
@@ -193,6 +197,7 @@ function editJSON({ field, value, text }) {
     }
     return next;
   };
+  if (draft) changed(draft);
   area.addEventListener("input", () => {
     try {
       const next = read();

@@ -68,8 +68,17 @@ export function tree(value, changed) {
   };
   const editLeaf = (event, item, path) => {
     const row = event.currentTarget.closest(".leaf");
-    const input = h("input", { value: typeof item === "string" ? item : JSON.stringify(item), "aria-label": plain(path.join(".")) });
-    const finish = () => {
+    const start = typeof item === "string" ? item : JSON.stringify(item);
+    const input = h("input", { value: start, "aria-label": plain(path.join(".")) });
+    const place = row.querySelector(".leaf-value");
+    let isDone = false;
+    const finish = (isDropped = false) => {
+      if (isDone) return;
+      isDone = true;
+      if (isDropped || input.value === start) {
+        put(place, drawValue(item));
+        return;
+      }
       let next = input.value;
       if (typeof item !== "string") {
         try {
@@ -81,13 +90,17 @@ export function tree(value, changed) {
       change(path, (parent, last) => (Array.isArray(parent) ? parent.splice(last, 1, next) : setOwn(parent, last, next)));
     };
     input.addEventListener("keydown", (key) => {
-      if (key.key === "Enter" && !key.ctrlKey && !key.metaKey) finish();
-      else if (key.key === "Escape") show(whole);
+      if (key.key === "Enter") finish();
+      else if (key.key === "Escape") finish(true);
       else return;
+      // With Ctrl it saves the whole, of which this is a part now.
+      if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) return;
       key.preventDefault();
       key.stopPropagation();
     });
-    put(row.querySelector(".leaf-value"), input);
+    // Who goes on to the button that saves means what was typed here, too.
+    input.addEventListener("blur", () => finish());
+    put(place, input);
     input.focus();
   };
   show(value);

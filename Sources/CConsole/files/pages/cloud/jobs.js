@@ -6,6 +6,7 @@ import { button, h, icon, iconButton, labelled, option, put } from "../../core/d
 import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
 import { complain, failed, record, toast } from "../../parts/states.js";
+import { isEqual } from "../../data/values.js";
 import { read } from "./call.js";
 import { FIGURES, figures, table } from "./index.js";
 import { planForm, planInWords, took } from "./schedule.js";
@@ -42,6 +43,7 @@ addWords({
   "job.planned": "{name} runs {when}",
   "job.unplanned": "The schedule of {name} is deleted",
   "job.back": "The schedule of {name} is as before",
+  "job.since": "The schedule was changed since, and stays.",
   "job.unplanText": "{name} runs {when} no more.",
   "job.off": "This server runs no schedules: the option jobSchedules is off.",
 });
@@ -151,8 +153,11 @@ async function edit(row, jobs, again) {
       const words = t("job.planned", { name: plan.jobName, when: planInWords(plan) });
       if (row.objectId) {
         const store = (next) => parse.put("cloud_code/jobs/" + encodeURIComponent(row.objectId), { job_schedule: next });
+        const stored = async () => planOf((await parse.get("classes/_JobSchedule/" + encodeURIComponent(row.objectId))).body);
         await store({ startAfter: row.startAfter, ...plan });
+        const mine = await stored();
         record(words, async () => {
+          if (!isEqual(await stored(), mine)) throw new Error(t("job.since"));
           await store(planOf(row, { __op: "Delete" }));
           again();
           return t("job.back", { name: plan.jobName });

@@ -7,7 +7,7 @@ import { effect, signal } from "../../core/signal.js";
 import { shown, t } from "../../core/words.js";
 import { takesTyping } from "../../data/grid-keys.js";
 import "../../data/grid.js";
-import { eyesOf, Rows } from "../../data/rows.js";
+import { eyesOf, Rows, showObjects } from "../../data/rows.js";
 import { choices, choose, classes, loadCounts, savedViews, visible } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
@@ -28,6 +28,12 @@ export function openClass(host, className, scope) {
   page.grid = document.createElement("r-grid");
   page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
   page.reload = () => reload(page);
+  // With the eyes of another nothing is changed, nor shown that he does not see.
+  if (!as) {
+    showObjects({
+      className, find: (id) => page.rows.at(page.rows.indexOf(id)), notify: () => page.rows.notify(), remove: (id) => page.rows.remove(id), reload: page.reload,
+    }, scope);
+  }
   page.newField = async () => (await import("../schema/forms.js")).editField(className);
   page.change = (next) => go(address("data", [className], {
     where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
@@ -174,7 +180,8 @@ function watchRows(page) {
     if (rows.problem && page.grid.isConnected) showProblem(page);
     else if (rows.isLoaded && rows.length > 0 && (!page.grid.isConnected || page.grid.rows !== rows)) showGrid(page);
     else if (rows.isCounted && rows.length === 0 && page.grid.isConnected) showNothing(page);
-  }, page.scope);
+    // Rows in the place of which others are shown are kept by nobody.
+  }, rows.scope.signal);
 }
 
 function controller(page) {

@@ -4,7 +4,7 @@ import { objectPath, parse } from "../../core/api.js";
 import { h, problemLine, put } from "../../core/dom.js";
 import { plain, t } from "../../core/words.js";
 import { valueInput } from "../../data/editors/inline.js";
-import { Row } from "../../data/rows.js";
+import { Row, viewsOf } from "../../data/rows.js";
 import { isReadOnly, ranked } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { openForm } from "../../parts/dialog.js";
@@ -69,7 +69,7 @@ export async function openNew(page) {
   }
   record(t("new.done", { object: object.objectId }), async () => {
     await parse.delete(objectPath(className, object.objectId));
-    page.rows.remove(object.objectId);
+    for (const view of viewsOf(className)) view.remove(object.objectId);
     return t("new.undone");
   });
 }

@@ -11,7 +11,7 @@ import { deleteRows } from "../../data/batches.js";
 import { drawPointer, sentence, summary } from "../../data/cells.js";
 import { fieldList } from "../../data/editing.js";
 import { tree } from "../../data/editors/tree.js";
-import { Row, SHORTEN } from "../../data/rows.js";
+import { Row, SHORTEN, showObjects } from "../../data/rows.js";
 import { nameOfRow } from "../../data/save.js";
 import { classes, learn, nameOf, namesChanged, ranked, typeOf } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
@@ -52,7 +52,9 @@ export async function openObject(host, className, objectId, outer, next = latest
   const fields = ranked(classes.peek().get(className));
   const remove = async () => { if (await deleteRows({ className, reload() {} }, [row])) go(address("data", [className])); };
   const changed = signal(0);
-  const list = fieldList({ className, row, fields, rows: { changed, notify: () => changed.set(changed.peek() + 1) }, scope });
+  const notify = () => changed.set(changed.peek() + 1);
+  showObjects({ className, find: (id) => (id === objectId ? row : undefined), notify, remove: (id) => id === objectId && again(), reload() {} }, scope);
+  const list = fieldList({ className, row, fields, rows: { changed, notify }, scope });
   const panel = (words, content) => h("section.panel", h("h2", words), content);
   const json = h("details.panel", { ontoggle: (event) => event.target.open && drawJSON(event.target.querySelector("div"), className, objectId) },
     h("summary", t("object.json")), h("div"));

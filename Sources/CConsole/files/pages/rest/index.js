@@ -116,7 +116,7 @@ export function open(scope) {
       const outcome = await send(request.method, target, { ...options, headers: { ...options.headers, ...headers }, signal: scope, isRepeatable: request.method === "GET" }).catch((refusal) => refusal);
       if (scope.aborted) return;
       if (outcome instanceof Error && !outcome.status) throw outcome;
-      remember(request, outcome instanceof Error ? outcome.status : 200);
+      remember(request, outcome.status);
       show(outcome, performance.now() - began);
     } catch (refusal) {
       if (!scope.aborted) put(problem, plain(refusal.message, 300));
@@ -132,7 +132,7 @@ export function open(scope) {
     const asTree = ["Object", "Array"].includes(typeOf(value));
     const choose = (isTree) => put(view, isTree ? tree(value).element : h("pre.mono.code", inLines(text)));
     answer.hidden = false;
-    put(answer, h("h2", t("rest.answer"), " ", h("span", { class: outcome instanceof Error ? "bad" : "quiet" }, t("rest.took", { status: outcome.status ?? 200, ms: Math.round(ms), size: bytes(text.length) }))),
+    put(answer, h("h2", t("rest.answer"), " ", h("span", { class: outcome instanceof Error ? "bad" : "quiet" }, t("rest.took", { status: outcome.status, ms: Math.round(ms), size: bytes(text.length) }))),
       h(".line", button(".plain", () => choose(true), t("rest.tree")), button(".plain", () => choose(false), t("rest.json")), button(".plain", () => copy(text), icon("copy"), t("rest.copy"))), view,
       fields.length > 0 && h("details", h("summary", t("rest.headers")), h("table.list", h("tbody", fields.map(([name, field]) => h("tr", h("th", { scope: "row" }, shown(name, 60)), h("td.mono", shown(field, 300))))))));
     choose(asTree && text.length < SHOWN);
