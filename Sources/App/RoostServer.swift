@@ -182,7 +182,7 @@ public struct RoostServer: Service {
                 configuration, folder: filesDirectory, database: connectionString, logger: logger)
         files = Deployment.files(storage, configuration)
         folder = storage as? DiskStorage
-        if let probe = files as? any ReadinessProbe { probes.append(probe) }
+        probes += FileStoreProbe.all(of: files, configuration)
         additions.fileLocation = files.location
         let changes = configuration.liveQuery.isNeeded ? ChangeFeed(configuration.liveQuery, logger: logger) : nil
         if let changes { additions.observers.append(changes) }

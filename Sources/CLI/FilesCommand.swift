@@ -55,9 +55,9 @@ struct FilesCopyCommand: AsyncParsableCommand {
             """,
         discussion: """
             A STORE is `configured` (filesAdapter), `fallback` (filesFallback), a folder, the name of a module, or the \
-            JSON of an adapter: {"module":"s3","options":{…}}. Files that the other store has in the same size are left \
-            as they are, so that the same command goes on where it was stopped. Files are copied as they are stored, \
-            encrypted or not.
+            JSON of an adapter: {"module":"s3","options":{…}}. Files that the other store has in the same size, and \
+            that were not replaced here since, are left as they are, so that the same command goes on where it was \
+            stopped. Files are copied as they are stored, encrypted or not.
 
             \(CommandRun.exitHelp), 2 done but for files that could not be copied. See docs/files.md.
             """)

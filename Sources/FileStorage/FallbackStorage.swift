@@ -46,6 +46,9 @@ public struct FallbackStorage: FileStorage {
     /// Asks the first.
     public func checkAvailable() throws { try first.checkAvailable() }
 
+    /// Whether one of them is.
+    public var isOutOfReach: Bool { all.contains { $0.isOutOfReach } }
+
     /// Stores a file in the first.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents
@@ -69,10 +72,11 @@ public struct FallbackStorage: FileStorage {
         return FileDetails()
     }
 
-    /// Removes a file from all of them.
+    /// Removes a file from all of them: from the first at last, so that no older one of the name is read meanwhile, and no
+    /// copy that is under way brings it back.
     public func delete(name: String) async throws {
         var isFound = false
-        for storage in all {
+        for storage in all.reversed() {
             do {
                 try await storage.delete(name: name)
                 isFound = true

@@ -30,22 +30,28 @@ public struct FilePieces: AsyncSequence, Sendable {
 }
 
 /// A content after which something is checked, before it counts as whole.
-struct CheckedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Element == ByteBuffer {
+package struct CheckedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Element == ByteBuffer {
     let contents: Contents
     let check: @Sendable () async throws -> Void
 
-    struct AsyncIterator: AsyncIteratorProtocol {
+    /// - Parameter check: Runs when all is there and the name has it next; nothing is stored when it throws.
+    package init(contents: Contents, check: @escaping @Sendable () async throws -> Void) {
+        self.contents = contents
+        self.check = check
+    }
+
+    package struct AsyncIterator: AsyncIteratorProtocol {
         var contents: Contents.AsyncIterator
         let check: @Sendable () async throws -> Void
 
-        mutating func next(isolation: isolated (any Actor)?) async throws(any Error) -> ByteBuffer? {
+        package mutating func next(isolation: isolated (any Actor)?) async throws(any Error) -> ByteBuffer? {
             if let piece = try await contents.next(isolation: isolation) { return piece }
             try await check()
             return nil
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator {
+    package func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(contents: contents.makeAsyncIterator(), check: check)
     }
 }

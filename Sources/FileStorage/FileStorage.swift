@@ -31,6 +31,9 @@ public protocol FileStorage: Sendable {
     /// - Throws: ``FileStorageError/unavailable(retryAfter:)`` when the storage cannot be reached.
     func checkAvailable() throws
 
+    /// Whether the storage has not answered lately, and nothing has been heard of it since.
+    var isOutOfReach: Bool { get }
+
     /// Stores a file, replacing one of the same name. The file is visible only when all of it is safe.
     ///
     /// - Parameters:
@@ -92,6 +95,8 @@ extension FileStorage {
     public func shutdown() async {}
     /// Most are always there.
     public func checkAvailable() throws {}
+    /// Most are always there.
+    public var isOutOfReach: Bool { false }
 
     /// Opens a file for reading; nil if there is none.
     public func open(name: String) async throws -> (any StoredFile)? { try await open(name: name, for: FileWish()) }

@@ -33,10 +33,7 @@ extension StoredFile {
     public var details: FileDetails? { nil }
 
     /// The size and the time.
-    public var entityTag: String {
-        let time = UInt64(bitPattern: Int64(modified.seconds)) &* 1_000_000_000 &+ UInt64(modified.nanoseconds)
-        return "\"\(String(size, radix: 16))-\(String(time, radix: 16))\""
-    }
+    public var entityTag: String { modified.entityTag(size: size) }
 }
 
 /// A time, as file systems have it.
@@ -51,6 +48,12 @@ public struct FileTime: Sendable, Equatable {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
+
+    /// The tag of a file of a size that was written then.
+    fileprivate func entityTag(size: Int64) -> String {
+        let time = UInt64(bitPattern: Int64(seconds)) &* 1_000_000_000 &+ UInt64(nanoseconds)
+        return "\"\(String(size, radix: 16))-\(String(time, radix: 16))\""
+    }
 }
 
 /// A file all of whose bytes are in memory.
@@ -59,11 +62,16 @@ public struct FileInMemory: StoredFile {
     public let bytes: [UInt8]
     /// When it was last written.
     public let modified: FileTime
+    /// A tag that changes whenever the content does.
+    public let entityTag: String
 
     /// Makes a file.
-    public init(bytes: [UInt8], modified: FileTime) {
+    ///
+    /// - Parameter entityTag: Nil for the size and the time.
+    public init(bytes: [UInt8], modified: FileTime, entityTag: String? = nil) {
         self.bytes = bytes
         self.modified = modified
+        self.entityTag = entityTag ?? modified.entityTag(size: Int64(bytes.count))
     }
 
     /// Its size in bytes.

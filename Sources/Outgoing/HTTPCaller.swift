@@ -150,23 +150,24 @@ extension HTTPCaller {
     ///
     /// - Parameters:
     ///   - timeLimit: How long all of it may take.
+    ///   - silence: How long nothing may come.
     ///   - sink: Takes the pieces of a body whose status is one of 200 to 299; the next one comes when it returns.
     /// - Returns: The status.
-    /// - Throws: `HTTPCallFailure` when there is no answer, or not all of it; what `sink` throws.
+    /// - Throws: `HTTPCallFailure` when there is no answer, or not all of it, within the limits; `CancellationError`;
+    ///   what `sink` throws.
     public func download(
-        _ call: HTTPCall, timeLimit: Duration = .seconds(3600), to sink: (ByteBuffer) async throws -> Void
+        _ call: HTTPCall, timeLimit: Duration = .seconds(3600), silence: Duration = .seconds(60),
+        to sink: (ByteBuffer) async throws -> Void
     ) async throws -> Int {
-        var request = HTTPClientRequest(url: call.url)
-        request.method = HTTPMethod(rawValue: call.method)
-        for (name, value) in call.headers { request.headers.add(name: name, value: value) }
-        do {
-            let response = try await client().execute(
-                request, deadline: .now() + .seconds(timeLimit.components.seconds))
-            guard (200...299).contains(response.status.code) else { return Int(response.status.code) }
-            for try await piece in response.body { try await sink(piece) }
-            return Int(response.status.code)
-        } catch let error as HTTPClientError {
-            throw HTTPCallFailure(description: error.shortDescription)
+        let end = ContinuousClock.now + timeLimit
+        let answer = try await open(call, headWithin: min(timeLimit, silence), silence: silence)
+        guard (200...299).contains(answer.status) else { return answer.status }
+        while let piece = try await answer.body.next() {
+            guard ContinuousClock.now < end else {
+                throw HTTPCallFailure(description: "an answer that took longer than \(timeLimit)")
+            }
+            try await sink(piece)
         }
+        return answer.status
     }
 }

@@ -106,7 +106,10 @@ struct MovingTests {
         let (source, target) = (Self.folder(), Self.folder())
         try await source.write(name: "a", bytes: [1, 2, 3])
         try await target.write(name: "a", bytes: [1, 2, 4])
-        try Self.age("a", in: target)
+        let time = Date().addingTimeInterval(-86_400)
+        for folder in [source.directory, target.directory] {
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: folder + "/a")
+        }
         let plain = try await Self.copy(source, target)
         #expect(plain.skipped == 1)
         let verified = try await Self.copy(source, target, verifies: true)
@@ -133,6 +136,69 @@ struct MovingTests {
             let kept = try await target.read(name)
             #expect(kept == bytes)
         }
+    }
+
+    @Test("A file that was replaced since it was copied is copied again, whatever its size")
+    func replaced() async throws {
+        let (source, target) = (Self.folder(), Self.folder())
+        try await target.write(name: "a", bytes: [1, 2, 3])
+        try Self.age("a", in: target)
+        try await source.write(name: "a", bytes: [4, 5, 6])
+        #expect(try await Self.copy(source, target).copied == 1)
+        #expect(try await target.read("a") == [4, 5, 6])
+        #expect(try await Self.copy(source, target).copied == 0)
+    }
+
+    /// A store in which a client does something in the middle of a copy of its files.
+    private struct Meddling: FileStorage {
+        let storage: DiskStorage
+        let meddle: @Sendable () async throws -> Void
+
+        func prepare() async throws {}
+        func write<Contents: AsyncSequence>(name: String, details: FileDetails, contents: Contents) async throws
+        where Contents.Element == ByteBuffer {}
+        func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
+            let file = try await storage.open(name: name, for: wish)
+            // A copy reads it from here on.
+            if !wish.isHeadOnly { try await meddle() }
+            return file
+        }
+        func details(name: String) async throws -> FileDetails { try await storage.details(name: name) }
+        func delete(name: String) async throws { try await storage.delete(name: name) }
+        func visit(
+            prefix: String, _ use: nonisolated(nonsending) (ListedFile) async throws -> Void
+        ) async throws { try await storage.visit(prefix: prefix, use) }
+    }
+
+    @Test("What a client stores or deletes while a file is copied is neither replaced nor brought back")
+    func meddled() async throws {
+        let (source, target) = (Self.folder(), Self.folder())
+        try await source.write(name: "a", bytes: [1, 2, 3])
+        let uploading = Meddling(storage: source) { try await target.write(name: "a", bytes: [7]) }
+        let uploaded = try await Self.copy(uploading, target)
+        #expect(uploaded.copied == 0 && uploaded.skipped == 1)
+        #expect(try await target.read("a") == [7])
+        try await target.delete(name: "a")
+        let deleting = Meddling(storage: source) {
+            try await FallbackStorage(target, others: [source]).delete(name: "a")
+        }
+        let deleted = try await Self.copy(deleting, target)
+        #expect(deleted.copied == 0 && deleted.skipped == 1)
+        #expect(try await target.read("a") == nil)
+        #expect(try await target.names().isEmpty)
+    }
+
+    @Test("While an older store cannot delete a file, the newer one of the name stays")
+    func deletedInOrder() async throws {
+        let new = Self.folder()
+        try await new.write(name: "a", bytes: [2])
+        let port = try await FreePort.find()
+        try await BucketServer.withStorage(endpointPort: port) { bucket in
+            await #expect(throws: FileStorageError.self) {
+                try await FallbackStorage(new, others: [bucket]).delete(name: "a")
+            }
+        }
+        #expect(try await new.read("a") == [2])
     }
 
     @Test("What the first store does not have is read from the next; deletions go to both")

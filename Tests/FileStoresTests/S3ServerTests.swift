@@ -93,13 +93,24 @@ struct S3ServerTests {
             let deletion = try await server.send("DELETE", "/files/a.txt", as: .master)
             #expect(deletion.status == 503)
             #expect(deletion.code == 153)
-            // Five failures in a row: no request goes out any more.
+            // Five failures in a row: no request goes out any more, and whoever asks is warned.
+            let isDegraded = try await eventually(within: .seconds(60)) {
+                let ready = try await server.send("GET", "/health/ready", as: .nobody)
+                _ = try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master)
+                return ready["status"] == "degraded" && ready["checks"]?["fileStore"]?["status"] == "down"
+            }
+            #expect(isDegraded)
             let before = ContinuousClock.now
             let refused = try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master)
             #expect(refused.status == 503)
             #expect(ContinuousClock.now - before < .seconds(20))
             let behaviour: StoreStandIn.Behaviour = { _, _ in .reply(200, headers: [("ETag", "\"a\"")]) }
             try await StoreStandIn.run(port: port, behaviour) { _ in
+                // Also where no client wants a file.
+                let isReady = try await eventually(within: .seconds(60)) {
+                    try await server.send("GET", "/health/ready", as: .nobody)["status"] == "ready"
+                }
+                #expect(isReady)
                 let isBack = try await eventually(within: .seconds(60)) {
                     try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master).status == 201
                 }

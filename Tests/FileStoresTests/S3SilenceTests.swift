@@ -2,6 +2,7 @@ import FileStorage
 import Foundation
 import JSON
 import NIOCore
+import Outgoing
 import TestSupport
 import Testing
 
@@ -51,6 +52,27 @@ struct S3SilenceTests {
                 #expect(isClosed)
             }
         }
+    }
+
+    @Test("A download of another server's file that stops in the middle, or does not begin, is given up")
+    func download() async throws {
+        let caller = try HTTPCaller(S3OptionTests.load([:]).outgoing)
+        let behaviour: StoreStandIn.Behaviour = { call, _ in
+            call.has("stall") ? .stall("12345", length: 10) : .silence
+        }
+        try await StoreStandIn.run(behaviour) { store in
+            for (path, bytes) in [("stall", 5), ("silent", 0)] {
+                var read = 0
+                await #expect(throws: HTTPCallFailure.self) {
+                    let call = HTTPCall("GET", "http://127.0.0.1:\(store.port)/\(path)")
+                    _ = try await caller.download(call, silence: .seconds(2)) { read += $0.readableBytes }
+                }
+                #expect(read == bytes)
+            }
+            let isClosed = try await eventually { store.connections == 0 }
+            #expect(isClosed)
+        }
+        await caller.shutdown()
     }
 
     @Test("A body that stops in the middle is given up after twenty seconds, and its connection is closed")

@@ -70,6 +70,24 @@ struct SegmentTests {
         }
     }
 
+    @Test(
+        "Contents of one length that follow each other within a second have tags of their own",
+        .enabled(if: BucketServer.isInstalled))
+    func tags() async throws {
+        try await BucketServer.withStorage { bucket in
+            for writesSegments in [false, true] {
+                let storage = EncryptedStorage(
+                    bucket, cipher: FileCipher(secret: "key"), writesSegments: writesSegments)
+                var tags: Set<String> = []
+                for number in UInt8(0)..<8 {
+                    try await storage.write(name: "a.bin", bytes: [number])
+                    tags.insert(try #require(try await storage.open(name: "a.bin")).entityTag)
+                }
+                #expect(tags.count == 8 && !tags.contains(""))
+            }
+        }
+    }
+
     @Test("They come back from a bucket", .enabled(if: BucketServer.isInstalled))
     func bucket() async throws {
         try await BucketServer.withStorage { try await Self.expectRoundTrips(over: $0) }

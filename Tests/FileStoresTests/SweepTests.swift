@@ -13,14 +13,15 @@ import Testing
 @Suite("Orphans among files")
 struct SweepTests {
     private static func sweep(
-        _ storage: any FileStorage, _ uri: String, olderThan seconds: Int = -10, deletes: Bool = false
+        _ storage: any FileStorage, _ uri: String, olderThan seconds: Int = -10, deletes: Bool = false,
+        _ found: (ListedFile) -> Void = { _ in }
     ) async throws -> [String] {
         let client = PostgresClient(
             configuration: PostgresConfiguration(connectionString: uri), logger: TestServer.quietLogger)
         try await client.start()
         let sweep = FileSweep(storage, FileReferences(client: client), olderThan: seconds)
         do {
-            let report = try await sweep.run(deletes: deletes) { _ in }
+            let report = try await sweep.run(deletes: deletes, found)
             await client.shutdown()
             return report.orphans.map(\.name).sorted()
         } catch {
@@ -87,6 +88,66 @@ struct SweepTests {
                 ])
             try #require(deleted.headers["x-roost-trash"] != nil, "\(deleted.text)")
             #expect(try await Self.sweep(folder, server.databaseURI) == ["orphan.txt"])
+        }
+    }
+
+    @Test("A mention that goes from one class to another while they are read keeps its file")
+    func moved() async throws {
+        let folder = DiskStorage(
+            directory: FileManager.default.temporaryDirectory.path + "/roost-sweep-\(UUID().uuidString)")
+        for name in ["kept.txt", "moved.txt", "orphan.txt"] { try await folder.write(name: name, bytes: [1]) }
+        try await TestServer.run { server in
+            func file(_ name: String) -> JSONValue { ["__type": "File", "name": .string(name)] }
+            let first = try await server.create("Apple", ["cover": file("kept.txt")])
+            _ = try await server.create("Zebra", ["cover": file("moved.txt")])
+            let sweep = try await server.whileLocked(
+                "LOCK TABLE \"Zebra\" IN ACCESS EXCLUSIVE MODE",
+                last: "UPDATE \"Zebra\" SET \"cover\" = NULL", commits: true
+            ) {
+                let sweep = Task { try await Self.sweep(folder, server.databaseURI, deletes: true) }
+                // It has read the other class.
+                let waits = try await server.waitsForLocks()
+                #expect(waits)
+                try await server.execute(
+                    "UPDATE \"Apple\" SET \"cover\" = 'moved.txt' WHERE \"objectId\" = '\(first)'")
+                try await server.execute(
+                    """
+                    INSERT INTO "Apple" ("objectId", "createdAt", "updatedAt", "cover")
+                    VALUES ('second', now(), now(), 'kept.txt')
+                    """)
+                return sweep
+            }
+            let removed = try await sweep.value
+            #expect(removed == ["orphan.txt"])
+            let left = try await folder.names().sorted()
+            #expect(left == ["kept.txt", "moved.txt"])
+        }
+    }
+
+    @Test("A file that is stored anew while others are removed stays")
+    func renewed() async throws {
+        let folder = DiskStorage(
+            directory: FileManager.default.temporaryDirectory.path + "/roost-sweep-\(UUID().uuidString)")
+        let names = ["kept.txt", "one.txt", "two.txt"]
+        for name in names {
+            try await folder.write(name: name, bytes: [1])
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date().addingTimeInterval(-86_400)], ofItemAtPath: "\(folder.directory)/\(name)")
+        }
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["cover": ["__type": "File", "name": "kept.txt"]])
+            // While the one that comes first is removed, a client stores the other.
+            let removed = try await Self.sweep(folder, server.databaseURI, olderThan: 3600, deletes: true) { file in
+                let other = file.name == "one.txt" ? "two.txt" : "one.txt"
+                try? Data([2]).write(to: URL(fileURLWithPath: "\(folder.directory)/\(other)"))
+            }
+            #expect(removed.count == 1)
+            let left = try await folder.names()
+            #expect(left.count == 2)
+            for name in left where name != "kept.txt" {
+                let bytes = try await folder.read(name)
+                #expect(bytes == [2])
+            }
         }
     }
 

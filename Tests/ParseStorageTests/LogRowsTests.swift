@@ -35,9 +35,8 @@ struct LogRowsTests {
             for day in ["2026-02-27", "2026-02-28", "2026-03-01"] {
                 try await log.prepare(day: day, kept: 2)
                 try await log.prepare(day: day, kept: 2)
-                try await log.add([
-                    try Self.line("\(day)T00:00:00.000Z"), try Self.line("\(day)T23:59:59.999Z"),
-                ])
+                try await log.add(
+                    [try Self.line("\(day)T00:00:00.000Z"), try Self.line("\(day)T23:59:59.999Z")], day: day)
             }
             #expect(try await Self.days(test) == ["2026_02_28", "2026_03_01", "2026_03_02"])
             #expect(try await Self.texts(test) == ["2026-02-28", "2026-02-28", "2026-03-01", "2026-03-01"])
@@ -47,8 +46,27 @@ struct LogRowsTests {
             try await log.prepare(day: "2026-03-20", kept: 2)
             #expect(try await Self.days(test) == ["2026_03_20", "2026_03_21"])
             #expect(try await Self.texts(test).isEmpty)
-            try await log.add([try Self.line("2026-03-20T12:00:00.000Z"), try Self.line("2026-03-21T00:00:00.000Z")])
+            try await log.add(
+                [try Self.line("2026-03-20T12:00:00.000Z"), try Self.line("2026-03-21T00:00:00.000Z")],
+                day: "2026-03-20")
             #expect(try await Self.texts(test).count == 2)
+        }
+    }
+
+    @Test("Lines of a day that is kept no longer, and of a clock that was wrong, keep no others from being stored")
+    func withoutRoom() async throws {
+        try await TestStore.run { test in
+            let log = test.store.log
+            // The last lines of a day are sent when the next has begun.
+            try await log.prepare(day: "2026-02-28", kept: 1)
+            try await log.prepare(day: "2026-03-01", kept: 1)
+            let times = [
+                "2026-02-28T23:59:59.900Z", "2026-03-01T00:00:00.100Z", "1970-01-01T00:00:05.000Z",
+                "2031-01-01T00:00:00.000Z",
+            ]
+            try await log.add(try times.map { try Self.line($0) }, day: "2026-03-01")
+            #expect(try await Self.texts(test) == ["2026-02-28", "1970-01-01", "2026-03-01", "2031-01-01"])
+            #expect(try await Self.days(test) == ["2026_03_01", "2026_03_02"])
         }
     }
 
@@ -59,7 +77,8 @@ struct LogRowsTests {
                 for _ in 0..<8 {
                     group.addTask {
                         try await test.store.log.prepare(day: "2026-03-01", kept: 1)
-                        try await test.store.log.add([try Self.line("2026-03-01T12:00:00.000Z")])
+                        try await test.store.log.add(
+                            [try Self.line("2026-03-01T12:00:00.000Z")], day: "2026-03-01")
                     }
                 }
                 try await group.waitForAll()

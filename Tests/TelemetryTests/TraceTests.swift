@@ -164,6 +164,48 @@ struct TraceTests {
         #expect((1...60).contains(answers.value))
     }
 
+    @Test("A collector that does not answer keeps the end of the server waiting for three seconds")
+    func silent() async throws {
+        let exporter = SpanExporter(
+            resource: [], version: "1",
+            send: { _ in
+                try await Task.sleep(for: .seconds(600))
+                return .init(status: 200)
+            }, warn: { _ in })
+        let span = SpanRecord(
+            traceID: .random(), id: 1, parent: nil, state: nil, name: "a", kind: .inside, start: 1, end: 2,
+            attributes: [])
+        exporter.add(Array(repeating: span, count: 600))
+        let start = ContinuousClock.now
+        await exporter.flush()
+        let time = ContinuousClock.now - start
+        #expect(time > .seconds(2) && time < .seconds(60))
+        #expect(exporter.outcomes[.failed] == 512)
+        #expect(exporter.outcomes[.dropped] == 88)
+    }
+
+    @Test("A collector that asks for patience at the end of the server gets what is left all the same")
+    func interrupted() async throws {
+        let answers = Gauge()
+        let exporter = SpanExporter(
+            resource: [], version: "1", delay: .milliseconds(10),
+            send: { _ in
+                answers.add(1)
+                return answers.value == 1 ? .init(status: 503, retryAfter: 20) : .init(status: 200)
+            }, warn: { _ in })
+        let span = SpanRecord(
+            traceID: .random(), id: 1, parent: nil, state: nil, name: "a", kind: .inside, start: 1, end: 2,
+            attributes: [])
+        exporter.add([span])
+        let running = Task { await exporter.run() }
+        while answers.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        running.cancel()
+        await running.value
+        await exporter.flush()
+        #expect(exporter.outcomes[.exported] == 1)
+        #expect(exporter.outcomes[.failed] == 0)
+    }
+
     @Test("Spans that find no room are dropped and counted, and a collector that refuses loses no request")
     func exporter() async throws {
         let answers = Gauge()

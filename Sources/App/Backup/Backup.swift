@@ -138,15 +138,31 @@ package struct Backup: Sendable {
         try writer.addFolder("files/.metadata")
         for folder in ["", ".metadata/"] {
             let path = deployment.filesDirectory + "/" + folder
-            let entries = FileManager.default.enumerator(atPath: path)
-            while let entry = entries?.nextObject() as? String {
-                entries?.skipDescendants()
+            for entry in try Self.entries(of: String(path.dropLast())) {
                 var status = stat()
                 // Unfinished uploads are hidden.
-                guard !entry.hasPrefix("."), lstat(path + entry, &status) == 0, status.st_mode & S_IFMT == S_IFREG
-                else { continue }
+                guard !entry.hasPrefix(".") else { continue }
+                guard lstat(path + entry, &status) == 0 else {
+                    // It was deleted meanwhile.
+                    if errno == ENOENT { continue }
+                    throw CommandFailure("\(path)\(entry) cannot be read: \(CommandFailure.reason())")
+                }
+                guard status.st_mode & S_IFMT == S_IFREG else { continue }
                 try writer.add("files/" + folder + entry, contentsOf: path + entry)
             }
+        }
+    }
+
+    /// The names in a folder; none where there is no folder, since nothing was uploaded yet.
+    ///
+    /// - Throws: `CommandFailure` for one that cannot be listed: a backup without it would be taken for whole.
+    private static func entries(of path: String) throws -> [String] {
+        var status = stat()
+        if lstat(path, &status) != 0, errno == ENOENT { return [] }
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw CommandFailure("\(path) cannot be listed: \(error.localizedDescription)")
         }
     }
 

@@ -115,8 +115,9 @@ struct TarHeader: Equatable {
 
     /// Whether the path stays inside of the folder that it is unpacked in.
     var isInside: Bool {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        // As the system reads it: a slash is one whatever follows, also a mark that goes over it.
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return !path.isEmpty && path.utf8.count <= 4096 && !path.utf8.contains(0)
-            && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
+            && parts.allSatisfy { !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }
     }
 }

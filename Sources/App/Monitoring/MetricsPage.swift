@@ -29,6 +29,9 @@ struct MetricsPage: Sendable {
         writeTransport(to: &text)
         writeDatabase(to: &text)
         writeLiveQueries(to: &text)
+        if let isUp = readiness.isUp("fileStore") {
+            text.single("roost_file_store_up", .gauge, "Whether the store of files answers.", isUp ? 1 : 0)
+        }
         text.single(
             "roost_log_dropped_lines_total", .counter, "Log lines that nothing took in time.", LogWriter.droppedLines)
         if let spans { text.counters("roost_trace_spans_total", "Spans of traces.", by: "result", spans) }

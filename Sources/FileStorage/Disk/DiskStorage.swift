@@ -42,16 +42,22 @@ public struct DiskStorage: FileStorage {
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails = FileDetails(), contents: Contents
     ) async throws where Contents.Element == ByteBuffer {
-        let path = try path(of: name)
+        let (path, detailsPath) = (try path(of: name), try detailsPath(of: name))
         try await prepare()
-        try await writeDurably(contents, at: path)
-        let detailsPath = try detailsPath(of: name)
-        if details.isEmpty {
-            try await fileSystem.removeItem(at: detailsPath)
-        } else {
-            try await writeDurably(OneBuffer(bytes: details.serialized()), at: detailsPath)
+        var unfinished = [try await writeUnfinished(contents, in: FilePath(directory))]
+        do {
+            if !details.isEmpty {
+                let bytes = OneBuffer(bytes: details.serialized())
+                unfinished.append(try await writeUnfinished(bytes, in: metadataFolder))
+            }
+            try await finish(unfinished, as: [path, detailsPath])
+        } catch {
+            for left in unfinished { await remove(left) }
+            throw error
         }
-        try await fileSystem.withDirectoryHandle(atPath: FilePath(directory)) { try await $0.synchronize() }
+        for folder in [FilePath(directory), metadataFolder].prefix(unfinished.count) {
+            try await fileSystem.withDirectoryHandle(atPath: folder) { try await $0.synchronize() }
+        }
     }
 
     /// Opens a file for reading.
@@ -107,13 +113,14 @@ public struct DiskStorage: FileStorage {
         metadataFolder.appending(try entry(of: name))
     }
 
-    /// Writes to a file of another name in the same folder, waits for the disk, and only then gives it its own, at one
-    /// moment: readers get the old file or the new one.
-    private func writeDurably<Contents: AsyncSequence>(
-        _ contents: Contents, at path: FilePath
-    ) async throws where Contents.Element == ByteBuffer {
+    /// Writes to a file of another name in a folder, and waits for the disk.
+    ///
+    /// - Returns: Where it is.
+    private func writeUnfinished<Contents: AsyncSequence>(
+        _ contents: Contents, in folder: FilePath
+    ) async throws -> FilePath where Contents.Element == ByteBuffer {
         let options = OpenOptions.Write.newFile(replaceExisting: false, permissions: [.ownerReadWrite, .groupRead])
-        let unfinished = path.removingLastComponent().appending(Self.unfinished + UUID().uuidString)
+        let unfinished = folder.appending(Self.unfinished + UUID().uuidString)
         let handle = try await fileSystem.openFile(forWritingAt: unfinished, options: options)
         var size: Int64 = 0
         do {
@@ -127,30 +134,53 @@ public struct DiskStorage: FileStorage {
                 throw error
             }
             try await evenIfCancelled { try await handle.close() }
-            try await rename(unfinished, to: path)
+            return unfinished
         } catch {
-            _ = try? await fileSystem.removeItem(at: unfinished)
+            await remove(unfinished)
             throw error
         }
     }
 
     /// What names of files begin with that are being written.
     private static let unfinished = ".upload-"
+    /// What the names of files begin with that have no other yet, where the file system knows no files without names.
+    private static let nameless = ".tmp-"
 
-    private func rename(_ path: FilePath, to name: FilePath) async throws {
+    private func remove(_ unfinished: FilePath) async {
+        try? await evenIfCancelled { _ = try await fileSystem.removeItem(at: unfinished) }
+    }
+
+    /// Gives a file and its details their names, at one moment: readers get the old file or the new one. The details come
+    /// first: where they cannot be had, the file stays as it was.
+    ///
+    /// - Parameter names: That of the file, and that of its details, which are removed where there are no new ones.
+    private func finish(_ unfinished: [FilePath], as names: [FilePath]) async throws {
+        // Both or none, also when the task is cancelled meanwhile.
         try await NIOThreadPool.singleton.runIfActive {
-            guard Foundation.rename(path.string, name.string) == 0 else {
-                throw CocoaError(.fileWriteUnknown)
+            for (path, name) in zip(unfinished, names).reversed() {
+                guard rename(path.string, name.string) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            }
+            for name in names.dropFirst(unfinished.count) {
+                guard unlink(name.string) == 0 || errno == ENOENT else { throw CocoaError(.fileWriteUnknown) }
             }
         }
     }
 
-    /// Removes what a server that was killed had not finished a day ago.
+    /// Removes once a day what a server that was killed had not finished a day ago, until the task is cancelled.
     public func tend() async {
+        while !Task.isCancelled {
+            await removeUnfinished()
+            try? await Task.sleep(for: .seconds(86_400))
+        }
+    }
+
+    private func removeUnfinished() async {
         for folder in [FilePath(directory), metadataFolder] {
             // Another server may remove the same; what is left is removed the next time.
             try? await fileSystem.withDirectoryHandle(atPath: folder) { entries in
-                for try await entry in entries.listContents() where entry.name.string.hasPrefix(Self.unfinished) {
+                for try await entry in entries.listContents() {
+                    let name = entry.name.string
+                    guard name.hasPrefix(Self.unfinished) || name.hasPrefix(Self.nameless) else { continue }
                     let time = try await fileSystem.info(forFileAt: entry.path)?.lastDataModificationTime.seconds
                     guard let time, Int(time) < Int(Date.now.timeIntervalSince1970) - 86_400 else { continue }
                     _ = try await fileSystem.removeItem(at: entry.path)
@@ -174,12 +204,13 @@ extension DiskStorage {
         guard try await FileSystem.shared.info(forFileAt: path)?.type == .directory else { return }
         let folder = try await FileSystem.shared.openDirectory(atPath: path)
         do {
-            for try await entry in folder.listContents() where entry.type == .regular {
+            // Some file systems do not say here what an entry is.
+            for try await entry in folder.listContents() where [FileType.regular, .unknown].contains(entry.type) {
                 let name = entry.name.string
                 // Unfinished uploads and what is not one of ours.
                 guard !name.hasPrefix("."), let decoded = PercentEncoding.decode(name),
                     decoded.utf8.starts(with: prefix.utf8),
-                    let info = try await FileSystem.shared.info(forFileAt: entry.path)
+                    let info = try await FileSystem.shared.info(forFileAt: entry.path), info.type == .regular
                 else { continue }
                 let time = info.lastDataModificationTime
                 let modified = FileTime(seconds: Int(time.seconds), nanoseconds: Int(time.nanoseconds))

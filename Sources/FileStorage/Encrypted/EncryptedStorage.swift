@@ -49,6 +49,9 @@ public struct EncryptedStorage: FileStorage {
     /// Asks the storage below.
     public func checkAvailable() throws { try storage.checkAvailable() }
 
+    /// Whether the storage below is.
+    public var isOutOfReach: Bool { storage.isOutOfReach }
+
     /// Encrypts a file and stores it.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents
@@ -147,11 +150,13 @@ public struct EncryptedStorage: FileStorage {
         sealed.reserveCapacity(Int(file.size))
         try await file.give(Int64(head.count)..<file.size) { sealed += $0.readableBytesView }
         return try await Self.onThread { [sealed, cipher, older] in
+            // Each encryption of a content has another: the times of some stores are whole seconds.
+            let (time, tag) = (file.modified, file.entityTag.isEmpty ? nil : file.entityTag)
             if let plain = try? cipher.open(sealed) {
-                return (FileInMemory(bytes: plain, modified: file.modified), false)
+                return (FileInMemory(bytes: plain, modified: time, entityTag: tag), false)
             }
             guard let plain = try? older?.open(sealed) else { throw FileStorageError.notReadable }
-            return (FileInMemory(bytes: plain, modified: file.modified), true)
+            return (FileInMemory(bytes: plain, modified: time, entityTag: tag), true)
         }
     }
 

@@ -3,8 +3,9 @@ public import FileStorage
 
 /// `roost files copy`: all files of a store into another, each byte for byte as it is stored, several at a time.
 ///
-/// A file that the other store has in the same size is left as it is, so that a copy that was stopped goes on. So is one
-/// that was stored there later than here: while a server runs, clients replace files in the new store.
+/// A file that the other store has in the same size, and not of an earlier second, is left as it is, so that a copy that
+/// was stopped goes on. So is one that was stored there later than here, also while it is copied: while a server runs,
+/// clients replace files in the new store, and delete them.
 public struct FileCopy: Sendable {
     /// What was done.
     public struct Report: Sendable, Equatable {
@@ -102,7 +103,9 @@ public struct FileCopy: Sendable {
     private func copy(_ listed: ListedFile) async throws -> Outcome {
         let known = try await target.open(name: listed.name, for: FileWish(isHeadOnly: true))
         if let known {
-            if try await isEqual(known, listed) { return .skipped }
+            // What was stored here since is another file, whatever its size.
+            let isOlder = known.modified.seconds < listed.modified.seconds
+            if verifies || !isOlder, try await isEqual(known, listed) { return .skipped }
             if known.modified.isLater(than: listed.modified) {
                 return verifies ? .failed("\(listed.name): the other store has a later one that differs") : .skipped
             }
@@ -111,10 +114,23 @@ public struct FileCopy: Sendable {
         // It was deleted since it was listed.
         guard let file = try await source.open(name: listed.name) else { return .skipped }
         let details = if let known = file.details { known } else { try await source.details(name: listed.name) }
-        try await target.write(name: listed.name, details: details, contents: FilePieces(file: file))
+        let contents = CheckedContents(contents: FilePieces(file: file)) { [source, target] in
+            let now = try await target.open(name: listed.name, for: FileWish(isHeadOnly: true))
+            guard now?.entityTag == known?.entityTag, try await source.exists(name: listed.name) else {
+                throw Overtaken()
+            }
+        }
+        do {
+            try await target.write(name: listed.name, details: details, contents: contents)
+        } catch is Overtaken {
+            return .skipped
+        }
         if verifies, try await !isSame(listed.name) { return .failed("\(listed.name): the copy differs") }
         return .copied(file.size)
     }
+
+    /// A client has replaced the file in the other store, or deleted it, while it was copied.
+    private struct Overtaken: Error {}
 
     private func isEqual(_ known: any StoredFile, _ listed: ListedFile) async throws -> Bool {
         guard known.size == listed.size, verifies else { return known.size == listed.size }

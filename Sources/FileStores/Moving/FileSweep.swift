@@ -61,24 +61,32 @@ public struct FileSweep: Sendable {
         report.orphans = candidates.filter { !mentioned.contains($0.name) }
         if deletes, !report.orphans.isEmpty {
             if mentioned.isEmpty { throw NothingMentioned() }
-            // What was stored anew meanwhile is another file.
-            var renewed: Set<[UInt8]> = []
-            try await storage.visit(prefix: "") { file in
-                if file.modified.seconds > limit { renewed.insert(Array(file.name.utf8)) }
-            }
-            report.orphans.removeAll { renewed.contains(Array($0.name.utf8)) }
+            // Classes are read one after the other: a mention may have gone from one that came later into one before.
+            try await references.visit { mentioned.add($0) }
+            report.orphans.removeAll { mentioned.contains($0.name) }
         }
         report.unfinished = try await storage.unfinishedUploads(before: limit, givesUp: deletes)
-        for file in report.orphans {
+        let orphans = report.orphans
+        report.orphans = []
+        for file in orphans {
+            try Task.checkCancellation()
+            if deletes, try await !isAsOld(file) { continue }
+            report.orphans.append(file)
             found(file)
             guard deletes else { continue }
-            try Task.checkCancellation()
             do {
                 try await storage.delete(name: file.name)
                 report.deleted += 1
             } catch FileStorageError.notFound {}
         }
         return report
+    }
+
+    /// Whether a file is still the one that was listed, and not stored anew. It is looked at right before it is removed,
+    /// since to remove thousands takes a while.
+    private func isAsOld(_ file: ListedFile) async throws -> Bool {
+        guard let now = try await storage.open(name: file.name, for: FileWish(isHeadOnly: true)) else { return false }
+        return now.modified.seconds <= limit
     }
 }
 

@@ -67,6 +67,9 @@ public struct S3Storage: FileStorage {
     /// Refuses while the store does not answer.
     public func checkAvailable() throws { try client.breaker.check() }
 
+    /// Whether requests are kept from it, or were until now.
+    public var isOutOfReach: Bool { client.breaker.isClosed }
+
     /// Stores a file, replacing one of the same name.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents
@@ -286,7 +289,8 @@ public struct S3Storage: FileStorage {
         let query = ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
         do {
             _ = try await client.exchange(S3Request("DELETE", key, query: query))
-            client.logger.notice("an upload that was cut off is given up", metadata: ["key": "\(key)"])
+            client.logger.notice(
+                "an upload that was cut off is given up", metadata: ["bucket": "\(client.bucket.bucket)"])
         } catch let failure as S3Failure where failure.status == 404 {
             return
         } catch {

@@ -45,11 +45,25 @@ struct RequestFields: Sendable {
 
     /// The path as lines have it. The name of a file opens it to everybody, and is left out.
     var shownPath: String {
-        guard let files = path.firstRange(of: "/files/") else { return path }
-        let rest = path[files.upperBound...]
-        guard let end = rest.firstIndex(of: "/") else { return path[..<files.upperBound] + "\u{2026}" }
-        return path[...end] + "\u{2026}"
+        guard let start = lengthToFile else { return path }
+        let slash = path.utf8.dropFirst(start).firstIndex(of: UInt8(ascii: "/"))
+        let shown = slash.map { path.utf8[...$0] } ?? path.utf8.prefix(start)
+        return String(decoding: shown, as: UTF8.self) + "\u{2026}"
     }
+
+    /// How many bytes lead to the files of an app; nil where the path is none of theirs. Each request is asked: one look at
+    /// each byte is to do.
+    private var lengthToFile: Int? {
+        var (matched, length) = (0, 0)
+        for byte in path.utf8 {
+            length += 1
+            if byte == Self.files[matched] { matched += 1 } else { matched = byte == UInt8(ascii: "/") ? 1 : 0 }
+            if matched == Self.files.count { return length }
+        }
+        return nil
+    }
+
+    private static let files = Array("/files/".utf8)
 
     /// How loudly the log says it.
     ///
@@ -63,6 +77,7 @@ struct RequestFields: Sendable {
     /// The fields, sorted by name.
     var fields: [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
+        fields.reserveCapacity(12)
         func add(_ name: String, _ value: String?) {
             if let value { fields.append((name, value)) }
         }
@@ -84,6 +99,7 @@ struct RequestFields: Sendable {
 
     private var milliseconds: String {
         let microseconds = duration.components.seconds * 1_000_000 + duration.components.attoseconds / 1_000_000_000_000
-        return "\(microseconds / 1000).\(String(1000 + microseconds % 1000).dropFirst())"
+        let rest = String(microseconds % 1000)
+        return String(microseconds / 1000) + (rest.utf8.count == 1 ? ".00" : rest.utf8.count == 2 ? ".0" : ".") + rest
     }
 }

@@ -25,7 +25,8 @@ public struct ScriptLog: Sendable {
         if log.files != nil || log.shared != nil {
             var query = LogFileReader.Query()
             query.onlyErrors = onlyErrors
-            (query.from, query.until) = (from.iso, until.iso)
+            // Times are compared as texts, of which those of later years begin with a plus.
+            (query.from, query.until) = (min(from, Self.latest).iso, min(until, Self.latest).iso)
             query.size = min(size, Self.mostLines)
             query.isAscending = isAscending
             query.matches = matches
@@ -42,6 +43,9 @@ public struct ScriptLog: Sendable {
         }
         return isAscending ? Array(lines.prefix(size)) : Array(lines.suffix(size).reversed())
     }
+
+    /// The end of the years that have four digits.
+    private static let latest = ParseDate(milliseconds: 253_402_300_799_999)
 
     /// The most lines of files that an answer has.
     private static let mostLines = 10_000

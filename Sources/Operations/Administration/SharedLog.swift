@@ -43,8 +43,11 @@ public final class SharedLog: Sendable {
     /// Stores what comes until the task is cancelled, and then what is left.
     public func run(_ store: ObjectStore, _ logger: Logger) async {
         var (day, hasFailed) = ("", false)
-        while !Task.isCancelled {
+        var isOver = false
+        while !isOver {
             try? await Task.sleep(for: .seconds(1))
+            // Looked at before: what comes while the last but one is sent is sent, too.
+            isOver = Task.isCancelled
             // What is left at the end is sent by a task that nothing cancels.
             (day, hasFailed) = await Task { [day, hasFailed] in await send(to: store, logger, day, hasFailed) }.value
         }
@@ -59,7 +62,7 @@ public final class SharedLog: Sendable {
         do {
             if day != today { try await store.log.prepare(day: today, kept: kept) }
             guard !taken.lines.isEmpty || taken.dropped > 0 else { return (today, false) }
-            try await store.log.add(await rows(taken))
+            try await store.log.add(await rows(taken), day: today)
             return (today, false)
         } catch {
             putBack(taken)

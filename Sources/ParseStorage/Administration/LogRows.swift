@@ -1,3 +1,4 @@
+import ParseModel
 import Postgres
 
 /// Lines of the log of all processes, in a table with a partition for each day, which is not part of the write-ahead log:
@@ -70,7 +71,23 @@ public struct LogRows: Sendable {
     }
 
     /// Adds lines. Processes do it one after the other: who has read up to an id has missed none before it.
-    public func add(_ lines: [Line]) async throws {
+    ///
+    /// - Parameter day: The one that there is room for. Lines of days without room, since they are kept no longer or the
+    ///   clock was set, get a place within it; else they would keep all that follow from being stored.
+    public func add(_ lines: [Line], day: String) async throws {
+        do {
+            try await add(lines)
+        } catch let error as PostgresError where error.sqlState == "23514" {
+            guard let start = ParseDate(iso: day)?.milliseconds else { throw error }
+            try await add(
+                lines.map { line in
+                    let moment = min(max(line.moment, start), start + 2 * 86_400_000 - 1)
+                    return Line(moment: moment, isError: line.isError, text: line.text)
+                })
+        }
+    }
+
+    private func add(_ lines: [Line]) async throws {
         _ = try await store.client.group([
             Statement("SELECT pg_advisory_xact_lock(\(ProcessLock.logLines.key))"),
             Statement(

@@ -92,9 +92,9 @@ public final class FileRoutes: Sendable {
             return try await FileDownload(storage: storage, name: name, file: file, headers: request.request.headers)
                 .reply()
         } catch FileStorageError.notReadable {
+            // Without its name: who has that can fetch the file, and readers of the log need not be allowed to.
             logger.error(
-                "file not readable with this encryption key",
-                metadata: ["id": "\(request.request.id)", "name": "\(name)"])
+                "file not readable with this encryption key", metadata: ["id": "\(request.request.id)"])
             return Self.notFound
         } catch let error as FileStorageError {
             return Self.unavailable(error)

@@ -100,7 +100,7 @@ public final class SpanExporter: Sendable {
         while true {
             var reason: String
             do {
-                let answer = try await send(bytes)
+                let answer = try await answer(to: bytes, until: end)
                 if (200..<300).contains(answer.status) {
                     outcomes.add(.exported, spans.count)
                     return true
@@ -121,11 +121,31 @@ public final class SpanExporter: Sendable {
                 return false
             }
             let jittered = pause * Double.random(in: 0.8...1.2)
-            guard ContinuousClock.now + jittered < end, (try? await Task.sleep(for: jittered)) != nil else {
+            guard ContinuousClock.now + jittered < end else {
                 giveUp(spans.count, reason)
                 return true
             }
+            guard (try? await Task.sleep(for: jittered)) != nil else {
+                queue.withLock { $0.insert(contentsOf: spans, at: 0) }
+                return false
+            }
             pause = min(pause * 2, .seconds(10))
+        }
+    }
+
+    private struct TookTooLong: Error, CustomStringConvertible { let description = "the collector does not answer" }
+
+    /// Sends a request, and waits no longer for the answer than until a moment.
+    private func answer(to bytes: [UInt8], until end: ContinuousClock.Instant) async throws -> Answer {
+        try await withThrowingTaskGroup(of: Answer.self) { [send] group in
+            group.addTask { try await send(bytes) }
+            group.addTask {
+                try await Task.sleep(until: end, clock: .continuous)
+                throw TookTooLong()
+            }
+            defer { group.cancelAll() }
+            guard let answer = try await group.next() else { throw TookTooLong() }
+            return answer
         }
     }
 

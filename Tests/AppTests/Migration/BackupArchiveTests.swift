@@ -95,7 +95,7 @@ import Testing
         "An entry that leads out of its folder, comes twice or belongs elsewhere is refused, and nothing is written there",
         arguments: [
             "../out", "/tmp/out", "files/../../out", "files//out", "files/./out", "other/out", "files/a.txt", "",
-            "files/", "postgres/../files/out",
+            "files/", "postgres/../files/out", "files/../\u{338}out", "files/../\u{301}x/out",
         ])
     func paths(path: String) async throws {
         try await Self.withFolder { folder in

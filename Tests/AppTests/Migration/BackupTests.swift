@@ -119,6 +119,31 @@ import Testing
         }
     }
 
+    @Test("A backup without the files, whose folder cannot be listed, is none")
+    func withoutFiles() async throws {
+        try await CrashServer.run { server in
+            try await server.start()
+            let files = server.folder + "/data/files"
+            let storage = DiskStorage(directory: files)
+            try await storage.write(name: "a.txt", bytes: [1])
+            try FileManager.default.moveItem(atPath: files, toPath: files + "-aside")
+            // Root may list whatever is a folder.
+            try Data([1]).write(to: URL(fileURLWithPath: files))
+            let refused = try await Self.roost("backup", server.folder + "/b.tar", server)
+            #expect(refused.status == 1)
+            #expect(refused.output.contains("cannot be listed"), "\(refused.output)")
+            #expect(!FileManager.default.fileExists(atPath: server.folder + "/b.tar"))
+            try FileManager.default.removeItem(atPath: files)
+            // Where nothing was uploaded yet, there is no folder.
+            let empty = try await Self.roost("backup", server.folder + "/empty.tar", server)
+            #expect(empty.status == 0, "\(empty.output)")
+            try FileManager.default.moveItem(atPath: files + "-aside", toPath: files)
+            let made = try await Self.roost("backup", server.folder + "/b.tar", server)
+            #expect(made.status == 0, "\(made.output)")
+            #expect(try Self.leftovers(server).isEmpty)
+        }
+    }
+
     @Test("A backup whose configuration names a program, and a file with another, runs none of them when it is served")
     func hostile() async throws {
         let ran = "/tmp/roost-ran-\(UUID().uuidString)"

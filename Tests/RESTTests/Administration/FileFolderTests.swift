@@ -26,6 +26,51 @@ struct FileFolderTests {
         }
     }
 
+    @Test("Where what is said about a file cannot be stored, neither is the file, and the one before it stays")
+    func detailsFail() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let storage = DiskStorage(directory: folder)
+        try await storage.write(name: "old.txt", details: FileDetails(metadata: ["a": 1]), bytes: [1])
+        for name in ["old.txt", "new.txt"] {
+            // No file takes the place of a folder.
+            try? FileManager.default.removeItem(atPath: "\(folder)/.metadata/\(name)")
+            try FileManager.default.createDirectory(
+                atPath: "\(folder)/.metadata/\(name)/x", withIntermediateDirectories: true)
+            await #expect(throws: CocoaError.self) {
+                try await storage.write(name: name, details: FileDetails(metadata: ["a": 2]), bytes: [1, 2])
+            }
+        }
+        #expect(try await storage.open(name: "old.txt")?.size == 1)
+        #expect(try await storage.open(name: "new.txt") == nil)
+        let left =
+            try FileManager.default.contentsOfDirectory(atPath: folder)
+            + FileManager.default.contentsOfDirectory(atPath: folder + "/.metadata")
+        #expect(!left.contains { $0.hasPrefix(".upload-") })
+    }
+
+    @Test("What a killed process had not finished is removed after a day, as long as the server runs")
+    func unfinished() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let storage = DiskStorage(directory: folder)
+        try await storage.write(name: "a.txt", bytes: [1])
+        for (name, age) in [(".upload-old", 90_000.0), (".tmp-old000", 90_000), (".upload-new", 3600)] {
+            try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date().addingTimeInterval(-age)], ofItemAtPath: "\(folder)/\(name)")
+        }
+        let tending = Task { await storage.tend() }
+        let isRemoved = try await eventually {
+            [".upload-old", ".tmp-old000"].allSatisfy { !FileManager.default.fileExists(atPath: "\(folder)/\($0)") }
+        }
+        #expect(isRemoved)
+        #expect(FileManager.default.fileExists(atPath: folder + "/.upload-new"))
+        #expect(FileManager.default.fileExists(atPath: folder + "/a.txt"))
+        tending.cancel()
+        await tending.value
+    }
+
     @Test("A folder has one mark for all who share it, however many ask at once, and it is no file")
     func mark() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"

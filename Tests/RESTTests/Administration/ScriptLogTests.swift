@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -69,6 +70,22 @@ import Testing
             #expect(Self.classes(try await Self.log(server, "?n=100&from=2001-01-01&until=2999-01-01")).count == 3)
             #expect(try await Self.log(server, "?n=1&from=nonsense&until=nonsense").count == 1)
             #expect(try await Self.log(server, "?level=error") == [])
+        }
+    }
+
+    @Test("Lines of files are found until a time of any year")
+    func distant() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-logs-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try (#"{"timestamp":"2024-05-01T10:00:00.000Z","level":"info","message":"old"}"# + "\n").write(
+            toFile: folder + "/parse-server.info.2024-05-01", atomically: true, encoding: .utf8)
+        try await TestServer.run(["logsFolder": .string(folder)]) { server in
+            for until in ["9999-01-01", "%2B010000-01-01", "%2B200000-01-01"] {
+                let lines = try await Self.log(server, "?from=2024-01-01&until=\(until)")
+                #expect(lines.count == 1, "\(until)")
+            }
+            #expect(try await Self.log(server, "?from=%2B010000-01-01&until=%2B010001-01-01") == [])
         }
     }
 }

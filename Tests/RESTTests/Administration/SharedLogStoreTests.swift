@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import ParseModel
 import ParseStorage
 import Postgres
 import TestSupport
@@ -87,6 +88,23 @@ struct SharedLogStoreTests {
             #expect(errors)
             let counted = try await eventually { try await Self.stored(uri, "line::json->>'count' IS NOT NULL") == 1 }
             #expect(counted)
+        }
+    }
+
+    @Test("A line of a day that there is no room for keeps no others from the database")
+    func noRoom() async throws {
+        let (_, shared, logger) = try Self.ring()
+        // As of a machine that learns the time after its start.
+        shared.add(
+            LogRing.Line(
+                number: 0, moment: ParseDate(milliseconds: 5000), level: .info, message: "early", metadata: [:]))
+        logger.info("afterwards")
+        try await Self.whileSending(shared) { uri in
+            let areStored = try await eventually(within: .seconds(60)) { try await Self.stored(uri) == 2 }
+            #expect(areStored)
+            let time = try await TestServer.texts(
+                "SELECT line::json->>'timestamp' FROM \"_roost_log\" WHERE line::json->>'message' = 'early'", on: uri)
+            #expect(time == ["1970-01-01T00:00:05.000Z"])
         }
     }
 

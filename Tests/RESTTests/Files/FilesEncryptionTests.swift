@@ -70,7 +70,8 @@ struct FilesEncryptionTests {
         try await disk.write(name: "changed.txt", bytes: changed)
         try await disk.write(name: "short.txt", bytes: [1, 2, 3])
         try await disk.write(name: "empty.txt", bytes: try cipher.seal([]))
-        try await Server.run(directory: directory, cipher: cipher) { client in
+        let log = LogLines()
+        try await Server.run(logger: log.logger, directory: directory, cipher: cipher) { client in
             for name in ["other.txt", "open.txt", "changed.txt", "short.txt"] {
                 let answer = try await client.request("GET", "/parse/files/app/\(name)")
                 #expect(answer.status == 404, "\(name)")
@@ -78,6 +79,9 @@ struct FilesEncryptionTests {
             }
             #expect(try await client.request("GET", "/parse/files/app/empty.txt").status == 200)
         }
+        // Who knows the name of a file can fetch it.
+        let lines = log.all.filter { $0.contains("file not readable") }
+        #expect(lines.count == 4 && !lines.contains { $0.contains(".txt") })
     }
 
     @Test("The same text is never encrypted the same way twice")

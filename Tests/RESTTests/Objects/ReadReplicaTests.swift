@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test(
-        "A replica that is behind makes the server degraded and says by how much; where nothing is written it is not behind"
+        "A replica that is behind, or cut off, makes the server degraded and says by how much; without writes it is not behind"
     )
     func degraded() async throws {
         try await ReplicatedCluster.run { cluster in
@@ -258,6 +258,11 @@ import Testing
                 _ = try await TestServer.texts("SELECT pg_wal_replay_resume()::text", on: cluster.replicaURI)
                 let isBack = try await eventually(within: .seconds(60)) { try await look() == ("ready", 0) }
                 #expect(isBack)
+                // What it received it has applied; its primary sends it nothing more.
+                try await TestServer.execute("ALTER SYSTEM SET primary_conninfo = ''", on: cluster.replicaURI)
+                _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: cluster.replicaURI)
+                let isCutOff = try await eventually(within: .seconds(60)) { try await look().status == "degraded" }
+                #expect(isCutOff)
             }
         }
     }
