@@ -15,12 +15,27 @@ public struct MediaType: Sendable, Equatable {
 
     /// Reads a content type; nil if it does not have the form that HTTP demands.
     public init?(_ text: some StringProtocol) {
-        let essence = text.prefix { $0 != ";" }.trimmingSpaces().asciiLowercased
-        let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isTokenByte) }) else {
-            return nil
+        // By bytes: each request with a body comes by here.
+        var essence: [UInt8] = []
+        var (slashes, isOver) = (0, false)
+        for byte in text.utf8.prefix(while: { $0 != UInt8(ascii: ";") }) {
+            if byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") {
+                isOver = !essence.isEmpty
+                continue
+            }
+            let isUpper = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            let lower = isUpper ? byte | 0x20 : byte
+            if lower == UInt8(ascii: "/") {
+                guard !essence.isEmpty else { return nil }
+                slashes += 1
+            } else if !Self.isTokenByte(lower) {
+                return nil
+            }
+            guard !isOver else { return nil }
+            essence.append(lower)
         }
-        self.essence = essence
+        guard slashes == 1, essence.last != UInt8(ascii: "/") else { return nil }
+        self.essence = String(decoding: essence, as: UTF8.self)
     }
 
     package static func isTokenByte(_ byte: UInt8) -> Bool {

@@ -54,31 +54,29 @@ package struct LogLine: Sendable {
 
     /// `<time> <level> <label>: <name>=<value> … <message>`
     private func writeText(to output: inout [UInt8]) {
-        // A control character could begin a new line, or steer a terminal.
-        func append(_ text: String) {
-            let start = output.count
-            output += text.utf8
-            for index in start..<output.count {
-                if output[index] < 0x20 || output[index] == 0x7F { output[index] = UInt8(ascii: " ") }
-                // Those of two bytes, U+0080 to U+009F, become a space of two bytes.
-                if (0x80...0x9F).contains(output[index]), index > start, output[index - 1] == 0xC2 {
-                    output[index] = 0xA0
-                }
-            }
-        }
-        append(moment.iso)
-        append(" ")
-        append(level.rawValue)
-        append(" ")
-        append(label)
-        append(": ")
+        let start = output.count
+        output += moment.iso.utf8
+        output.append(UInt8(ascii: " "))
+        output += level.rawValue.utf8
+        output.append(UInt8(ascii: " "))
+        output += label.utf8
+        output.append(UInt8(ascii: ":"))
+        output.append(UInt8(ascii: " "))
         for (name, value) in metadata.sortedFields {
-            append(name)
-            append("=")
-            append(value)
-            append(" ")
+            output += name.utf8
+            output.append(UInt8(ascii: "="))
+            output += value.utf8
+            output.append(UInt8(ascii: " "))
         }
-        append(message.description)
+        output += message.description.utf8
+        // A control character could begin a new line, or steer a terminal.
+        for index in start..<output.count {
+            let byte = output[index]
+            if (0x20..<0x7F).contains(byte) { continue }
+            if byte < 0x20 || byte == 0x7F { output[index] = UInt8(ascii: " ") }
+            // Those of two bytes, U+0080 to U+009F, become a space of two bytes.
+            if (0x80..<0xA0).contains(byte), output[index - 1] == 0xC2 { output[index] = 0xA0 }
+        }
     }
 
     private func writeJSON(to output: inout [UInt8]) {

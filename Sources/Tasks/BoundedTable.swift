@@ -1,26 +1,27 @@
 /// A table that holds so much at most: what was used longest ago makes room for what is new.
 ///
-/// Each call takes constant time on average.
+/// Each call takes constant time on average. What requests call is inlinable, to be compiled for the keys and values at
+/// hand: each request looks into several tables.
 public struct BoundedTable<Key: Hashable, Value> {
-    private struct Node {
-        let key: Key
-        var value: Value
-        var weight: Int
+    @usableFromInline struct Node {
+        @usableFromInline let key: Key
+        @usableFromInline var value: Value
+        @usableFromInline var weight: Int
         /// The nodes used just before and after; nil at the ends.
-        var older: Int?
-        var newer: Int?
+        @usableFromInline var older: Int?
+        @usableFromInline var newer: Int?
     }
 
-    private let capacity: Int
+    @usableFromInline let capacity: Int
     /// The values, some slots of them empty.
-    private var nodes: [Node?] = []
-    private var emptySlots: [Int] = []
-    private var slots: [Key: Int] = [:]
-    private var oldest: Int?
-    private var newest: Int?
+    @usableFromInline var nodes: [Node?] = []
+    @usableFromInline var emptySlots: [Int] = []
+    @usableFromInline var slots: [Key: Int] = [:]
+    @usableFromInline var oldest: Int?
+    @usableFromInline var newest: Int?
 
     /// The weight of all that it holds.
-    public private(set) var weight = 0
+    public internal(set) var weight = 0
     /// How many values it holds.
     public var count: Int { slots.count }
 
@@ -30,14 +31,14 @@ public struct BoundedTable<Key: Hashable, Value> {
     public init(capacity: Int) { self.capacity = capacity }
 
     /// The value of a key, which counts as used now.
-    public mutating func value(of key: Key) -> Value? {
+    @inlinable public mutating func value(of key: Key) -> Value? {
         guard let place = slots[key] else { return nil }
         use(place)
         return nodes[place]?.value
     }
 
     /// The value of a key, without counting as a use.
-    public func peek(_ key: Key) -> Value? { slots[key].flatMap { nodes[$0]?.value } }
+    @inlinable public func peek(_ key: Key) -> Value? { slots[key].flatMap { nodes[$0]?.value } }
 
     /// Keeps a value, and drops those used longest ago until there is room. One that weighs more than all is not kept.
     ///
@@ -88,20 +89,20 @@ public struct BoundedTable<Key: Hashable, Value> {
         return node.value
     }
 
-    private mutating func use(_ place: Int) {
+    @inlinable mutating func use(_ place: Int) {
         guard newest != place else { return }
         unlink(place)
         link(place)
     }
 
-    private mutating func unlink(_ place: Int) {
+    @inlinable mutating func unlink(_ place: Int) {
         guard let node = nodes[place] else { return }
         if let older = node.older { nodes[older]?.newer = node.newer } else { oldest = node.newer }
         if let newer = node.newer { nodes[newer]?.older = node.older } else { newest = node.older }
     }
 
     /// Puts a node that is linked to none at the newer end.
-    private mutating func link(_ place: Int) {
+    @inlinable mutating func link(_ place: Int) {
         nodes[place]?.older = newest
         nodes[place]?.newer = nil
         if let newest { nodes[newest]?.newer = place } else { oldest = place }

@@ -116,6 +116,7 @@ struct TransferState {
     }
 
     private mutating func nextWithRoom(_ memory: Int) -> (element: Waiter, sender: Sender)? {
+        guard !queue.isEmpty else { return nil }
         let (reserved, held) = (reserved, held)
         return queue.popFirst { reserved.fits($0.bytes, of: $1, in: memory, besides: held) }
     }

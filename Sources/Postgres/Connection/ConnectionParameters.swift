@@ -105,7 +105,7 @@ struct ConnectionParameters {
         let count =
             request.members.isEmpty
             ? request.statements.count : min(request.members.reduce(0) { $0 + $1.statements.count }, Self.slowMembers)
-        return statementTimeout * max(1, count) + Self.grace
+        return (count > 1 ? statementTimeout * count : statementTimeout) + Self.grace
     }
 
     /// Begins to connect, without waiting.
