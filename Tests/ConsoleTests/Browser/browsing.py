@@ -176,6 +176,22 @@ def scenario_24_new_rows_are_offered_and_nothing_jumps(console, rest):
     console.wait_text("612 objects", ".head")
 
 
+def scenario_24_rows_that_were_read_again_are_not_kept(console, rest):
+    rest.define("Reread", name={"type": "String"})
+    rest.create_many("Reread", [{"name": f"n{number}"} for number in range(50)])
+    console.open_class("Reread")
+    console.value("window.kept = []")
+    for _ in range(3):
+        console.value("(() => { const { rows } = document.querySelector('r-grid'); window.kept.push(new WeakRef(rows)); })()")
+        console.press("Alt+r")
+        console.wait("(({ rows }) => rows !== window.kept.at(-1).deref() && rows.isCounted)(document.querySelector('r-grid'))")
+        console.settle()
+    end = time.monotonic() + 15
+    while console.value("window.kept.filter((one) => one.deref()).length") > 0:
+        assert time.monotonic() < end, "rows of which others took the place are kept"
+        console.browser.call("HeapProfiler.collectGarbage")
+
+
 def scenario_25_a_wide_class_draws_few_cells(console, rest):
     rest.define("Wide", **{f"field{number:03d}": {"type": "String"} for number in range(150)})
     rest.create_many("Wide", [{f"field{number:03d}": f"v{number}" for number in range(150)} for _ in range(60)])

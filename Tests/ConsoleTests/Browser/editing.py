@@ -53,6 +53,59 @@ def fill_area(console, text):
     }})()""")
 
 
+# Keeps back the answers of changes of what an address holds until `window.release()`, and counts them.
+HOLD = """(() => {
+    const { fetch } = window;
+    const held = new Promise((release) => { window.release = () => { window.fetch = fetch; release(); }; });
+    window.held = 0;
+    window.fetch = async (address, options) => {
+        const answer = await fetch(address, options);
+        if (options?.method === 'PUT' && String(address).includes(%s)) {
+            window.held += 1;
+            await held;
+        }
+        return answer;
+    };
+})()"""
+
+
+def paste(console, text):
+    """Pastes from the active cell on."""
+    console.value(f"""(() => {{
+        const data = new DataTransfer();
+        data.setData('text/plain', {json.dumps(text)});
+        document.querySelector('r-grid').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true, cancelable: true }}));
+    }})()""")
+
+
+def undo(console):
+    """Presses the key of undo where the grid has it."""
+    console.value("document.querySelector('r-grid').focus()")
+    console.press("Control+z")
+
+
+def edit_again(console, field):
+    """What the editor begins with after a refusal."""
+    console.wait_text(f"{field} not saved", ".toast.bad")
+    console.click_text("Edit again", ".toast.bad")
+    console.wait("document.querySelector('.g-editor input, dialog.sheet textarea, dialog.sheet input')")
+    return console.value("""(({ type, checked, value }) => type === 'checkbox' ? checked : value)(
+        document.querySelector('.g-editor input, dialog.sheet textarea, dialog.sheet input'))""")
+
+
+def mouse(console, x, y, clicks=1):
+    """Clicks where the mouse is, which takes the focus along."""
+    for count in range(1, clicks + 1):
+        for kind in ("mousePressed", "mouseReleased"):
+            console.browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=count)
+
+
+def mouse_on(console, element, clicks=1):
+    """Clicks the middle of an element, an expression of the page, when nothing moves any more."""
+    console.wait("document.getAnimations().length === 0")
+    mouse(console, *console.value(f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])(({element}).getBoundingClientRect())"), clicks)
+
+
 def scenario_38_each_type_is_set_and_cleared(console, rest):
     object_id, artists = edited(console, rest)
     stored = lambda name: (lambda: rest.get("Edited", object_id).get(name))
@@ -133,6 +186,63 @@ def scenario_38_null_files_and_members_are_set_and_taken_away(console, rest):
     console.press("Escape")
 
 
+def scenario_38_who_is_a_member_is_not_added_and_not_taken_away_by_undo(console, rest):
+    object_id, artists = edited(console, rest)
+    rest.update("Edited", object_id, fans={"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
+    sheet(console, 0, "fans")
+    console.wait_text("1 member", "dialog")
+    console.type("abb")
+    console.wait("document.querySelector('dialog [aria-selected=true]')?.innerText.includes('Abba')")
+    console.press("Enter")
+    console.wait("/already|added/.test(document.body.innerText)")
+    said = console.text("dialog .problem")
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+    undo(console)
+    # The key finds nothing to take back: what comes after it is what was stored.
+    console.settle()
+    console.edit(0, "number", "1")
+    until(lambda: rest.get("Edited", object_id).get("number"), 1)
+    members = lambda: [row["name"] for row in rest.find("EArtist", {"$relatedTo": {"object": {"__type": "Pointer", "className": "Edited", "objectId": object_id}, "key": "fans"}})]
+    assert members() == ["Abba"] and "Abba is a member already." in said, said
+    # And who is none any more is not brought back by it.
+    sheet(console, 0, "fans")
+    console.wait_text("1 member", "dialog")
+    rest.update("Edited", object_id, fans={"__op": "RemoveRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
+    console.click_text("Remove Abba", "dialog")
+    console.wait_text("No members yet", "dialog")
+    console.wait_text("Abba is no member any more.", "dialog .problem")
+    console.click_text("Close", "dialog")
+    console.wait("document.querySelector('dialog') === null")
+    undo(console)
+    until(lambda: rest.get("Edited", object_id).get("number"), None)
+    assert members() == []
+
+
+def scenario_38_what_was_typed_into_the_tree_is_saved_with_the_whole(console, rest):
+    object_id, _ = edited(console, rest, object={"first": 1, "second": "a"})
+    leaf = lambda key: f"[...document.querySelectorAll('dialog .leaf')].find((e) => e.querySelector('.key').innerText === '{key}').querySelector('.leaf-value')"
+    for key, text, save in (("second", "by the button", lambda: mouse_on(console, "document.querySelector('dialog .dialog-foot .primary')")),
+                            ("first", "2", lambda: console.press("Control+Enter"))):
+        sheet(console, 0, "object")
+        mouse_on(console, leaf(key), 2)
+        console.wait("document.querySelector('dialog .leaf input')")
+        console.value("document.querySelector('dialog .leaf input').select()")
+        console.type(text)
+        save()
+        console.wait("document.querySelector('dialog') === null")
+        until(lambda: str(rest.get("Edited", object_id)["object"][key]), text)
+    # Escape drops what was typed, and nothing else.
+    sheet(console, 0, "object")
+    mouse_on(console, leaf("second"), 2)
+    console.wait("document.querySelector('dialog .leaf input')")
+    console.type("dropped")
+    console.press("Escape")
+    console.wait("document.querySelector('dialog .leaf input') === null")
+    save_sheet(console)
+    assert rest.get("Edited", object_id)["object"] == {"first": 2, "second": "by the button"}
+
+
 def scenario_38_a_name_that_is_typed_fast_is_found_before_it_is_stored(console, rest):
     object_id, artists = edited(console, rest)
     console.edit(0, "pointer", "Queen")
@@ -207,6 +317,119 @@ def scenario_39_a_refusal_keeps_what_was_typed(console, rest):
     console.press("Escape")
 
 
+def scenario_39_a_number_is_taken_as_long_as_it_loses_no_digit(console, rest):
+    object_id, _ = edited(console, rest)
+    stored = lambda: rest.get("Edited", object_id).get("number")
+    for text in ("0.1", "12.34", "434.99999999999994", "1e21", "361.69972904767087", "123456.789", "1.7976931348623157e308"):
+        console.edit(0, "number", text)
+        until(stored, float(text))
+    for text in ("4.35", "434.99999999999994", "0.30000000000000004"):
+        console.at(0, "number")
+        paste(console, text)
+        until(stored, float(text))
+    console.wait("document.querySelector('dialog') === null")
+    for text in ("9007199254740993", "123456789012345.678", "0.1234567890123456789"):
+        console.edit(0, "number", text)
+        console.wait_text("more digits", ".g-message")
+        console.press("Escape")
+        console.at(0, "number")
+        paste(console, text)
+        console.wait_text("more digits", "dialog")
+        console.press("Escape")
+        console.wait("document.querySelector('dialog') === null")
+    assert stored() == 0.30000000000000004
+
+
+def scenario_39_a_refusal_keeps_what_was_typed_of_each_type(console, rest):
+    object_id, artists = edited(console, rest, number=1, string="a", object={"a": 1, "b": 1})
+    # Every change of an object that is gone is refused.
+    rest.call("DELETE", f"/classes/Edited/{object_id}")
+    lost = {}
+
+    def check(field, expected, read=lambda found: found):
+        found = edit_again(console, field)
+        try:
+            is_kept = read(found) == expected
+        except ValueError:
+            is_kept = False
+        if not is_kept:
+            lost[field, str(expected)] = found
+        console.press("Escape")
+        console.wait("document.querySelector('dialog, .g-editor') === null")
+    for field, text, expected in (
+            ("number", "12.5", "12.5"), ("number", "+2", "+2"), ("date", "2024-05-06T07:08:09.123Z", "2024-05-06T07:08:09.123Z"),
+            ("place", "59.3, 18.1", "59.3, 18.1"), ("pointer", "Queen", artists[1]), ("string", "b", "b")):
+        console.edit(0, field, text)
+        check(field, expected)
+    console.at(0, "string")
+    console.press("F2")
+    console.wait("document.querySelector('.g-editor input')")
+    console.press("Alt+Enter")
+    console.wait("document.querySelector('dialog.sheet textarea')")
+    fill_area(console, "one\ntwo")
+    save_sheet(console)
+    check("string", "one\ntwo")
+    points = lambda text: [line.strip() for line in text.split("\n")]
+    for field, text, expected, read in (
+            ("list", '[1, "two"]', [1, "two"], json.loads), ("object", '{"a": 2, "b": 1}', {"a": 2, "b": 1}, json.loads),
+            ("area", "0, 0\n0, 10\n10, 10", ["0, 0", "0, 10", "10, 10"], points), ("data", "48 69", "48 69", str)):
+        sheet(console, 0, field)
+        fill_area(console, text)
+        save_sheet(console)
+        check(field, expected, read)
+    sheet(console, 0, "ACL")
+    console.click("dialog input[type=checkbox]")
+    save_sheet(console)
+    check("ACL", True)
+    assert not lost, lost
+
+
+def scenario_39_what_was_refused_is_stored_by_another_try(console, rest):
+    object_id, artists = edited(console, rest, number=1, list=[], object={"a": 1, "b": 1})
+    refused = {"number": 7, "list": [1], "object": {"a": 2, "b": 1}, "pointer": {"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}}
+    for field in refused:
+        rest.sql(f'CREATE UNIQUE INDEX ON "Edited" ("{field}")')
+    for field, text in (("number", "7"), ("pointer", "Abba"), ("list", "[1]"), ("object", '{"a": 2, "b": 1}')):
+        other = rest.create("Edited", **{field: refused[field]})
+        if field in ("number", "pointer"):
+            console.edit(0, field, text)
+        else:
+            sheet(console, 0, field)
+            fill_area(console, text)
+            save_sheet(console)
+        edit_again(console, field)
+        rest.call("DELETE", f"/classes/Edited/{other}")
+        console.press("Enter" if field in ("number", "pointer") else "Control+Enter")
+        until(lambda: rest.get("Edited", object_id).get(field), refused[field])
+
+
+def scenario_39_a_click_beside_a_form_drops_nothing_that_was_typed(console, rest):
+    edited(console, rest, object={"a": 1})
+    is_open = lambda: console.value("document.querySelector('dialog') !== null")
+    console.click_text("New object", ".head")
+    console.wait("document.querySelector('dialog .form input')")
+    # What nobody touched closes by it.
+    mouse(console, 5, 5)
+    console.wait("document.querySelector('dialog') === null")
+    console.click_text("New object", ".head")
+    console.wait("document.querySelector('dialog .form input')")
+    console.value("document.querySelector('dialog .form input').focus()")
+    console.type("typed for long")
+    mouse(console, 5, 5)
+    console.settle()
+    assert is_open() and "typed for long" in console.value("[...document.querySelectorAll('dialog .form input')].map((e) => e.value)")
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+    sheet(console, 0, "object")
+    mouse_on(console, "document.querySelector('dialog [aria-label=\"Remove a\"]')")
+    console.wait("document.querySelector('dialog textarea').value === '{}'")
+    mouse(console, 5, 5)
+    console.settle()
+    assert is_open()
+    console.click_text("Cancel", "dialog")
+    console.wait("document.querySelector('dialog') === null")
+
+
 def scenario_40_keys_do_as_they_say(console, rest):
     rest.define("Keys", first={"type": "String"}, second={"type": "String"})
     rest.create_many("Keys", [{"first": f"a{number}", "second": f"b{number}"} for number in range(5)])
@@ -251,6 +474,132 @@ def scenario_41_edits_are_undone(console, rest):
         console.press("Control+z")
         until(lambda: rest.get("Edited", object_id)["string"], f"step {number - 1}" if number else "start")
         console.settle()
+
+
+def scenario_41_undo_waits_for_what_is_being_stored_and_for_the_undo_before(console, rest):
+    object_id, _ = edited(console, rest, string="start", number=1)
+    stored = lambda: [rest.get("Edited", object_id)[name] for name in ("string", "number")]
+    recorded = lambda field: console.wait_text(f"{field} of", ".toasts")
+    console.edit(0, "string", "kept")
+    recorded("string")
+    console.value(HOLD % "'/classes/'")
+    console.edit(0, "number", "7")
+    console.wait("window.held === 1")
+    undo(console)
+    console.settle()
+    console.value("window.release()")
+    until(stored, ["kept", 1])
+    # Two at once, of the same field.
+    for text in ("one", "two"):
+        console.edit(0, "string", text)
+        until(stored, [text, 1])
+        recorded("string")
+        console.settle()
+    console.value(HOLD % "'/classes/'")
+    undo(console)
+    console.press("Control+z")
+    console.wait("window.held >= 1")
+    console.settle()
+    console.value("window.release()")
+    until(stored, ["kept", 1])
+    # The key of doing again takes back nothing.
+    console.edit(0, "number", "8")
+    until(stored, ["kept", 8])
+    console.settle()
+    console.value(HOLD % "'/classes/'")
+    console.value("document.querySelector('r-grid').focus()")
+    console.press("Control+Shift+z")
+    console.press("Control+z")
+    console.wait("window.held >= 1")
+    console.settle()
+    console.value("window.release()")
+    until(stored, ["kept", 1])
+    assert console.value("window.held") == 1
+
+
+def scenario_41_a_change_that_is_refused_is_not_undone_in_the_place_of_another(console, rest):
+    object_id, _ = edited(console, rest, string="start", number=1)
+    rest.sql('CREATE UNIQUE INDEX ON "Edited" ("number")')
+    rest.create("Edited", number=7)
+    console.edit(0, "string", "kept")
+    until(lambda: rest.get("Edited", object_id)["string"], "kept")
+    console.wait_text("string of", ".toasts")
+    console.value(HOLD % "'/classes/'")
+    console.edit(0, "number", "7")
+    console.wait("window.held === 1")
+    undo(console)
+    console.settle()
+    console.value("window.release()")
+    console.wait_text("number not saved", ".toasts")
+    until(lambda: console.cell(0, "number"), "1")
+    console.settle()
+    assert rest.get("Edited", object_id)["string"] == "kept"
+
+
+def scenario_41_undo_takes_back_what_was_made_last_whenever_its_answer_came(console, rest):
+    rest.define("Turns", name={"type": "String"}, n={"type": "Number"})
+    first, second = (rest.create("Turns", name="start", n=number) for number in (1, 2))
+    console.open_class("Turns", order="n")
+    names = lambda: [rest.get("Turns", object_id)["name"] for object_id in (first, second)]
+    console.value(HOLD % json.dumps(first))
+    console.edit(0, "name", "made first")
+    console.wait("window.held === 1")
+    console.edit(1, "name", "made last")
+    console.wait_text("saved", ".toasts")
+    undo(console)
+    console.settle()
+    console.value("window.release()")
+    until(names, ["made first", "start"])
+    undo(console)
+    until(names, ["start", "start"])
+
+
+def scenario_41_undo_is_seen_in_the_rows_that_are_shown_now(console, rest):
+    object_id, _ = edited(console, rest, string="start")
+    stored = lambda: rest.get("Edited", object_id)["string"]
+
+    def open_object():
+        console.at(0, "objectId")
+        console.press("Control+Enter")
+        console.wait("document.querySelector('.object [data-field=string]')")
+        console.settle()
+
+    def leave():
+        console.press("Escape")
+        console.wait("document.querySelector('r-grid')?.rows?.isCounted && document.querySelector('.object') === null")
+        console.settle()
+    open_object()
+    console.click(".object [data-field=string]")
+    console.wait("document.querySelector('.object .g-editor input')")
+    console.value("document.querySelector('.object .g-editor input').select()")
+    console.type("changed")
+    console.press("Enter")
+    until(stored, "changed")
+    console.wait_text("string of", ".toasts")
+    leave()
+    until(lambda: console.cell(0, "string"), "changed")
+    undo(console)
+    until(stored, "start")
+    until(lambda: console.cell(0, "string"), "start")
+    # The same where the rows were read again.
+    console.edit(0, "string", "again")
+    until(stored, "again")
+    console.wait_text("string of", ".toasts")
+    console.value("window.before = document.querySelector('r-grid').rows")
+    console.press("Alt+r")
+    console.wait("(({ rows }) => rows !== window.before && rows.isCounted)(document.querySelector('r-grid'))")
+    undo(console)
+    until(stored, "start")
+    until(lambda: console.cell(0, "string"), "start")
+    # What was deleted on its page comes back into the list.
+    open_object()
+    console.click_text("Delete", ".head")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("Edited"), 0)
+    console.wait("document.querySelector('.object') === null && document.querySelector('main .state')")
+    console.click_text("Undo", ".toasts")
+    until(lambda: rest.count("Edited"), 1)
+    console.wait("document.querySelector('r-grid')?.rows?.at(0)?.values.get('string') === 'start'")
 
 
 def scenario_41_a_deleted_object_comes_back_as_it_was(console, rest):
@@ -380,6 +729,20 @@ def scenario_43_of_two_changes_the_second_chooses(console, rest):
     until(lambda: rest.get("Edited", object_id)["string"], "mine again")
 
 
+def scenario_43_undo_brings_back_what_was_overwritten_on_purpose(console, rest):
+    object_id, _ = edited(console, rest, string="start")
+    rest.update("Edited", object_id, string="theirs")
+    console.edit(0, "string", "mine")
+    console.wait_text("Changed by another", "dialog")
+    console.click_text("Save yours", "dialog")
+    until(lambda: rest.get("Edited", object_id)["string"], "mine")
+    console.wait_text("string of", ".toasts")
+    undo(console)
+    until(lambda: rest.get("Edited", object_id)["string"] != "mine", True)
+    assert rest.get("Edited", object_id)["string"] == "theirs"
+    until(lambda: console.cell(0, "string"), "theirs")
+
+
 def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(console, rest):
     object_id, artists = edited(console, rest, string="start", number=5, object={"mine": 1, "theirs": 1})
     stored = lambda name: rest.get("Edited", object_id).get(name)
@@ -491,18 +854,51 @@ def scenario_46_a_range_of_a_spreadsheet_is_pasted(console, rest):
     rest.create_many("Paste", [{"a": f"row {number}"} for number in range(5)])
     console.open_class("Paste")
     console.at(0, "a")
-    text = "one\t1\ttrue\ntwo \"quoted\"\t2,000\tfalse\n\"with\ttab\nand line\"\t-3\ttrue\nfour\t4.5\t"
-    console.value(f"""(() => {{
-        const data = new DataTransfer();
-        data.setData('text/plain', {json.dumps(text)});
-        document.querySelector('r-grid').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true, cancelable: true }}));
-    }})()""")
+    paste(console, "one\t1\ttrue\ntwo \"quoted\"\t2,000\tfalse\n\"with\ttab\nand line\"\t-3\ttrue\nfour\t4.5\t")
     console.wait_text("11 cells pasted", ".toasts")
     stored = console.value("[0, 1, 2, 3].map((row) => document.querySelector('r-grid').rows.at(row).id)")
     values = [[rest.get("Paste", object_id).get(field) for field in "abc"] for object_id in stored]
     assert values == [["one", 1, True], ['two "quoted"', 2000, False], ["with\ttab\nand line", -3, True], ["four", 4.5, None]], values
     console.press("Control+z")
     until(lambda: rest.get("Paste", stored[0]).get("b"), None)
+
+
+def scenario_46_a_paste_goes_beside_what_is_changed_meanwhile(console, rest):
+    rest.define("Beside", a={"type": "String"}, b={"type": "Number"}, c={"type": "Boolean"})
+    object_id = rest.create("Beside", a="start", b=0, c=False)
+    stored = lambda: [rest.get("Beside", object_id)[name] for name in "abc"]
+    console.open_class("Beside")
+    paste_at = lambda field, text: (console.at(0, field), paste(console, text))
+    # Beside an app's change of another field, also where it is taken back.
+    rest.update("Beside", object_id, c=True)
+    paste_at("a", "one\t1")
+    until(stored, ["one", 1, True])
+    console.wait_text("2 cells pasted", ".toasts")
+    until(lambda: console.value("document.querySelector('r-grid').rows.at(0).values.get('c')"), True)
+    rest.update("Beside", object_id, c=False)
+    undo(console)
+    until(stored, ["start", 0, False])
+    console.wait_text("1 row as before", ".toasts")
+    # Beside one's own edit that is under way.
+    console.value(HOLD % "'/classes/'")
+    console.edit(0, "a", "mine")
+    console.wait("window.held === 1")
+    paste_at("b", "2")
+    console.settle()
+    console.value("window.release()")
+    until(stored, ["mine", 2, False])
+    console.wait_text("1 cell pasted", ".toasts")
+    # What another has set in the place of what is pasted over stays, and is named.
+    rest.update("Beside", object_id, a="theirs")
+    paste_at("a", "over\t3")
+    until(stored, ["theirs", 3, False])
+    console.wait_text("a of ", "dialog")
+    console.wait_text("was changed meanwhile, and stays", "dialog")
+    until(lambda: console.cell(0, "a"), "theirs")
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+    undo(console)
+    until(stored, ["theirs", 2, False])
 
 
 def copied(console):

@@ -236,6 +236,28 @@ def scenario_75_schedules_are_sentences(console, rest):
     assert not row.get("repeatMinutes") and "daysOfWeek" not in row and row["startAfter"] == "2040-05-06T07:08:00.000Z", row
 
 
+def scenario_75_a_schedule_that_another_changed_since_is_not_taken_back(console, rest):
+    for row in rest.find("_JobSchedule"):
+        rest.call("DELETE", f"/cloud_code/jobs/{row['objectId']}")
+    plan = {"jobName": "tidy", "params": "{}", "startAfter": "2040-05-06T07:08:00.000Z", "repeatMinutes": 60}
+    rest.call("POST", "/cloud_code/jobs", {"job_schedule": plan})
+    stored = lambda: rest.find("_JobSchedule")[0]
+    open_page(console, "cloud/jobs", "[aria-label=Schedules]")
+    console.click("[aria-label='Actions of the schedule of tidy']")
+    console.click_text("Change", ".menu")
+    console.wait("document.querySelector('dialog textarea')")
+    write(console, "dialog textarea", '{"mine": 1}')
+    console.click_text("Save", "dialog")
+    console.wait_text('{"mine":1}', "[aria-label=Schedules]")
+    console.wait("document.querySelector('dialog') === null")
+    answer = rest.call("PUT", f"/cloud_code/jobs/{stored()['objectId']}", {"job_schedule": {**plan, "params": '{"theirs":1}'}})
+    assert "error" not in answer, answer
+    console.click_text("Undo", ".toasts")
+    console.wait("/was changed since|is as before/.test(document.querySelector('.toasts').innerText)")
+    assert stored()["params"] == '{"theirs":1}', stored()
+    console.wait_text("The schedule was changed since, and stays.", ".toast.bad")
+
+
 def scenario_webhooks_come_change_and_go(console, rest):
     rest.call("DELETE", "/hooks/functions/hooked")
     open_page(console, "cloud/hooks", "main .scroll .button")
@@ -407,6 +429,15 @@ def scenario_a_request_is_composed_and_answered(console, rest):
     assert rest.get("Asked", first)["plays"] == 18 and console.value("document.querySelectorAll('dialog').length") == 1
     console.click("dialog .danger")
     until(lambda: rest.get("Asked", first).get("code") == 101, "the object is deleted")
+
+
+def scenario_an_answer_has_the_status_that_it_came_with(console, rest):
+    rest.define("Posted", name={"type": "String"})
+    open_page(console, "rest", ".request")
+    request(console, "POST", "classes/Posted", '{"name": "a"}', "")
+    console.wait("/\\d+ in \\d/.test(document.querySelector('main [role=status]').innerText)")
+    assert "201 in" in console.text("main [role=status]"), console.text("main [role=status]")
+    assert "201" in console.text("main .past"), console.text("main .past")
 
 
 def scenario_77_copied_code_does_the_same_and_has_no_key(console, rest):

@@ -202,6 +202,34 @@ def scenario_62_what_an_export_wrote_an_import_reads_again(console, rest):
         assert rest.find("Round", order="objectId") == before, (form, rest.find("Round", order="objectId"), before)
 
 
+def scenario_62_numbers_of_all_digits_come_in_again(console, rest):
+    rest.define("Digits", n={"type": "Number"})
+    by_chance = random.Random(62)
+    numbers = [0.1, 12.34, 123456.789, 4.35 * 100, 0.1 + 0.2, 1e21, 5e-324, 1.7976931348623157e308, 2 ** 53, -2 / 3]
+    numbers += [by_chance.uniform(-1000, 1000) for _ in range(300)]
+    rest.create_many("Digits", [{"n": number} for number in numbers])
+    content = export(console, "Digits")
+    rest.define("Digits", n={"type": "Number"})
+    open_import(console, "Digits")
+    # Those that a Number would store as others are refused.
+    names = content.decode("utf-8-sig").splitlines()[0].split(",")
+    lines = [",".join(text if name == "n" else "" for name in names) for text in ("12345678901234567890", "9007199254740993", "0.1234567890123456789")]
+    give(console, "digits.csv", content.rstrip() + "\n".join(["", *lines]).encode())
+    console.wait("document.querySelector('dialog table')")
+    console.click_text("Import", "dialog")
+    said = ended(console)
+    assert f"{len(numbers)} stored, 3 refused" in said and "9007199254740993 has more digits than a Number keeps" in said, said
+    assert sorted(row["n"] for row in rest.find("Digits", limit="1000")) == sorted(numbers)
+    console.click_text("Close", "dialog")
+    # A column of them is one of Numbers.
+    rest.define("Guessed", text={"type": "String"})
+    open_import(console, "Guessed")
+    give(console, "guessed.csv", "m\n" + "\n".join(map(repr, numbers[9:])))
+    console.wait("document.querySelector('dialog table')")
+    assert console.value("document.querySelector('dialog [aria-label=\"Type of column m\"]').value") == "Number"
+    console.press("Escape")
+
+
 def scenario_63_a_large_export_is_whole_and_can_be_stopped(console, rest):
     rest.define("Big", n={"type": "Number"}, text={"type": "String"})
     n = 1_000_000

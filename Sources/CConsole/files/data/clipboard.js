@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
-import { record, toast, whileStoring } from "../parts/states.js";
+import { newChange, record, toast, whileStoring } from "../parts/states.js";
 import { conditionalPut, nameOfRow, refreshOthers } from "./save.js";
 import { isReadOnly, isShortened } from "./schema.js";
 import { asText, fromText, guarded, isEqual, unguarded } from "./values.js";
@@ -115,6 +115,7 @@ export const pasteText = (page, text) => whileStoring(paste(page, text));
 /** Gives whether something was stored. */
 async function paste(page, text) {
   const { grid, className } = page;
+  const number = newChange();
   let cells = parseRange(text);
   if (cells.length > 1 || cells[0].length > 1) cells = cells.map((line) => line.map(unguarded));
   const start = grid.range().from;
@@ -194,7 +195,7 @@ async function paste(page, text) {
       grid.later();
       if (problem) throw problem;
       return t("paste.undone", { n: rows });
-    });
+    }, number);
   }
   if (faults.length > 0) {
     await openDialog({ title: t("paste.title") }, (close) => ({

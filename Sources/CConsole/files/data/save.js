@@ -4,7 +4,7 @@ import { objectPath, parse } from "../core/api.js";
 import { button, h } from "../core/dom.js";
 import { ago, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
-import { record, toast, whileStoring } from "../parts/states.js";
+import { newChange, record, toast, whileStoring } from "../parts/states.js";
 import { drawValue } from "./cells.js";
 import { SHORTEN, viewsOf } from "./rows.js";
 import { isShortened, learn, namingField } from "./schema.js";
@@ -36,7 +36,7 @@ function at(value, path) {
  * Gives whether it was stored; a refusal takes the shown value back and is reported through `refused(problem)`.
  */
 export function saveField({ className, rows, row, field, change, old = row.values.get(field.name), refused }) {
-  const mine = { field, change };
+  const mine = { field, change, number: newChange() };
   row.unstored = [...(row.unstored ?? []), mine];
   // Changes of one object go one after the other: each is conditional on what the one before left.
   row.queue = (row.queue ?? Promise.resolve()).then(() => store({ className, rows, row, field, change, old, refused, mine }));
@@ -130,7 +130,7 @@ async function store({ className, rows, row, field, change, old, refused, mine }
   const places = { field: field.name, object: field.name === namingField(className) ? row.id : nameOfRow(className, row) };
   const isRemoval = change.value === undefined && change.amount === undefined;
   if (field.type === "Password") toast(t("edit.saved", places));
-  else record(t(isRemoval ? "edit.cleared" : "edit.saved", places), () => undo({ className, rows, row, field, change, seen: change.amount === undefined ? seen : before, now, places }));
+  else record(t(isRemoval ? "edit.cleared" : "edit.saved", places), () => undo({ className, rows, row, field, change, seen: change.amount === undefined ? seen : before, now, places }), mine.number);
   return true;
 }
 

@@ -34,8 +34,8 @@ export function openDialog({ title, kind = "", mayClose = () => true }, build) {
 export function openForm({ title, kind, button: words }, build) {
   return openDialog({ title, kind }, (close, element) => {
     const problem = problemLine();
-    // A click beside the dialog drops nothing that was typed.
-    element.addEventListener("input", () => { element.isTouched = true; });
+    // A click beside the dialog drops nothing of a form in which somebody has worked; not all of that is typed.
+    for (const name of ["input", "click", "keydown"]) element.addEventListener(name, ({ target }) => { element.isTouched ||= target !== element; });
     const { body, save, focus = () => firstFocusable(element.querySelector(".dialog-body"))?.focus(), extra } = build(close);
     const go = button(".button.primary", async () => {
       go.disabled = true;

@@ -60,12 +60,22 @@ export const complain = (problem) => toast(problem.message, { isBad: true });
 const LIMIT = 30;
 const steps = [];
 
+let changes = 0;
+
+/** The number of a change that is made now, for `record`: what is made last is undone first, whenever its answer comes. */
+export const newChange = () => (changes += 1);
+
 /** Keeps a change, and says it; `undo` takes it back, and throws when it cannot: an error with `isUnfinished` keeps it for another time. */
-export function record(words, undo) {
-  const step = { words, undo };
-  steps.push(step);
+export function record(words, undo, change = newChange()) {
+  const step = { words, undo, change };
+  keep(step);
   if (steps.length > LIMIT) steps.shift();
   step.end = toast(words, { action: { words: t("undo"), do: () => take(step) } });
+}
+
+function keep(step) {
+  steps.push(step);
+  steps.sort((left, right) => left.change - right.change);
 }
 
 /** How many changes are being stored, and a promise of whether the last one was. */
@@ -92,19 +102,18 @@ let undoing = Promise.resolve();
 
 /** Takes a change back after those that are being taken back: it goes by what they leave. */
 function take(step) {
-  const place = steps.indexOf(step);
-  if (place < 0) return;
-  steps.splice(place, 1);
+  if (!steps.includes(step)) return;
+  steps.splice(steps.indexOf(step), 1);
   step.end();
-  undoing = undoing.then(() => carryOut(step, place));
+  undoing = undoing.then(() => carryOut(step));
 }
 
-async function carryOut(step, place) {
+async function carryOut(step) {
   try {
     const words = await step.undo();
     if (words) toast(words);
   } catch (problem) {
-    if (problem.isUnfinished) steps.splice(place, 0, step);
+    if (problem.isUnfinished) keep(step);
     step.end = toast(problem.message, { isBad: true, action: problem.isUnfinished && { words: t("undo"), do: () => take(step) } });
   }
 }

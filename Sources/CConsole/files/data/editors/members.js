@@ -22,6 +22,7 @@ addWords({
   "relation.added": "{name} added to {field}",
   "relation.removed": "{name} removed from {field}",
   "relation.there": "{name} is a member already.",
+  "relation.gone": "{name} is no member any more.",
   "relation.undone": "{field} is as before",
 });
 
@@ -58,9 +59,10 @@ export function editRelation({ className, row, field, close }) {
     try {
       const name = nameOf(target, id) || id;
       const isAdded = operation === "AddRelation";
-      // Taking the addition back would take away who was there before.
-      if (isAdded && (await parse.get(objectPath(target), { where: { ...where, objectId: id }, count: 1, limit: 0 })).body.count > 0) {
-        put(problem, t("relation.there", { name }));
+      // What changes nothing is not taken back: that would take away who was there before, or add who was not.
+      if ((await parse.get(objectPath(target), { where: { ...where, objectId: id }, count: 1, limit: 0 })).body.count > 0 === isAdded) {
+        await read();
+        put(problem, t(isAdded ? "relation.there" : "relation.gone", { name }));
         return;
       }
       await write(operation);

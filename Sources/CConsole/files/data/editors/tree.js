@@ -18,7 +18,7 @@ const isBranch = (value) => ["Object", "Array"].includes(typeOf(value));
 
 /** `{ element, show(value) }`; `changed(value)` is called with the whole after an edit; without it nothing can be edited. */
 export function tree(value, changed) {
-  const element = h(".tree", { role: "tree" });
+  const element = h(".tree", { role: "tree", tabIndex: -1 });
   const opened = new Set([""]);
   let whole = value;
   const show = (next) => {
@@ -93,6 +93,8 @@ export function tree(value, changed) {
       if (key.key === "Enter") finish();
       else if (key.key === "Escape") finish(true);
       else return;
+      // The field is gone: keys of the dialog are pressed here.
+      element.focus();
       // With Ctrl it saves the whole, of which this is a part now.
       if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) return;
       key.preventDefault();
