@@ -20,6 +20,8 @@ sys.path.insert(0, str(ROOT / "Tests/ConsoleTests/Browser"))
 
 from going_on import write  # noqa: E402
 from harness import Console, REST  # noqa: E402
+from moving import class_menu, give, open_import  # noqa: E402
+from pages import open_page  # noqa: E402
 
 FIRST = "River Gold Silent Night Paper Blue Lost Sun Velvet Ocean Winter Golden".split()
 SECOND = "Song Letters Road Hearts Machine Garden Light Dance".split()
@@ -89,107 +91,142 @@ def follow(console):
     })))""")
 
 
-def pictures(console, rest):
-    """Each picture by its name."""
-    where = {"title": {"$regex": "\\QGold\\E", "$options": "i"}, "plays": {"$gte": 1000}}
-    for dark in (False, True):
-        name = "dark" if dark else "light"
-        console.size(1200, 720, dark)
-        console.open_class("Track", where=where)
-        console.wait("document.querySelectorAll('.g-row .pill').length > 6")
+SIZE = (1200, 720)
+
+
+def in_both(console, name, size=SIZE):
+    """The names of the pictures of what is shown, in light and in dark colours."""
+    for colour, dark in (("light", False), ("dark", True)):
+        console.size(*size, dark)
         console.settle()
-        yield f"console-rows-{name}"
-    console.size(1200, 720)
+        yield f"console-{name}-{colour}"
+    console.size(*SIZE)
+
+
+def close(console):
+    console.press("Escape")
+    console.wait("document.querySelector('dialog') === null")
+
+
+def data(console, rest):
+    """The class, an object, and what opens over them."""
+    where = {"title": {"$regex": "\\QGold\\E", "$options": "i"}, "plays": {"$gte": 1000}}
+    console.open_class("Track", where=where)
+    console.wait("document.querySelectorAll('.g-row .pill').length > 6")
+    yield from in_both(console, "rows")
     object_id = console.value("document.querySelector('r-grid').rows.at(0).id")
-    console.open(f"data/Track/{object_id}")
-    console.wait("document.querySelector('.object')")
-    console.settle()
-    yield "console-object-light"
-    console.open("schema")
-    console.wait("document.querySelector('.classes-drawing')")
-    console.settle()
-    yield "console-schema-light"
-    console.open("access/Track", **{"as": "anonymous"})
-    console.wait("document.querySelector('.as .flag')")
-    console.settle()
-    yield "console-access-light"
-    console.open("access/Track")
-    console.click("[aria-label='Change who may: Change']")
-    console.wait("document.querySelector('dialog input')")
-    console.press("Space")
-    console.settle()
-    yield "console-permission-light"
-    console.open("schema/Track")
-    console.wait("document.querySelector('main table')")
+    console.press("Control+k")
+    console.wait("document.querySelector('dialog.palette')")
+    console.type("tra")
+    yield from in_both(console, "palette")
+    close(console)
+    class_menu(console, "Export \u2026")
+    yield from in_both(console, "export")
+    close(console)
+    open_import(console, "Track")
+    give(console, "tracks.csv", "title;genre;plays;label\n" + "".join(f"Song {number};jazz;{number * 37};Blue\n" for number in range(120)))
+    console.wait("document.querySelector('dialog select[aria-label]')")
+    yield from in_both(console, "import")
+    close(console)
+    open_page(console, f"data/Track/{object_id}", ".object")
+    yield from in_both(console, "object")
+    for row in rest.find("Track", {"objectId": {"$ne": object_id}}, limit="6"):
+        assert console.api("DELETE", f"parse/classes/Track/{row['objectId']}") == 200
+    open_page(console, "trash", ".trash-row")
+    yield from in_both(console, "trash")
+
+
+def rights(console, rest):
+    """The schema, who may do what, and users."""
+    open_page(console, "schema", ".classes-drawing")
+    yield from in_both(console, "schema")
+    open_page(console, "schema/Track", "main table")
     console.click_text("New field")
     console.wait("document.querySelector('dialog input')")
     console.type("playCount")
-    console.settle()
-    yield "console-field-light"
+    yield from in_both(console, "field")
+    open_page(console, "access/Track", ".as .flag", **{"as": "anonymous"})
+    yield from in_both(console, "access")
+    open_page(console, "access/Track", ".operation")
+    console.click("[aria-label='Change who may: Change']")
+    console.wait("document.querySelector('dialog input')")
+    console.press("Space")
+    yield from in_both(console, "permission")
     kim = rest.find("_User", {"username": "kim"})[0]["objectId"]
-    console.open(f"users/user/{kim}")
-    console.wait("document.querySelector('.two') && !document.querySelector('.two .skeleton')")
-    console.settle()
-    yield "console-user-light"
+    open_page(console, f"users/user/{kim}", ".two")
+    console.wait("!document.querySelector('.two .skeleton')")
+    yield from in_both(console, "user")
+
+
+def goings_on(console, rest):
+    """Files, parameters, the log, and the pages that send something."""
     for number in range(8):
         rest.call("POST", f"/files/cover-{number + 1}.txt", f"cover {number}")
-    for name, path, selector in (("files", "files", "main table"), ("logs", "logs", ".log-row"), ("api", "rest?path=classes/Track&query=limit%3D3", ".request")):
-        console.open(path)
-        console.wait(f"document.querySelector('{selector}')")
-        if name == "api":
-            console.click_text("Send", "main")
-            console.wait("document.querySelector('main').innerText.includes('200')")
-        console.settle()
-        yield f"console-{name}-light"
     for name in ("recommend", "chart"):
         for number in range(12):
             rest.call("POST", f"/functions/{name}", {"genre": "jazz"} if number else {})
     rest.create_many("_Installation", [{"deviceType": "ios", "deviceToken": f"{number:064x}", "localeIdentifier": ("en-US", "sv-SE")[number % 2]} for number in range(24)])
-    for name, path, selector in (("cloud", "cloud/functions/recommend", "main textarea"), ("push", "push", ".push-preview"), ("live", "live", "main .state, main table")):
-        for dark in (False, True):
-            console.size(1200, 720, dark)
-            console.open(path)
-            console.wait(f"document.querySelector('{selector}')")
-            if name == "cloud":
-                write(console, "main textarea", '{"genre": "jazz"}')
-                console.click_text("Call", "main")
-                console.wait("document.querySelector('main .log-line')")
-            if name == "push":
-                write(console, "main input[maxlength='500']", "New songs")
-                write(console, "main textarea", "Twelve of them are waiting for you")
-                console.wait_text("24 devices", "main")
-            if name == "live":
-                follow(console)
-                console.wait("document.querySelectorAll('main table tr').length > 3")
-            console.settle()
-            yield f"console-{name}-{'dark' if dark else 'light'}"
+    for name, path, selector in (("files", "files", "main table"), ("config", "config", "main table"), ("logs", "logs", ".log-row"),
+                                 ("api", "rest?path=classes/Track&query=limit%3D3", ".request"), ("cloud", "cloud/functions/recommend", "main textarea"),
+                                 ("push", "push", ".push-preview"), ("live", "live", "main .state, main table")):
+        open_page(console, path, selector)
+        if name == "api":
+            console.click_text("Send", "main")
+            console.wait("document.querySelector('main').innerText.includes('200')")
+        if name == "cloud":
+            write(console, "main textarea", '{"genre": "jazz"}')
+            console.click_text("Call", "main")
+            console.wait("document.querySelector('main .log-line')")
+        if name == "push":
+            write(console, "main input[maxlength='500']", "New songs")
+            write(console, "main textarea", "Twelve of them are waiting for you")
+            console.wait_text("24 devices", "main")
+        if name == "live":
+            follow(console)
+            console.wait("document.querySelectorAll('main table tr').length > 3")
+        yield from in_both(console, name)
+
+
+def state(console, rest):
+    """How the server is doing, and what it is set to."""
     # Charts need some points, ten seconds apart.
     end = time.monotonic() + 65
     while time.monotonic() < end:
         rest.find("Track", {"plays": {"$gt": random.randrange(900_000)}}, limit="100")
         time.sleep(random.random() * 0.1)
-    for name, selector, dark in (("performance", ".chart .legend", False), ("performance", ".chart .legend", True), ("settings", "main table", False)):
-        console.size(1200, 720, dark)
-        console.open(name)
-        console.wait(f"document.querySelector('{selector}')")
-        console.settle()
-        yield f"console-{name}-{'dark' if dark else 'light'}"
-    console.size(1200, 720)
-    console.open("health")
+    for name, selector in (("performance", ".chart .legend"), ("settings", "main table")):
+        open_page(console, name, selector)
+        yield from in_both(console, name)
+    open_page(console, "health", ".looking")
     console.wait("document.querySelector('.looking svg') && !document.querySelector('[aria-label=\"Look again\"][aria-disabled]')", 60)
-    console.settle()
-    yield "console-health-light"
-    for name, path, selector in (("schema", "schema", ".classes-drawing"), ("access", "access/Track", ".operation"), ("config", "config", "main table")):
-        console.size(1200, 720, True)
-        console.open(path)
-        console.wait(f"document.querySelector('{selector}')")
-        console.settle()
-        yield f"console-{name}-dark"
-    console.size(375, 667, True)
+    yield from in_both(console, "health")
+
+
+def who(console, rest):
+    """Operators, the account, and the form to sign in."""
+    console.open("data/Track")
+    for name, role in (("ada", "owner"), ("lin", "developer"), ("omar", "viewer")):
+        assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": role}) == 201
+    for name, words in (("operators", "Operators"), ("account", "My account")):
+        console.click(".rail button.item:last-child")
+        console.click_text(words, ".menu")
+        console.wait("document.querySelector('dialog')")
+        yield from in_both(console, name)
+        close(console)
+    # This server asks nobody: the form is opened as where it does.
+    console.value("import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'pages/account.js')).then(({ askToSignIn }) => { askToSignIn(); })")
+    console.wait("document.querySelector('.signin input')")
+    yield from in_both(console, "signin")
     console.open_class("Track")
+    console.size(375, 667)
     console.wait("document.querySelectorAll('.g-card .pill').length > 2")
-    console.settle()
-    yield "console-phone-dark"
+    yield from in_both(console, "phone", (375, 667))
+
+
+def pictures(console, rest):
+    """Each picture by its name."""
+    for some in (data, rights, goings_on, state, who):
+        yield from some(console, rest)
 
 
 def main():

@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 
 /// A request that brings a file in a form, as dashboards send it.
 package enum ImportForm {

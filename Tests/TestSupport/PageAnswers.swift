@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 
 /// Pages, and links in mails, as tests ask for them.
 extension TestServer {

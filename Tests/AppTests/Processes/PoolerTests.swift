@@ -117,7 +117,7 @@ struct PoolerTests {
     func schemas() async throws {
         try await TestServer.withDatabase { uri in
             try await Pooler.run(before: uri, sessions: 4) { pooled in
-                func options(_ schema: String) -> JSONObject {
+                @Sendable func options(_ schema: String) -> JSONObject {
                     [
                         "databaseURI": .string(pooled), "directDatabaseURI": .string(uri),
                         "databaseSchema": .string(schema),
@@ -176,7 +176,8 @@ struct PoolerTests {
                     let id = try await server.create("Song", ["title": "a"])
                     #expect(try await server.send("GET", "/classes/Song/\(id)")["title"] == "a")
                     try await server.alongside(["databaseSchema": "two"], logger: lines.logger) { other in
-                        #expect(try await other.send("GET", "/classes/Song/\(id)").code == 101)
+                        let hidden = try await other.send("GET", "/classes/Song/\(id)")
+                        #expect(hidden.code == 101)
                     }
                 }
                 #expect(lines.all.contains { $0.contains("forgets the parameter options") })
