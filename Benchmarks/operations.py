@@ -11,7 +11,8 @@ class Operation:
     """`name` is that of requests.lua. `reference`: see references.py. `script`: what pgbench runs.
     `goal`: wanted of the ratio to the reference. `length`: bytes that right answers have at least, on average.
     `writes`: begins with a checkpoint and an empty table for new rows. `shortest`: seconds below which a measurement
-    says nothing, because answers are slow.
+    says nothing, because answers are slow. `logs`: whether requests have a line in the log; a comparison with health is
+    one of two requests without, since health has none at the default level.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Operation:
     length: int = 0
     writes: bool = False
     shortest: int = 1
+    logs: bool = True
 
 
 def _data(name, title, script, goal=None, length=0, **rest):
@@ -41,7 +43,7 @@ OPERATIONS = [
     _data("update", "update of one field", statements.UPDATE, writes=True),
     _data("increment", "increment", statements.INCREMENT, Goal(0.75), writes=True),
     _data("batch", "batch of 50 creates", statements.BATCH, Goal(0.60), writes=True, shortest=6),
-    Operation("me", "users/me", "health", goal=Goal(0.80), length=700),
+    Operation("me", "users/me", "health", goal=Goal(0.80), length=700, logs=False),
     Operation("login", "log-in", "crypt", goal=Goal(0.90), writes=True, shortest=8),
     Operation("file", "file of 1 MB", "nginx", goal=Goal(0.40), length=1_048_576),
     Operation("range", "64 KB out of that file", "nginx", length=65_536),

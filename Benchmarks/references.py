@@ -14,8 +14,8 @@ MOST_CLIENTS = 8
 class References:
     """Starts the other servers on entering, and stops them on leaving a `with` block."""
 
-    def __init__(self, stand, server):
-        self.stand, self.server = stand, server
+    def __init__(self, stand):
+        self.stand = stand
         self._stack = contextlib.ExitStack()
         self._neighbours = {}
 
@@ -33,14 +33,14 @@ class References:
     def __exit__(self, *_):
         self._stack.close()
 
-    def measure(self, operation, connections, seconds):
-        """The reference at a number of connections, in units a second; None when there is none."""
+    def measure(self, server, operation, connections, seconds):
+        """The reference of an operation of a server at a number of connections, in units a second; None for none."""
         if operation.reference == "crypt":
             return hashes.hashes_a_second(seconds)
         if operation.reference == "pgbench":
             return self._pgbench(operation, min(connections, MOST_CLIENTS), seconds)
         if operation.reference == "health":
-            return load.rate(self.server.origin, "health", connections, seconds)
+            return load.rate(server.origin, "health", connections, seconds)
         neighbour = self._neighbours.get(operation.reference)
         return self._wrk(neighbour, operation, connections, seconds) if neighbour else None
 

@@ -49,10 +49,15 @@ def run(stand, server, operations, counts, rounds):
         (operation.name, connections): Measured(operation, connections)
         for operation in operations for connections in counts
     }
-    with References(stand, server) as references:
+    with References(stand) as references:
         for number in range(1, rounds + 1):
             for operation in operations:
-                _run_operation(stand, server, operation, counts, references, table, f"round {number}")
+                title = f"round {number}"
+                if operation.logs:
+                    _run_operation(stand, server, operation, counts, references, table, title)
+                else:
+                    with stand.server(options={"logLevel": "warn"}) as quiet:
+                        _run_operation(stand, quiet, operation, counts, references, table, title)
     return list(table.values())
 
 
@@ -64,7 +69,7 @@ def _run_operation(stand, server, operation, counts, references, table, title):
     warm_up = counts[0] if operation.shortest > 1 else counts[-1]
     load.wrk(server.origin + path, operation.name, warm_up, 1, stand.tokens)
     for connections in counts:
-        reference = references.measure(operation, connections, seconds)
+        reference = references.measure(server, operation, connections, seconds)
         stand.prepare(operation)
         measured = table[operation.name, connections]
         sample = load.measure(server, stand.cluster, operation.name, connections, seconds, stand.tokens, path)

@@ -16,9 +16,9 @@ class Stand:
         with self.server() as server:
             self.tokens, self.file_path = seed(server, cluster, self.file)
 
-    def server(self, database="postgres", environment=None):
+    def server(self, database="postgres", environment=None, options=None):
         """Roost on a database of the cluster, to be entered with `with`."""
-        return Server(self.binary, self.folder, self.cluster.uri(database), environment)
+        return Server(self.binary, self.folder, self.cluster.uri(database), environment, options)
 
     def prepare(self, operation):
         """Equal conditions for whatever writes: no rows of before, no checkpoint under way."""
