@@ -210,10 +210,24 @@ enum RouteSteps {
         switch value {
         case .object(let object):
             var result: JSONObject = [:]
-            for (key, value) in object { result[key] = passing.contains(key) ? "…" : comparable(value) }
+            for (key, value) in object {
+                switch key {
+                case "ACL": result[key] = .object(withoutUsers(value.objectValue ?? [:]))
+                // Who logs in without a name gets one of 25 characters.
+                case "username" where value.stringValue?.utf8.count == 25: result[key] = "…"
+                default: result[key] = passing.contains(key) ? "…" : comparable(value)
+                }
+            }
             return .object(result)
         case .array(let list): return .array(list.map(comparable))
         default: return value
         }
+    }
+
+    /// An ACL whose users have no ids.
+    private static func withoutUsers(_ acl: JSONObject) -> JSONObject {
+        var result: JSONObject = [:]
+        for (key, value) in acl { result[key.text.utf8.count == 10 ? "…" : key] = value }
+        return result
     }
 }
