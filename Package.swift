@@ -80,7 +80,7 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
+                "CCrypt", "Encoding", "FileStorage", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
                 "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -265,7 +265,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "App", "FileStorage", "HTTP", "JSON", "ParseModel", "ParseStorage", "Postgres", "REST", "Rules",
+                "App", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "REST",
                 "ServerConfiguration", "TestTools", collections, logging, subprocess,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -350,7 +350,11 @@ let package = Package(
         .testTarget(
             name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", collections]),
         .testTarget(
-            name: "OperationsTests", dependencies: ["JSON", "Operations", "ParseModel", "Postgres", "Tasks"]),
+            name: "OperationsTests",
+            dependencies: [
+                "FileStorage", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
+                "ServerConfiguration", "Tasks", logging,
+            ]),
         .testTarget(
             name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
         .testTarget(

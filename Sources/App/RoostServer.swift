@@ -183,11 +183,10 @@ public struct RoostServer: Service {
         files = Deployment.files(storage, configuration)
         folder = storage as? DiskStorage
         probes += FileStoreProbe.all(of: files, configuration)
-        additions.fileLocation = files.location
         let changes = configuration.liveQuery.isNeeded ? ChangeFeed(configuration.liveQuery, logger: logger) : nil
         if let changes { additions.observers.append(changes) }
         backend = Backend(
-            configuration: configuration, store: store,
+            configuration: configuration, store: store, files: files,
             passwords: Passwords(
                 cost: passwordCost, threads: configuration.passwordHashingThreads,
                 capacity: configuration.passwordHashingQueue, durations: meters.passwordHashes), logger: logger,
@@ -205,8 +204,7 @@ public struct RoostServer: Service {
         limits.drain = .seconds(configuration.drainTime)
         monitoringRoutes = monitoring.routes()
         let audit = try KeyAudit(routes)
-        let fileRoutes = FileRoutes(
-            storage: files, resolver: routes, configuration: configuration, audit: audit, logger: logger)
+        let fileRoutes = FileRoutes(beside: routes, audit: audit)
         // Who develops on this machine sees requests without setting up metrics.
         let countsRequests = configuration.metrics.isOn || configuration.console.signIn == .thisMachine
         figures =

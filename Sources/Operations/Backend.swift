@@ -1,3 +1,4 @@
+public import FileStorage
 import JSON
 import Logging
 import ParseModel
@@ -20,16 +21,17 @@ public struct Backend: Sendable {
     /// Makes the operations over a store.
     ///
     /// - Parameters:
+    ///   - files: Where uploaded files are; nil where there are none.
     ///   - log: Where the lines of the server's logger are kept.
     ///   - extensions: What the deployment adds.
     ///   - meters: What is counted.
     public init(
-        configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger,
-        log: LogRing = LogRing(), extensions: BackendExtensions = BackendExtensions(),
-        meters: Meters = Meters()
+        configuration: Configuration, store: ObjectStore, files: (any FileStorage)? = nil,
+        passwords: Passwords = Passwords(), logger: Logger, log: LogRing = LogRing(),
+        extensions: BackendExtensions = BackendExtensions(), meters: Meters = Meters()
     ) {
         services = Services(
-            configuration: configuration, store: store, passwords: passwords, logger: logger, log: log,
+            configuration: configuration, store: store, files: files, passwords: passwords, logger: logger, log: log,
             extensions: extensions, meters: meters)
         self.store = store
         deferred = nil
@@ -53,6 +55,8 @@ public struct Backend: Sendable {
     public var deleting: Deleting { Deleting(backend: self) }
     /// Batches that are one transaction, and requests that are served once.
     public var transactions: Transactions { Transactions(backend: self) }
+    /// Uploaded files; nil where there are none.
+    public var files: Files? { services.fileStorage.map { Files(backend: self, storage: $0) } }
     /// Rows of an export, stored as they were.
     public var imports: Imports { Imports(backend: self) }
 
@@ -220,9 +224,6 @@ public struct Backend: Sendable {
 
     /// The classes.
     public var catalog: SchemaCatalog { store.catalog }
-
-    /// The address of a file, as answers to a request carry it.
-    public func address(ofFile name: String, _ context: RequestContext) -> String { links(context).url(name) }
 
     /// Links to files as answers to a request carry them.
     func links(_ context: RequestContext) -> FileLinks {

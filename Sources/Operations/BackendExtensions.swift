@@ -13,8 +13,6 @@ public struct BackendExtensions: Sendable {
     public var pusher: (any Pusher)?
     /// The jobs that administrators may start; nil for none.
     public var jobs: (any JobSet)?
-    /// Gives addresses at which clients reach files without the server; nil where they reach none.
-    public var fileLocation: (@Sendable (_ name: String) -> String?)?
     /// What time it is.
     public var clock = WallClock.system
     /// How long it takes from one look at the schedules of jobs to the next.

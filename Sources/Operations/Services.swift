@@ -1,3 +1,4 @@
+import FileStorage
 import JSON
 import Logging
 import ParseStorage
@@ -44,6 +45,8 @@ final class Services: Sendable {
     let authProviders: [Name: any AuthProvider]
     /// How users see what the providers know of them; nil for as it is stored.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
+    /// Where uploaded files are; nil where there are none.
+    let fileStorage: (any FileStorage)?
     let fileLinks: FileLinks
     /// Which fields are hidden from whom.
     let protectedFields: ProtectedFields
@@ -53,10 +56,11 @@ final class Services: Sendable {
     let slowLog: SlowOperationLog
 
     init(
-        configuration: Configuration, store: ObjectStore, passwords: Passwords, logger: Logger, log: LogRing,
-        extensions: BackendExtensions, meters: Meters
+        configuration: Configuration, store: ObjectStore, files: (any FileStorage)?, passwords: Passwords,
+        logger: Logger, log: LogRing, extensions: BackendExtensions, meters: Meters
     ) {
         self.meters = meters
+        fileStorage = files
         slowLog = SlowOperationLog(milliseconds: configuration.slowQueryThreshold)
         triggerSet = extensions.triggers
         mailer = extensions.mailer
@@ -80,7 +84,7 @@ final class Services: Sendable {
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
         fileLinks = FileLinks(
             mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey,
-            location: extensions.fileLocation)
+            location: files?.location)
         changes = ChangeReporter(
             extensions.observers, links: fileLinks.below(configuration.publicServerURL ?? configuration.serverURL),
             logger: logger)

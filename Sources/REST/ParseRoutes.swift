@@ -52,16 +52,14 @@ public struct ParseRoutes: RequestHandler {
         if !envelope.origin.isInternal {
             try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
         }
-        let declared = declaredLimits?.limiter
-        if let limits { try await limits.countByAddress(envelope) }
-        if let declared { try await declared.countByAddress(envelope) }
         let match = RouteTable.match(envelope.method, envelope.path)
-        if let match { envelope.origin.record?.note(row: match.route.row) }
-        // Who calls is found out first: a bad token is refused wherever it leads.
-        let context = try await context(of: envelope, match?.route.traits ?? [])
-        note(context.caller, of: envelope)
-        if let limits { try await limits.countByUser(envelope, context.caller.user) }
-        if let declared { try await declared.countByUser(envelope, context.caller.user) }
+        let context = try await counted(envelope, limits, declaredLimits?.limiter) {
+            if let match { envelope.origin.record?.note(row: match.route.row) }
+            // Who calls is found out first: a bad token is refused wherever it leads.
+            let context = try await self.context(of: envelope, match?.route.traits ?? [])
+            note(context.caller, of: envelope)
+            return context
+        }
         guard let match else { throw Self.noRoute(envelope) }
         if !configuration.replicas.isEmpty, WritingCaller.current == nil,
             let writer = context.caller.user?.id ?? envelope.credentials.installationID
@@ -69,6 +67,21 @@ public struct ParseRoutes: RequestHandler {
             return try await WritingCaller.$current.withValue(writer) { try await perform(match, envelope, context) }
         }
         return try await perform(match, envelope, context)
+    }
+
+    /// Counts a request for limits: for those of addresses before it is found out who calls, for those of users after that.
+    ///
+    /// - Throws: ``RateLimitExceeded``; what `find` throws.
+    func counted(
+        _ envelope: Envelope, _ limits: RateLimiter?, _ declared: RateLimiter?,
+        _ find: () async throws -> RequestContext
+    ) async throws -> RequestContext {
+        try await limits?.countByAddress(envelope)
+        try await declared?.countByAddress(envelope)
+        let context = try await find()
+        try await limits?.countByUser(envelope, context.caller.user)
+        try await declared?.countByUser(envelope, context.caller.user)
+        return context
     }
 
     /// Notes for the log who sent a request.
@@ -123,7 +136,7 @@ public struct ParseRoutes: RequestHandler {
     private func perform(_ match: RouteTable.Match, _ envelope: Envelope, _ context: RequestContext) async throws
         -> Reply
     {
-        if match.route.traits.contains(.master) { try requireMaster(context) }
+        if match.route.traits.contains(.master), !context.caller.isMaster { throw Forbidden.masterKeyRequired }
         if configuration.readOnly, !match.route.onlyReads { throw ParseError.serverOnlyReads }
         if match.route.traits.contains(.idempotent) { try await claim(envelope, context) }
         let call = RouteCall(envelope: envelope, context: context, arguments: match.arguments)
@@ -150,13 +163,6 @@ public struct ParseRoutes: RequestHandler {
 
     private static func noRoute(_ envelope: Envelope) -> HTTPError {
         HTTPError(status: 404, message: "Cannot \(envelope.method.rawValue) \(envelope.rawPath)")
-    }
-
-    /// Whether the caller may use routes of the master key.
-    ///
-    /// - Throws: ``HTTPError`` 403.
-    func requireMaster(_ context: RequestContext) throws {
-        if !context.caller.isMaster { throw HTTPError.masterKeyRequired }
     }
 }
 

@@ -20,7 +20,7 @@ import Testing
         "ParseStorage": ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks"],
         "Rules": ["Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry"],
         "Operations": [
-            "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
+            "CCrypt", "Encoding", "FileStorage", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
             "ServerConfiguration", "Tasks", "Telemetry",
         ],
         "CloudCode": [

@@ -3,9 +3,11 @@ import HTTP
 import JSON
 import Logging
 import NIOPosix
+import Operations
 import ParseModel
+import ParseStorage
+import Postgres
 import REST
-import Rules
 import ServerConfiguration
 import _NIOFileSystem
 
@@ -23,7 +25,7 @@ package struct EchoHandler: RequestHandler {
         switch envelope.path.first {
         case "parse-error":
             throw ParseError(Int(envelope.path[1]) ?? 0, "exact", publicMessage: "Permission denied")
-        case "fault": throw HTTPError.masterKeyRequired
+        case "fault": throw Forbidden.masterKeyRequired
         case "unexpected": throw Unexpected()
         case "slow":
             try await Task.sleep(for: .milliseconds(300))
@@ -59,30 +61,8 @@ package struct EchoHandler: RequestHandler {
     }
 }
 
-/// Takes session tokens for what they say.
-package struct NamedCallers: CallerResolver {
-    package init() {}
-
-    package func caller(of envelope: Envelope) async throws -> Caller {
-        guard envelope.power == .client, let token = envelope.credentials.sessionToken else {
-            return Caller(power: envelope.power)
-        }
-        guard ["r:user", "r:anonymous"].contains(token) else {
-            throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
-        }
-        let user = SessionUser(
-            id: "u", sessionId: "s", token: token, roles: [], isAnonymous: token == "r:anonymous")
-        return Caller(user: user)
-    }
-
-    package func check(fileDetails details: JSONObject) throws {
-        if details["forbidden"] != nil {
-            throw ParseError(ParseError.invalidKeyName, "Prohibited keyword in request data")
-        }
-    }
-}
-
-/// A server of its own for each test, on a free port of this machine.
+/// A server of its own for each test, on a free port of this machine. It reaches no database: requests with sessions, and
+/// for objects, are for ``TestServer``.
 package enum TransportServer {
     package static let application = ["X-Parse-Application-Id": "app"]
     package static let client = ["X-Parse-Application-Id": "app", "X-Parse-REST-API-Key": "rest"]
@@ -116,10 +96,13 @@ package enum TransportServer {
         configuration.maxUploadSize = 100_000
         try adjust(&configuration)
         let folder = if let directory { directory } else { try await temporaryDirectory() }
-        let files = FileRoutes(
-            storage: cipher.map { EncryptedStorage(DiskStorage(directory: folder), cipher: $0) }
-                ?? DiskStorage(directory: folder), resolver: NamedCallers(), configuration: configuration,
-            logger: logger)
+        let client = PostgresClient(configuration: PostgresConfiguration(connectionString: ""), logger: logger)
+        let catalog = SchemaCatalog(client: client, senderId: "test", refusesMixedMembership: false, logger: logger)
+        let disk = DiskStorage(directory: folder)
+        let backend = Backend(
+            configuration: configuration, store: ObjectStore(client: client, catalog: catalog, logger: logger),
+            files: cipher.map { EncryptedStorage(disk, cipher: $0) } ?? disk, logger: logger)
+        let files = FileRoutes(beside: ParseRoutes(backend: backend, logger: logger))
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
             handler: try Dispatcher(configuration, handler: handler, files: files, logger: logger),

@@ -1,3 +1,4 @@
+import FileStorage
 import HTTP
 import JSON
 internal import Operations
@@ -25,18 +26,21 @@ private struct FileCalls: ConsoleCalls {
     func files() async throws -> Reply {
         let texts = texts
         func text(_ name: Name) -> String { texts[name]?.stringValue ?? "" }
-        guard let order = FileListing.Order(rawValue: text("sort").isEmpty ? "modified" : text("sort")) else {
+        guard let order = FileOrder(rawValue: text("sort").isEmpty ? "modified" : text("sort")) else {
             throw HTTPError(status: 400, message: "sort is modified, size or name.")
         }
         let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
-        let backend = interface.backend
-        let listing = interface.dispatcher.listing { backend.address(ofFile: $0, context) }
         let wanted = query["limit"]?.parameterInteger ?? Self.page
-        return try await interface.searching.run {
-            .object(
-                try await listing.page(
-                    prefix: text("prefix"), text: text("text"), order: order, after: texts["after"]?.stringValue,
-                    limit: min(1_000, max(1, wanted))))
+        guard let files = interface.backend.files else { return .object([:]) }
+        do {
+            return try await interface.searching.run {
+                .object(
+                    try await files.page(
+                        prefix: text("prefix"), text: text("text"), order: order, after: texts["after"]?.stringValue,
+                        limit: min(1_000, max(1, wanted)), context))
+            }
+        } catch let error as FileStorageError {
+            throw HTTPError(status: 503, message: "\(error)")
         }
     }
 

@@ -4,22 +4,15 @@ public struct HTTPError: Error, Sendable, Equatable {
     public var status: Int
     /// The exact text.
     public var message: String
-    /// What a caller sees instead when the server answers permission errors with a generic text.
-    public var publicMessage: String?
 
-    /// Makes an error with a status, an exact text, and the generic text that may replace it.
-    public init(status: Int, message: String, publicMessage: String? = nil) {
+    /// Makes an error with a status and an exact text.
+    public init(status: Int, message: String) {
         self.status = status
         self.message = message
-        self.publicMessage = publicMessage
     }
 
     /// The keys of the request are not good enough.
     public static let unauthorized = HTTPError(status: 403, message: "unauthorized")
-
-    /// Only the master key may do this.
-    public static let masterKeyRequired = HTTPError(
-        status: 403, message: "unauthorized: master key is required", publicMessage: "Permission denied")
 
     /// The body is larger than the server takes.
     public static let bodyTooLarge = HTTPError(status: 413, message: "request entity too large")

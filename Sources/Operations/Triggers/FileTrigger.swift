@@ -51,8 +51,22 @@ public struct FileCall: Sendable {
 public typealias FileTrigger = @Sendable (FileCall) async throws -> FileCall?
 
 extension Triggers {
-    /// What is called in the life of a file; nil for nothing.
-    public func fileTrigger(_ event: FileEvent) -> FileTrigger? {
+    /// Whether anything is called for one of these events of a file.
+    func has(_ events: FileEvent...) -> Bool { events.contains { fileTrigger($0) != nil } }
+
+    /// Calls what is to be called in the life of a file.
+    ///
+    /// - Returns: What is stored instead; nil for the file as it is.
+    /// - Throws: What refuses.
+    @discardableResult
+    func call(_ event: FileEvent, _ file: FileCall) async throws -> FileCall? { try await fileTrigger(event)?(file) }
+
+    /// A file as cloud code gets it.
+    func file(_ name: String, url: String? = nil, _ context: RequestContext) async throws -> FileCall {
+        FileCall(name: name, url: url, user: try await userRecord(context), context)
+    }
+
+    private func fileTrigger(_ event: FileEvent) -> FileTrigger? {
         guard let triggerSet, triggerSet.isActive else { return nil }
         return triggerSet.fileTrigger(for: event)
     }

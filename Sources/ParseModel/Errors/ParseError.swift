@@ -73,6 +73,23 @@ extension ParseError {
     public static let notFound = ParseError(objectNotFound, "Object not found.")
 }
 
+/// What the keys of a request do not suffice for, without one of Parse's numbers. HTTP status 403.
+public struct Forbidden: Error, Sendable, Equatable {
+    /// The exact text.
+    public var message: String
+    /// What a caller sees instead when the server answers permission errors with a generic text; nil for the exact one.
+    public var publicMessage: String?
+
+    /// Makes an error with an exact text, and the generic text that may replace it.
+    public init(_ message: String, publicMessage: String? = "Permission denied") {
+        self.message = message
+        self.publicMessage = publicMessage
+    }
+
+    /// Only the master key may do this.
+    public static let masterKeyRequired = Forbidden("unauthorized: master key is required")
+}
+
 /// The server has more to do than it can: the client is to try again later. HTTP status 503 with `Retry-After`.
 public struct ServiceUnavailable: Error, Sendable, Equatable {
     /// The exact text.

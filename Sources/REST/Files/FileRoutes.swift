@@ -1,53 +1,31 @@
 import Encoding
-public import FileStorage
+import FileStorage
 import HTTP
 import JSON
-public import Logging
+import Operations
 import ParseModel
-import ParseStorage
 import Rules
-public import ServerConfiguration
+import ServerConfiguration
 
 /// The routes below `/files`: upload, download, metadata, delete.
 public final class FileRoutes: Sendable {
-    let storage: any FileStorage
-    let resolver: any CallerResolver
-    let configuration: Configuration
-    let logger: Logger
+    private let routes: ParseRoutes
+    private let files: Files
     private let audit: KeyAudit?
 
-    /// Makes the routes.
+    /// Makes the routes; nil where there are no files.
     ///
     /// - Parameters:
-    ///   - storage: Where the files are.
-    ///   - resolver: Finds out who a caller is.
-    ///   - configuration: Who may do what.
+    ///   - routes: Those of objects, with which they share the backend, who a caller is, and what is counted of requests.
     ///   - audit: Keeps what keys of the server change; nil for nothing.
-    ///   - logger: Gets the reasons why files could not be stored.
-    public init(
-        storage: any FileStorage, resolver: some CallerResolver, configuration: Configuration, audit: KeyAudit? = nil,
-        logger: Logger
-    ) {
+    public init?(beside routes: ParseRoutes, audit: KeyAudit? = nil) {
+        guard let files = routes.backend.files else { return nil }
+        self.routes = routes
+        self.files = files
         self.audit = audit
-        self.storage = storage
-        self.resolver = resolver
-        self.configuration = configuration
-        self.logger = logger
     }
 
-    /// Answers a request that changes files, and keeps it where that is asked for.
-    func audited(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
-        guard let audit else { return try await answer() }
-        return try await audit.keep(envelope, answer)
-    }
-
-    /// The address of a file, as every answer that names it has it.
-    func url(of name: String, mountURL: String) -> String {
-        FileLinks(
-            mountURL: mountURL, applicationID: configuration.appId, hostedKey: configuration.fileKey,
-            location: storage.location
-        ).url(name)
-    }
+    private var configuration: Configuration { routes.configuration }
 
     /// Answers a request, or gives nil when it is none of these routes.
     func respond(to request: FileRequest) async throws -> Reply? {
@@ -55,13 +33,45 @@ public final class FileRoutes: Sendable {
         if configuration.readOnly, !isRead { throw ParseError.serverOnlyReads }
         switch request.request.method {
         case "POST" where request.components.count <= 1:
-            return try await FileUpload(routes: self, request: request).perform()
+            return try await upload(request)
         case "GET", "HEAD":
             return try await download(request)
         case "DELETE" where !request.components.isEmpty:
-            return try await delete(request)
+            let envelope = try request.envelope(.delete, request.headerCredentials())
+            return try await audited(envelope) {
+                try await files.delete(envelope.path.dropFirst(), power: envelope.power) { try await caller(envelope) }
+                return Reply(body: .empty)
+            }
         default:
             return nil
+        }
+    }
+
+    private func upload(_ request: FileRequest) async throws -> Reply {
+        guard let name = try request.decodedComponents().first else {
+            throw ParseError(ParseError.invalidFileName, "Filename not provided.")
+        }
+        let (envelope, content, upload) = try await UploadForm(request: request).open(name: name)
+        return try await audited(envelope) {
+            let (name, url) = try await files.store(content, upload, power: envelope.power) {
+                try await caller(envelope)
+            }
+            var reply = Reply.object(["url": .string(url), "name": .string(name)], status: 201)
+            reply.headers = [("Location", url)]
+            return reply
+        }
+    }
+
+    /// Answers a request that changes files, and keeps it where that is asked for.
+    private func audited(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
+        guard let audit else { return try await answer() }
+        return try await audit.keep(envelope, answer)
+    }
+
+    /// Finds out who changes files, and counts the request.
+    private func caller(_ envelope: Envelope) async throws -> RequestContext {
+        try await routes.counted(envelope, routes.limits, routes.declaredLimits?.limiter) {
+            try await routes.context(of: envelope)
         }
     }
 
@@ -71,33 +81,44 @@ public final class FileRoutes: Sendable {
         let isMetadata = components.count > 2 && components[1] == "metadata"
         let name = components.dropFirst(isMetadata ? 2 : 1).joined(separator: "/")
         guard components[0].hasSameBytes(as: configuration.appId) else { return wrongApplication }
-        try await checkDownload(request)
-        let triggers = FileTriggers(resolver: resolver, envelope: downloader(request))
-        let url = self.url(of: name, mountURL: request.opener.mountURL(of: request.request))
-        if triggers.has(.beforeFind) {
-            try await resolver.count(download: try triggers.envelope ?? request.anonymousEnvelope())
-        }
-        try await triggers.callForDownload(.beforeFind, name, url)
+        let reader: Files.Reader = { try await self.reader(request, callsCode: $0) }
         do {
             if isMetadata {
-                let metadata = try await storage.details(name: name).metadata
-                // What may not be downloaded says nothing of itself either.
-                try await triggers.callForDownload(.afterFind, name, url)
+                let metadata = try await files.metadata(of: name, by: reader)
                 return .object(metadata.isEmpty ? [:] : ["metadata": .object(metadata)])
             }
-            guard let file = try await storage.open(name: name, for: wish(request.request)) else {
+            guard let file = try await files.open(name, for: wish(request.request), by: reader) else {
                 return name.utf8.contains(UInt8(ascii: "/")) ? nil : Self.notFound
             }
-            try await triggers.callForDownload(.afterFind, name, url, size: Int(file.size))
-            return try await FileDownload(storage: storage, name: name, file: file, headers: request.request.headers)
-                .reply()
+            return try await FileDownload(
+                storage: files.storage, name: name, file: file, headers: request.request.headers
+            ).reply()
         } catch FileStorageError.notReadable {
             // Without its name: who has that can fetch the file, and readers of the log need not be allowed to.
-            logger.error(
+            routes.logger.error(
                 "file not readable with this encryption key", metadata: ["id": "\(request.request.id)"])
             return Self.notFound
         } catch let error as FileStorageError {
             return Self.unavailable(error)
+        }
+    }
+
+    /// Finds out who reads a file. Where everybody may, wrong keys are none.
+    ///
+    /// - Parameter callsCode: Whether cloud code is called, whose limits then count.
+    private func reader(_ request: FileRequest, callsCode: Bool) async throws -> RequestContext {
+        var envelope: Envelope?
+        do {
+            let credentials = try request.headerCredentials()
+            if credentials.applicationID != nil { envelope = try request.envelope(.get, credentials) }
+        } catch {
+            guard configuration.fileDownload.includesAll else { throw error }
+        }
+        let declared = callsCode ? routes.declaredLimits?.limiter : nil
+        return try await routes.counted(try envelope ?? request.envelope(.get, nil), nil, declared) {
+            if let envelope { return try await routes.context(of: envelope) }
+            let mountURL = request.opener.mountURL(of: request.request)
+            return RequestContext(caller: Caller(), mountURL: mountURL, now: routes.backend.clock.now)
         }
     }
 
@@ -108,74 +129,6 @@ public final class FileRoutes: Sendable {
         return FileWish(
             range: headers[.range], knownVersions: headers[.ifNoneMatch],
             isHeadOnly: request.method == "HEAD" || isConditional)
-    }
-
-    private func checkDownload(_ request: FileRequest) async throws {
-        guard !configuration.fileDownload.includesAll else { return }
-        var caller = Caller()
-        let credentials = try request.headerCredentials()
-        if credentials.applicationID != nil {
-            caller = try await resolver.caller(of: request.envelope(method: .get, credentials: credentials))
-        }
-        if let group = configuration.fileDownload.refusal(of: caller) {
-            throw ParseError(ParseError.operationForbidden, "File download by \(group) is disabled.")
-        }
-    }
-
-    private func delete(_ request: FileRequest) async throws -> Reply {
-        let envelope = try request.envelope(method: .delete, credentials: request.headerCredentials())
-        return try await audited(envelope) { try await delete(envelope) }
-    }
-
-    private func delete(_ envelope: Envelope) async throws -> Reply {
-        switch envelope.power {
-        case .master: break
-        case .readOnlyMaster:
-            throw HTTPError(
-                status: 403, message: "read-only masterKey isn't allowed to delete a file.",
-                publicMessage: "Permission denied")
-        case .client, .maintenance: throw HTTPError.masterKeyRequired
-        }
-        _ = try await resolver.caller(of: envelope)
-        let name: String
-        do {
-            name = try await nameToDelete(envelope.path.dropFirst())
-        } catch FileStorageError.unavailable(let seconds) {
-            throw ServiceUnavailable(
-                "Could not delete file.", retryAfter: seconds, code: ParseError.fileDeleteError)
-        } catch is FileStorageError {
-            throw ParseError(ParseError.fileDeleteError, "Could not delete file.")
-        }
-        let triggers = FileTriggers(resolver: resolver, envelope: envelope)
-        let file =
-            triggers.has(.beforeDelete, .afterDelete)
-            ? try await triggers.file(name, url: url(of: name, mountURL: envelope.mountURL)) : nil
-        if let file { try await triggers.call(.beforeDelete, file) }
-        do {
-            try await storage.delete(name: name)
-        } catch FileStorageError.unavailable(let seconds) {
-            throw ServiceUnavailable(
-                "Could not delete file.", retryAfter: seconds, code: ParseError.fileDeleteError)
-        } catch {
-            throw ParseError(ParseError.fileDeleteError, "Could not delete file.")
-        }
-        if let file { try await triggers.call(.afterDelete, file) }
-        return Reply(body: .empty)
-    }
-
-    /// The file that a path means: the one of this name, or, where there is none, the one behind the application's id.
-    private func nameToDelete(_ components: ArraySlice<String>) async throws -> String {
-        let name = components.joined(separator: "/")
-        guard components.count > 1, components.first.hasSameBytes(as: configuration.appId),
-            try await !storage.exists(name: name)
-        else { return name }
-        return components.dropFirst().joined(separator: "/")
-    }
-
-    /// Who downloads, for cloud code; it may be anonymous.
-    private func downloader(_ request: FileRequest) -> Envelope? {
-        guard let credentials = try? request.headerCredentials(), credentials.applicationID != nil else { return nil }
-        return try? request.envelope(method: .get, credentials: credentials)
     }
 
     private var wrongApplication: Reply {
@@ -194,16 +147,6 @@ public final class FileRoutes: Sendable {
 
     private static let notFound = Reply(
         status: 404, body: .text("File not found.", contentType: "text/plain; charset=utf-8"))
-}
-
-extension Configuration.FileCallers {
-    /// The group that a caller belongs to, in words, if that group is refused; nil when the caller may.
-    func refusal(of caller: Caller) -> String? {
-        guard caller.power == .client else { return nil }
-        guard let user = caller.user else { return enableForPublic ? nil : "public" }
-        if user.isAnonymous { return enableForAnonymousUser ? nil : "anonymous user" }
-        return enableForAuthenticatedUser ? nil : "authenticated user"
-    }
 }
 
 /// A request below `/files`, whose body has not been read yet.
@@ -233,21 +176,14 @@ struct FileRequest {
         try opener.credentials(of: request.headers)
     }
 
-    /// An envelope of a request whose credentials have been found.
+    /// An envelope of the request, by the credentials that were found; nil for a client that needs none.
     ///
     /// - Throws: ``HTTPError`` when the keys are not good enough.
-    func envelope(method: Method, credentials: Credentials, body: JSONObject = [:]) throws -> Envelope {
-        var envelope = try envelope(method, from: opener.origin(of: request, credentials), body)
+    func envelope(_ method: Method, _ credentials: Credentials?) throws -> Envelope {
+        let origin = try credentials.map { try opener.origin(of: request, $0) } ?? opener.anonymousOrigin(of: request)
+        var envelope = Envelope(
+            from: origin, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path))
         envelope.console = opener.authority?.console
         return envelope
-    }
-
-    /// An envelope of a download without credentials, which need not be any.
-    func anonymousEnvelope() throws -> Envelope { try envelope(.get, from: opener.anonymousOrigin(of: request), [:]) }
-
-    private func envelope(_ method: Method, from origin: RequestOrigin, _ body: JSONObject) throws -> Envelope {
-        Envelope(
-            from: origin, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
-            body: body)
     }
 }

@@ -2,7 +2,7 @@ import Encoding
 import HTTP
 import JSON
 import Logging
-package import ParseModel
+import ParseModel
 package import Rules
 package import ServerConfiguration
 import Tasks
@@ -11,14 +11,14 @@ import Tasks
 /// place of keys.
 package struct ConsoleDispatcher: Sendable {
     private let routes: ParseRoutes
-    private let files: FileRoutes
+    private let files: FileRoutes?
     private let opener: EnvelopeOpener
     private let queue = RequestQueue()
 
     /// Makes a way to routes.
     ///
     /// - Throws: The first address of the configuration that is none.
-    package init(_ routes: ParseRoutes, files: FileRoutes) throws(AddressList.InvalidEntry) {
+    package init(_ routes: ParseRoutes, files: FileRoutes?) throws(AddressList.InvalidEntry) {
         self.routes = routes
         self.files = files
         opener = try EnvelopeOpener(routes.configuration)
@@ -41,10 +41,9 @@ package struct ConsoleDispatcher: Sendable {
             guard let method = Method(name: request.method) else {
                 throw HTTPError.noRoute(method: request.method, path: target.path)
             }
-            let envelope = try fileRequest.envelope(
-                method: method, credentials: fileRequest.headerCredentials())
+            let envelope = try fileRequest.envelope(method, fileRequest.headerCredentials())
             return try await around(envelope) {
-                guard let reply = try await files.respond(to: fileRequest) else {
+                guard let reply = try await files?.respond(to: fileRequest) else {
                     throw HTTPError.noRoute(method: request.method, path: target.path)
                 }
                 return reply
@@ -106,11 +105,6 @@ package struct ConsoleDispatcher: Sendable {
 
     /// A path with the names of routes as parse-server writes them.
     package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
-
-    /// The store's files in pages; `address` gives that of one.
-    package func listing(address: @escaping @Sendable (String) -> String) -> FileListing {
-        FileListing(storage: files.storage, address: address)
-    }
 
     /// The functions, triggers and jobs of cloud code, and its hosts.
     package var cloudCode: JSONObject { routes.cloud?.overview ?? [:] }

@@ -44,10 +44,13 @@ struct ErrorReply: Sendable {
         case let error as ParseError:
             let text = text(error.message, error.publicMessage, requestID)
             return Description(status: Self.status(error.code), object: Self.object(error.code, text))
-        case let error as HTTPError:
+        case let error as Forbidden:
             let text = text(error.message, error.publicMessage, requestID)
+            return Description(status: 403, object: ["error": .string(text)])
+        case let error as HTTPError:
             return Description(
-                status: error.status, object: ["error": .string(text)], retryAfter: error.status == 503 ? 1 : nil)
+                status: error.status, object: ["error": .string(error.message)],
+                retryAfter: error.status == 503 ? 1 : nil)
         case let error as ServiceUnavailable:
             return Description(
                 status: 503, object: Self.object(error.code, error.message), retryAfter: error.retryAfter)

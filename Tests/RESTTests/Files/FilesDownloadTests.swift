@@ -290,23 +290,6 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("Downloads can be kept from those without a session")
-    func restrictedDownload() async throws {
-        try await withFile {
-            $0.fileDownload.enableForPublic = false
-            $0.fileDownload.enableForAnonymousUser = false
-        } body: { client in
-            for path in ["/parse/files/app/f.txt", "/parse/files/app/metadata/f.txt"] {
-                let refused = try await client.request("GET", path)
-                #expect(refused.json["code"] == .number(119))
-                #expect(refused.json["error"] == .string("File download by public is disabled."))
-                let user = Server.client.merging(["X-Parse-Session-Token": "r:user"]) { $1 }
-                #expect(try await client.request("GET", path, headers: user).status == 200)
-                #expect(try await client.request("GET", path, headers: Server.master).status == 200)
-            }
-        }
-    }
-
     @Test("A large file is streamed both ways, and many at once are not mixed up")
     func large() async throws {
         try await Server.run {

@@ -1,35 +1,31 @@
 import Encoding
 import FileStorage
-import HTTP
 package import JSON
 import ParseModel
-import Rules
+import ParseStorage
+package import Rules
 
-/// Pages of the files of a store, in an order that the store does not have: all of them are passed by for each page, and
-/// only those of the page are kept.
-package struct FileListing: Sendable {
-    /// The largest, or the last, come first; names come as letters do.
-    package enum Order: String, Sendable { case modified, size, name }
+/// The largest, or the last, come first; names come as letters do.
+package enum FileOrder: String, Sendable { case modified, size, name }
 
+extension Files {
     private struct TookTooLong: Error {}
-
-    let storage: any FileStorage
-    /// Gives the address of a file.
-    let address: @Sendable (String) -> String
 
     /// For how long a store is listed for a page.
     private static let longest = Duration.seconds(10)
 
-    /// A page of files whose names begin with a text.
+    /// A page of files whose names begin with a text, in an order that the store does not have: all of them are passed by
+    /// for each page, and only those of the page are kept.
     ///
     /// - Parameters:
     ///   - after: What the page before said comes next; nil for the first page.
     ///   - text: What names have in them.
     /// - Returns: `{"files":[{"name","type"?,"size","modified","url"}],"next"?,"total","bytes","isComplete"}`.
     /// - Throws: The storage's error.
-    package func page(prefix: String, text: String, order: Order, after: String?, limit: Int) async throws
-        -> JSONObject
-    {
+    package func page(
+        prefix: String, text: String, order: FileOrder, after: String?, limit: Int, _ context: RequestContext
+    ) async throws -> JSONObject {
+        let links = backend.links(context)
         let end = ContinuousClock.now + Self.longest
         let edge = after.flatMap(Place.init(cursor:))
         var first: [(place: Place, file: ListedFile)] = []
@@ -49,22 +45,20 @@ package struct FileListing: Sendable {
             }
         } catch is TookTooLong {
             isComplete = false
-        } catch let error as FileStorageError {
-            throw HTTPError(status: 503, message: "\(error)")
         }
         var answer: JSONObject = [
-            "files": .array(first.prefix(limit).map { .object(json($0.file)) }), "total": .number(Double(total)),
+            "files": .array(first.prefix(limit).map { .object(json($0.file, links)) }), "total": .number(Double(total)),
             "bytes": .number(Double(bytes)), "isComplete": .bool(isComplete),
         ]
         if first.count > limit { answer["next"] = .string(first[limit - 1].place.cursor) }
         return answer
     }
 
-    private func json(_ file: ListedFile) -> JSONObject {
+    private func json(_ file: ListedFile, _ links: FileLinks) -> JSONObject {
         let milliseconds = Int64(file.modified.seconds) * 1_000 + Int64(file.modified.nanoseconds / 1_000_000)
         var json: JSONObject = [
             "name": .string(file.name), "size": .number(Double(file.size)),
-            "modified": .string(ParseDate(milliseconds: milliseconds).iso), "url": .string(address(file.name)),
+            "modified": .string(ParseDate(milliseconds: milliseconds).iso), "url": .string(links.url(file.name)),
         ]
         if let type = NameParts(file.name).fileExtension.flatMap(FileTypes.type) {
             json["type"] = .string(type.essence)
@@ -78,7 +72,7 @@ package struct FileListing: Sendable {
         let value: Int64
         let name: String
 
-        init(_ file: ListedFile, _ order: Order) {
+        init(_ file: ListedFile, _ order: FileOrder) {
             name = file.name
             switch order {
             case .modified:

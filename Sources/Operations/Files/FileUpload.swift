@@ -1,0 +1,202 @@
+import FileStorage
+package import JSON
+import NIOCore
+import ParseModel
+package import Rules
+import ServerConfiguration
+import Tasks
+
+/// What a client says of a file that it sends.
+package struct FileUpload: Sendable {
+    package var name: String
+    package var contentType: String?
+    /// The folder that it is to be in.
+    package var directory: JSONValue?
+    package var metadata: JSONObject = [:]
+    package var tags: JSONObject = [:]
+    /// How large it may be, in words, where that is not what the server takes of everybody.
+    package var sizeLimit: String?
+
+    /// Names a file.
+    package init(name: String) { self.name = name }
+}
+
+/// The bytes of a file.
+package enum FileContent {
+    /// All of them.
+    case whole([UInt8])
+    /// Those that come.
+    case arriving(any ArrivingFile)
+
+    fileprivate func isEmpty(upTo limit: Int) async throws -> Bool {
+        switch self {
+        case .whole(let bytes): bytes.isEmpty
+        case .arriving(let file): try await file.isEmpty(upTo: limit)
+        }
+    }
+
+    fileprivate func bytes(upTo limit: Int) async throws -> [UInt8] {
+        switch self {
+        case .whole(let bytes): bytes
+        case .arriving(let file): try await file.collect(upTo: limit)
+        }
+    }
+}
+
+/// The bytes of a file while they arrive. They are read once.
+package protocol ArrivingFile {
+    /// Whether there are none.
+    ///
+    /// - Throws: What refuses a file that is said to be larger than `limit`, or cannot be read.
+    func isEmpty(upTo limit: Int) async throws -> Bool
+
+    /// Takes all of them into memory.
+    ///
+    /// - Throws: What refuses a file that is larger than `limit`.
+    func collect(upTo limit: Int) async throws -> [UInt8]
+
+    /// The next bytes; nil at the end.
+    ///
+    /// - Parameter kept: How many bytes are in memory at most until they are stored.
+    /// - Throws: What refuses a file that is larger than `limit`.
+    func next(upTo limit: Int, kept: Int) async throws -> ByteBuffer?
+
+    /// Whether an error is about how they arrive, and not about what is done with them.
+    func isOwn(_ error: any Error) -> Bool
+}
+
+extension Files {
+    /// Checks and stores a file.
+    ///
+    /// - Parameters:
+    ///   - power: What the keys of the caller are worth.
+    ///   - caller: Finds out who stores it.
+    /// - Returns: The name under which it is stored, and its address.
+    /// - Throws: `ParseError` or `Forbidden` when a check refuses, what the content throws.
+    package func store(
+        _ content: FileContent, _ upload: FileUpload, power: Caller.Power, by caller: () async throws -> RequestContext
+    ) async throws -> (name: String, url: String) {
+        guard power != .readOnlyMaster else {
+            throw Forbidden("read-only masterKey isn't allowed to create a file.")
+        }
+        let context = try await caller()
+        if let group = configuration.fileUpload.callers.refusal(of: context.caller) {
+            throw ParseError(ParseError.fileSaveError, "File upload by \(group) is disabled.")
+        }
+        let isMaster = power == .master
+        let limit = try sizeLimit(upload.sizeLimit, isMaster: isMaster)
+        do {
+            try storage.checkAvailable()
+        } catch {
+            throw refusal(error, upload.name, context)
+        }
+        guard try await !content.isEmpty(upTo: limit) else {
+            throw ParseError(ParseError.fileSaveError, "Invalid file upload.")
+        }
+        let naming = try FileNaming(
+            name: upload.name, contentType: upload.contentType,
+            allowedExtensions: isMaster ? nil : configuration.fileUpload.fileExtensions)
+        let directory = try upload.directory.map { try FileNaming.directory($0, isMaster: isMaster) + "/" } ?? ""
+        try check(upload.metadata, upload.tags)
+        // The random digits keep others from guessing it.
+        let prefix = directory + (configuration.preserveFileName ? "" : Identifiers.hexadecimal(32) + "_")
+        if triggers.has(.beforeSave, .afterSave) {
+            return try await storeTriggered(content, upload, naming, prefix, limit: limit, context)
+        }
+        let name = prefix + naming.name
+        let details = FileDetails(metadata: upload.metadata, tags: upload.tags, contentType: naming.typeToKeep)
+        try await write(content, name: name, details: details, limit: limit, context)
+        return (name, address(of: name, context))
+    }
+
+    /// Stores a file that cloud code looks at, or what it puts in its place. The file is read into memory, since code gets it
+    /// whole.
+    private func storeTriggered(
+        _ content: FileContent, _ upload: FileUpload, _ naming: FileNaming, _ prefix: String, limit: Int,
+        _ context: RequestContext
+    ) async throws -> (name: String, url: String) {
+        var file = try await triggers.file(naming.name, context)
+        file.bytes = try await content.bytes(upTo: limit)
+        file.size = file.bytes?.count
+        file.contentType = naming.typeToKeep ?? upload.contentType
+        file.metadata = upload.metadata
+        file.tags = upload.tags
+        let changed = try await triggers.call(.beforeSave, file)
+        var stored = changed ?? file
+        if let changed, let url = changed.url {
+            // It is stored elsewhere already.
+            stored.size = nil
+            try await triggers.call(.afterSave, stored)
+            return (changed.name, url)
+        }
+        let checked = try FileNaming(
+            name: stored.name, contentType: stored.contentType ?? upload.contentType, allowedExtensions: nil)
+        stored.name = prefix + checked.name
+        try check(stored.metadata, stored.tags)
+        let details = FileDetails(metadata: stored.metadata, tags: stored.tags, contentType: checked.typeToKeep)
+        try await write(.whole(stored.bytes ?? []), name: stored.name, details: details, limit: limit, context)
+        let url = address(of: stored.name, context)
+        stored.url = url
+        stored.size = stored.bytes?.count
+        try await triggers.call(.afterSave, stored)
+        return (stored.name, url)
+    }
+
+    private func sizeLimit(_ wanted: String?, isMaster: Bool) throws -> Int {
+        guard let wanted else { return configuration.maxUploadSize }
+        guard isMaster else { throw Forbidden.masterKeyRequired }
+        guard let limit = ByteCount.parse(wanted) else {
+            throw ParseError(ParseError.fileSaveError, "Invalid maxUploadSize override value: \(wanted)")
+        }
+        return limit
+    }
+
+    private func check(_ details: JSONObject...) throws {
+        for details in details where !details.isEmpty { try configuration.requestKeywordDenylist.check(details) }
+    }
+
+    private func write(
+        _ content: FileContent, name: String, details: FileDetails, limit: Int, _ context: RequestContext
+    ) async throws {
+        do {
+            switch content {
+            case .arriving(let file) where !storage.holdsWholeFiles:
+                let pieces = ArrivingPieces(file: file, limit: limit, kept: storage.memoryOfWrites)
+                try await storage.write(name: name, details: details, contents: pieces)
+            case .arriving(let file):
+                let bytes = try await file.collect(upTo: limit)
+                try await HeavyWork.run { try await storage.write(name: name, details: details, bytes: bytes) }
+            case .whole(let bytes):
+                try await storage.write(name: name, details: details, bytes: bytes)
+            }
+        } catch let error as ParseError {
+            throw error
+        } catch {
+            if case .arriving(let file) = content, file.isOwn(error) { throw error }
+            throw refusal(error, name, context)
+        }
+    }
+
+    private func refusal(_ error: any Error, _ name: String, _ context: RequestContext) -> any Error {
+        switch error {
+        case FileStorageError.detailsNotKept(let words): return ParseError(ParseError.fileSaveError, words)
+        case FileStorageError.unavailable: break
+        default:
+            logger.error(
+                "file not stored",
+                metadata: ["id": "\(context.facts?.logID ?? "")", "error": "\(String(reflecting: error))"])
+        }
+        return refusal(error, ParseError.fileSaveError, "Could not store file: \(name).")
+    }
+}
+
+/// A file that arrives, as storages take it.
+private struct ArrivingPieces: AsyncSequence, AsyncIteratorProtocol {
+    let file: any ArrivingFile
+    let limit: Int
+    let kept: Int
+
+    mutating func next() async throws -> ByteBuffer? { try await file.next(upTo: limit, kept: kept) }
+
+    func makeAsyncIterator() -> Self { self }
+}
