@@ -69,7 +69,7 @@ struct IndexRefusals: Sendable {
         _ = try await client.query(
             """
             WITH old AS (DELETE FROM "_roost_index_refusal" WHERE "at" < now() - interval '1 day' AND "index" <> $1)
-            INSERT INTO "_roost_index_refusal" VALUES ($1, now()) ON CONFLICT ("index") DO UPDATE SET "at" = now()
+            INSERT INTO "_roost_index_refusal" VALUES ($1, now()) ON CONFLICT ("index") DO UPDATE SET "at" = excluded."at"
             """, [.text(index)])
     }
 

@@ -63,8 +63,9 @@ public struct ViewRows: Sendable {
             SELECT $1, $2, $3, \(view.isShared), $4, $5 WHERE (
                 SELECT count(*) < \(most) AND coalesce(sum(octet_length("content")), 0) + octet_length($5) <= \(mostBytes)
                 FROM "_roost_view" WHERE "owner" = $4 AND "id" <> $1)
-            ON CONFLICT ("id") DO UPDATE SET "class" = $2, "name" = $3, "shared" = \(view.isShared), "content" = $5,
-                "changed" = now() WHERE _view."owner" = $4
+            ON CONFLICT ("id") DO UPDATE SET "class" = excluded."class", "name" = excluded."name",
+                "shared" = excluded."shared", "content" = excluded."content",
+                "changed" = excluded."changed" WHERE _view."owner" = $4
             RETURNING 1
             """, [view.id, view.className, view.name, view.owner, content]
         ).rowCount > 0

@@ -27,9 +27,8 @@ public struct FileRows: Sendable {
     /// Makes the tables, if there are none. Chunks are not compressed, so that a part of one is read as such.
     public func prepare() async throws {
         try await client.execute(
-            script: """
-                BEGIN;
-                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key));
+            script: ProcessLock.schemaChange.held(
+                """
                 CREATE TABLE IF NOT EXISTS "_roost_file" (
                     "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "name" text NOT NULL,
                     "size" bigint NOT NULL DEFAULT 0, "chunk" bigint NOT NULL, "tag" text NOT NULL DEFAULT '',
@@ -42,8 +41,7 @@ public struct FileRows: Sendable {
                     "file" bigint NOT NULL, "n" bigint NOT NULL, "data" bytea NOT NULL, PRIMARY KEY ("file", "n"))
                     WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
                 ALTER TABLE "_roost_file_chunk" ALTER COLUMN "data" SET STORAGE EXTERNAL;
-                COMMIT;
-                """)
+                """))
     }
 
     /// Begins a file.
@@ -84,7 +82,7 @@ public struct FileRows: Sendable {
                     // From here on no sweep takes it. Where one has, the file that has the name keeps it.
                     Statement(
                         """
-                        UPDATE "_roost_file" SET "size" = $2, "tag" = $3, "modified" = clock_timestamp()
+                        UPDATE "_roost_file" SET "size" = $2, "tag" = $3, "modified" = now()
                         WHERE "id" = $1 AND "state" = 'begun'
                         """, [.int(id), .int(size), .text(tag)]),
                     Statement(

@@ -91,8 +91,11 @@ public enum ProcessLock: Int64, Sendable {
 
     /// A script that holds the lock while its statements run, all or none: those that make tables.
     ///
+    /// They are a block of PL/pgSQL, in which each is a command of its own: Citus sends the text of a command to its servers
+    /// as it came, with all that came along.
+    ///
     /// - Parameter statements: Each ends with a semicolon.
     func held(_ statements: String) -> String {
-        "BEGIN; SELECT pg_advisory_xact_lock(\(key));\n\(statements)\nCOMMIT;"
+        "DO $held$ BEGIN PERFORM pg_advisory_xact_lock(\(key));\n\(statements)\nEND $held$;"
     }
 }

@@ -98,18 +98,16 @@ extension ObjectStore {
     public func prepareChangeNumbers() async throws {
         let isThere = try await client.query("SELECT to_regclass('\"_roost_change\"') IS NOT NULL").bool(0, 0)
         if isThere != true {
+            // The table is there for its default alone: Citus gives a sequence that a table uses to all its servers.
             try await client.execute(
-                script: """
-                    BEGIN;
-                    SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key));
+                script: ProcessLock.schemaChange.held(
+                    """
                     CREATE SEQUENCE IF NOT EXISTS "_roost_change";
-                    COMMIT;
-                    """)
+                    CREATE TABLE IF NOT EXISTS "_roost_change_number" (
+                        "number" bigint DEFAULT nextval('"_roost_change"'));
+                    """))
         }
         // Whether it may be used.
-        _ = try await client.query("SELECT \(Self.nextNumber)")
+        _ = try await client.query("SELECT nextval('\"_roost_change\"')")
     }
-
-    /// The expression that takes the next number.
-    static let nextNumber = "nextval('\"_roost_change\"')"
 }
