@@ -16,10 +16,10 @@ $$;
 
 -- The number of the change of an object: it is taken while the statement that gives the row holds it. What it is called
 -- with is a column, so that nobody takes it for a constant, in spite of IMMUTABLE, which Citus asks for here.
-CREATE OR REPLACE FUNCTION roost_change_number(id text) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION roost_change_number(id text, numbers regclass) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE AS $$
 BEGIN
-    RETURN nextval('"_roost_change"');
+    RETURN nextval(numbers);
 END
 $$;
 

@@ -22,14 +22,13 @@ public struct RequestRows: Sendable {
 
     /// Makes the table of counts, if there is none.
     public func prepareCounts() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE UNLOGGED TABLE IF NOT EXISTS "_roost_request_count" (
-                    "key" bytea PRIMARY KEY, "requests" bigint NOT NULL, "until" timestamptz NOT NULL)
-                    WITH (fillfactor = 70);
-                CREATE INDEX IF NOT EXISTS "_roost_request_count_until" ON "_roost_request_count" ("until");
-                """))
+        try await ProcessLock.schemaChange.make(
+            """
+            CREATE UNLOGGED TABLE IF NOT EXISTS "_roost_request_count" (
+                "key" bytea PRIMARY KEY, "requests" bigint NOT NULL, "until" timestamptz NOT NULL)
+                WITH (fillfactor = 70);
+            CREATE INDEX IF NOT EXISTS "_roost_request_count_until" ON "_roost_request_count" ("until");
+            """, store.client)
     }
 
     /// Only a hash of the key is kept, which may be made of a session token. The rows are locked in the order of their

@@ -24,7 +24,7 @@ struct IndexUse: Sendable {
         "since" timestamptz NOT NULL);
         """
 
-    private static let classes = "SELECT \"className\"::text FROM \"_SCHEMA\""
+    private static let classNames = "SELECT \"className\"::text FROM \"_SCHEMA\""
 
     /// The indexes that an operator may drop: of classes, that make nothing unique, made by hand or advised. Those of tables
     /// without a byte are left out: on Citus these stand for tables of other servers, whose use is counted there.
@@ -49,7 +49,7 @@ struct IndexUse: Sendable {
             [.textArray(try await classes())], readOnly: true)
         let isThere = try await client.hasTable("_roost_index_use")
         guard isThere || counts.rowCount > 0 else { return }
-        if !isThere { try await client.execute(script: ProcessLock.schemaChange.held(Self.definition)) }
+        if !isThere { try await ProcessLock.schemaChange.make(Self.definition, client) }
         let indexes = PostgresParameter.textArray((0..<counts.rowCount).compactMap { counts.string($0, 0) })
         let scans = PostgresParameter.textArray((0..<counts.rowCount).compactMap { counts.string($0, 1) })
         _ = try await client.query(
@@ -63,7 +63,7 @@ struct IndexUse: Sendable {
     }
 
     private func classes() async throws -> [String] {
-        let rows = try await client.query(Self.classes, [], readOnly: true)
+        let rows = try await client.query(Self.classNames, [], readOnly: true)
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
     }
 

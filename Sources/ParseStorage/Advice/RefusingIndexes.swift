@@ -60,7 +60,7 @@ struct IndexRefusals: Sendable {
         do {
             try await insert(index)
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            try await client.execute(script: ProcessLock.schemaChange.held(Self.definition))
+            try await ProcessLock.schemaChange.make(Self.definition, client)
             try await insert(index)
         }
     }

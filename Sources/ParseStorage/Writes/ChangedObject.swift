@@ -99,13 +99,12 @@ extension ObjectStore {
         let isThere = try await client.query("SELECT to_regclass('\"_roost_change\"') IS NOT NULL").bool(0, 0)
         if isThere != true {
             // The table is there for its default alone: Citus gives a sequence that a table uses to all its servers.
-            try await client.execute(
-                script: ProcessLock.schemaChange.held(
-                    """
-                    CREATE SEQUENCE IF NOT EXISTS "_roost_change";
-                    CREATE TABLE IF NOT EXISTS "_roost_change_number" (
-                        "number" bigint DEFAULT nextval('"_roost_change"'));
-                    """))
+            try await ProcessLock.schemaChange.make(
+                """
+                CREATE SEQUENCE IF NOT EXISTS "_roost_change";
+                CREATE TABLE IF NOT EXISTS "_roost_change_number" (
+                    "number" bigint DEFAULT nextval('"_roost_change"'));
+                """, client)
         }
         // Whether it may be used.
         _ = try await client.query("SELECT nextval('\"_roost_change\"')")
