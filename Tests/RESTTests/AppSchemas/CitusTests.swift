@@ -30,7 +30,8 @@ struct CitusTests {
                     #expect(answer.answer == expected.answer, "\(app): \(answer.request)")
                 }
             }
-            let schemas = try await TestServer.texts("SELECT schema_name::text FROM citus_schemas ORDER BY 1", on: cluster.uri)
+            let schemas = try await TestServer.texts(
+                "SELECT schema_name::text FROM citus_schemas ORDER BY 1", on: cluster.uri)
             #expect(schemas == ["\"App 1\"", "app2"])
             let elsewhere = try await TestServer.texts(
                 """
@@ -48,11 +49,14 @@ struct CitusTests {
                 try await Self.files(app)
                 let run = try await app.startJob("echo", ["a": 1])
                 #expect(try await app.jobStatus(run, when: "succeeded") != nil)
-                let calls = try await [app.send("POST", "/functions/none", [:]), app.send("POST", "/functions/none", [:])]
+                let calls = try await [
+                    app.send("POST", "/functions/none", [:]), app.send("POST", "/functions/none", [:]),
+                ]
                 #expect(calls.map(\.status) == [400, 429])
                 let id = ["X-Parse-Request-Id": "once"]
                 let saves = try await [
-                    app.send("POST", "/classes/Song", [:], headers: id), app.send("POST", "/classes/Song", [:], headers: id),
+                    app.send("POST", "/classes/Song", [:], headers: id),
+                    app.send("POST", "/classes/Song", [:], headers: id),
                 ]
                 #expect(saves.map(\.code) == [nil, 159])
                 try await app.alongside(Self.options("app2")) { second in try await Self.changes(app, second) }
@@ -80,7 +84,9 @@ struct CitusTests {
             try await client.subscribe(1, "Tune")
             for n in 1...20 {
                 let server = n.isMultiple(of: 2) ? one : two
-                let body: JSONObject = ["n": .number(Double(n)), "list": ["__op": "Add", "objects": [.number(Double(n))]]]
+                let body: JSONObject = [
+                    "n": .number(Double(n)), "list": ["__op": "Add", "objects": [.number(Double(n))]],
+                ]
                 _ = try await server.send("PUT", "/classes/Tune/\(id)", .object(body)).succeeded()
             }
             _ = try await one.send("DELETE", "/classes/Tune/\(id)").succeeded()
