@@ -1,10 +1,32 @@
 -- Functions of Roost's own. parse-server neither has nor minds them. Those in PL/pgSQL that call others find them by the
 -- path of their installation: servers to which Citus sends a statement have another one.
 
--- Ends a statement with an error of Roost's own.
-CREATE OR REPLACE FUNCTION roost_refuse(state text, reason text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+-- Refuses a row that is larger as JSON than it may be. Its size in PostgreSQL, where values may be compressed, to a
+-- ninetieth and less, and nothing is escaped, is known at once, and is compared first: what it is as JSON has to be
+-- written. Citus runs only IMMUTABLE functions where a statement gives the rows that it changed.
+CREATE OR REPLACE FUNCTION roost_bound(changed record, most integer) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    RAISE EXCEPTION '%', reason USING ERRCODE = state;
+    IF pg_column_size(changed) > most / 256 AND octet_length(to_jsonb(changed)::text) > most THEN
+        RAISE EXCEPTION '%', most USING ERRCODE = 'RS116';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- The number of the change of an object: it is taken while the statement that gives the row holds it. What it is called
+-- with is a column, so that nobody takes it for a constant, in spite of IMMUTABLE, which Citus asks for here.
+CREATE OR REPLACE FUNCTION roost_change_number(id text, numbers regclass) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE AS $$
+BEGIN
+    RETURN nextval(numbers);
+END
+$$;
+
+-- Whether a moment is over: by the clock, and not by the transaction's beginning. IMMUTABLE as above.
+CREATE OR REPLACE FUNCTION roost_is_over(moment timestamptz) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN moment <= clock_timestamp();
 END
 $$;
 

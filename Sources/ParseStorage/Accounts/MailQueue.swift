@@ -19,17 +19,16 @@ public struct MailRows: Sendable {
 
     /// Makes the tables of mails, if there are none.
     public func prepare() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE TABLE IF NOT EXISTS "_roost_mail" (
-                    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "content" jsonb NOT NULL,
-                    "attempts" integer NOT NULL DEFAULT 0, "due" timestamptz NOT NULL DEFAULT now(),
-                    "reason" text);
-                CREATE INDEX IF NOT EXISTS "_roost_mail_due" ON "_roost_mail" ("due") WHERE "due" < 'infinity';
-                CREATE TABLE IF NOT EXISTS "_roost_spent_token" (
-                    "hash" bytea PRIMARY KEY, "username" text NOT NULL, "until" timestamptz NOT NULL);
-                """))
+        try await ProcessLock.schemaChange.make(
+            """
+            CREATE TABLE IF NOT EXISTS "_roost_mail" (
+                "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "content" jsonb NOT NULL,
+                "attempts" integer NOT NULL DEFAULT 0, "due" timestamptz NOT NULL DEFAULT now(),
+                "reason" text);
+            CREATE INDEX IF NOT EXISTS "_roost_mail_due" ON "_roost_mail" ("due") WHERE "due" < 'infinity';
+            CREATE TABLE IF NOT EXISTS "_roost_spent_token" (
+                "hash" bytea PRIMARY KEY, "username" text NOT NULL, "until" timestamptz NOT NULL);
+            """, store.client)
     }
 
     /// Columns of a user that mails show, as JSON has them; those that there are not, are empty, or have more than 4000

@@ -52,15 +52,14 @@ public struct JobRows: Sendable {
 
     /// Makes the table of runs, if there is none.
     public func prepare() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE TABLE IF NOT EXISTS "_roost_job_run" (
-                    "id" text PRIMARY KEY, "jobName" text NOT NULL, "owner" text NOT NULL,
-                    "isExclusive" boolean NOT NULL, "seen" timestamptz NOT NULL DEFAULT now());
-                CREATE UNIQUE INDEX IF NOT EXISTS "_roost_job_run_exclusive" ON "_roost_job_run" (left("jobName", 500))
-                    WHERE "isExclusive";
-                """))
+        try await ProcessLock.schemaChange.make(
+            """
+            CREATE TABLE IF NOT EXISTS "_roost_job_run" (
+                "id" text PRIMARY KEY, "jobName" text NOT NULL, "owner" text NOT NULL,
+                "isExclusive" boolean NOT NULL, "seen" timestamptz NOT NULL DEFAULT now());
+            CREATE UNIQUE INDEX IF NOT EXISTS "_roost_job_run_exclusive" ON "_roost_job_run" (left("jobName", 500))
+                WHERE "isExclusive";
+            """, store.client)
     }
 
     /// Notes that a job runs. As with parse-server, the row has no `updatedAt`, and only the master key sees it.

@@ -43,31 +43,41 @@ public struct LogRows: Sendable {
     ///   - day: As in `2026-01-31`.
     ///   - kept: How many days are kept.
     public func prepare(day: String, kept: Int) async throws {
-        func partition(_ plus: Int) -> String {
+        let client = store.client
+        let date = "date '\(day)'"
+        let days = try await Self.names(
+            client, "SELECT to_char(\(date) + n, 'YYYY-MM-DD') FROM generate_series(0, 2) n ORDER BY n")
+        let parts = zip(days, days.dropFirst()).map { day, next in
             """
-            EXECUTE format('CREATE UNLOGGED TABLE IF NOT EXISTS %I PARTITION OF "_roost_log" FOR VALUES FROM (%L) TO (%L)',
-                '_roost_log_' || to_char(date '\(day)' + \(plus), 'YYYY_MM_DD'),
-                (date '\(day)' + \(plus))::timestamp AT TIME ZONE 'UTC',
-                (date '\(day)' + \(plus + 1))::timestamp AT TIME ZONE 'UTC');
+            CREATE UNLOGGED TABLE IF NOT EXISTS \(SQL.identifier("_roost_log_" + day.replacing("-", with: "_")))
+                PARTITION OF "_roost_log" FOR VALUES FROM ('\(day) 00:00:00+00') TO ('\(next) 00:00:00+00')
             """
         }
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE SEQUENCE IF NOT EXISTS "_roost_log_id";
-                CREATE TABLE IF NOT EXISTS "_roost_log" (
-                    "at" timestamptz NOT NULL, "id" bigint NOT NULL, "error" boolean NOT NULL, "line" text NOT NULL)
-                    PARTITION BY RANGE ("at");
-                CREATE INDEX IF NOT EXISTS "_roost_log_at" ON "_roost_log" ("at", "id");
-                CREATE INDEX IF NOT EXISTS "_roost_log_order" ON "_roost_log" ("id");
-                DO $$ DECLARE old regclass; BEGIN
-                    \(partition(0)) \(partition(1))
-                    FOR old IN SELECT inhrelid FROM pg_inherits JOIN pg_class ON oid = inhrelid
-                        WHERE inhparent = '"_roost_log"'::regclass
-                            AND relname <= '_roost_log_' || to_char(date '\(day)' - \(kept), 'YYYY_MM_DD')
-                    LOOP EXECUTE 'DROP TABLE ' || old; END LOOP;
-                END $$;
-                """))
+        try await ProcessLock.schemaChange.make(
+            """
+            CREATE SEQUENCE IF NOT EXISTS "_roost_log_id";
+            CREATE TABLE IF NOT EXISTS "_roost_log" (
+                "at" timestamptz NOT NULL, "id" bigint NOT NULL, "error" boolean NOT NULL, "line" text NOT NULL)
+                PARTITION BY RANGE ("at");
+            CREATE INDEX IF NOT EXISTS "_roost_log_at" ON "_roost_log" ("at", "id");
+            CREATE INDEX IF NOT EXISTS "_roost_log_order" ON "_roost_log" ("id");
+            \(parts.joined(separator: ";\n"))
+            """, client)
+        let old = try await Self.names(
+            client,
+            """
+            SELECT relname::text FROM pg_inherits JOIN pg_class ON oid = inhrelid
+            WHERE inhparent = '"_roost_log"'::regclass
+                AND relname <= '_roost_log_' || to_char(\(date) - \(kept), 'YYYY_MM_DD')
+            """)
+        guard !old.isEmpty else { return }
+        try await ProcessLock.schemaChange.make(
+            old.map { "DROP TABLE IF EXISTS \(SQL.identifier($0))" }.joined(separator: ";\n"), client)
+    }
+
+    private static func names(_ client: PostgresClient, _ question: String) async throws -> [String] {
+        let rows = try await client.query(question, [])
+        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
     }
 
     /// Adds lines. Processes do it one after the other: who has read up to an id has missed none before it.

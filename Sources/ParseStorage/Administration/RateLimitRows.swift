@@ -22,14 +22,13 @@ public struct RequestRows: Sendable {
 
     /// Makes the table of counts, if there is none.
     public func prepareCounts() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE UNLOGGED TABLE IF NOT EXISTS "_roost_request_count" (
-                    "key" bytea PRIMARY KEY, "requests" bigint NOT NULL, "until" timestamptz NOT NULL)
-                    WITH (fillfactor = 70);
-                CREATE INDEX IF NOT EXISTS "_roost_request_count_until" ON "_roost_request_count" ("until");
-                """))
+        try await ProcessLock.schemaChange.make(
+            """
+            CREATE UNLOGGED TABLE IF NOT EXISTS "_roost_request_count" (
+                "key" bytea PRIMARY KEY, "requests" bigint NOT NULL, "until" timestamptz NOT NULL)
+                WITH (fillfactor = 70);
+            CREATE INDEX IF NOT EXISTS "_roost_request_count_until" ON "_roost_request_count" ("until");
+            """, store.client)
     }
 
     /// Only a hash of the key is kept, which may be made of a session token. The rows are locked in the order of their
@@ -41,9 +40,9 @@ public struct RequestRows: Sendable {
                 clock_timestamp() + wanted."window" * interval '1 millisecond'
             FROM unnest($1::text[], $2::float8[], $3::float8[]) AS wanted("key", "amount", "window") ORDER BY "hash"
             ON CONFLICT ("key") DO UPDATE SET
-                "requests" = CASE WHEN kept."until" <= clock_timestamp() THEN 0 ELSE kept."requests" END
+                "requests" = CASE WHEN roost_is_over(kept."until") THEN 0 ELSE kept."requests" END
                     + excluded."requests",
-                "until" = CASE WHEN kept."until" <= clock_timestamp() THEN excluded."until" ELSE kept."until" END
+                "until" = CASE WHEN roost_is_over(kept."until") THEN excluded."until" ELSE kept."until" END
             RETURNING "key", "requests", "until")
         SELECT counted."requests", (extract(epoch FROM counted."until" - clock_timestamp()) * 1000)::bigint
         FROM unnest($1::text[]) WITH ORDINALITY AS wanted("key", "place")

@@ -24,12 +24,18 @@ struct IndexUse: Sendable {
         "since" timestamptz NOT NULL);
         """
 
-    /// The indexes that an operator may drop: of classes, that make nothing unique, made by hand or advised.
+    private static let classNames = "SELECT \"className\"::text FROM \"_SCHEMA\""
+
+    /// The indexes that an operator may drop: of classes, that make nothing unique, made by hand or advised. Those of tables
+    /// without a byte are left out: on Citus these stand for tables of other servers, whose use is counted there.
+    ///
+    /// Parameter 1 is the names of the classes: they are asked for by themselves, since a statement has either tables of
+    /// other servers or the catalogue of this one.
     private static let indexes = """
         pg_stat_user_indexes s JOIN pg_index x ON x.indexrelid = s.indexrelid \
         JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid \
         WHERE pg_table_is_visible(t.oid) AND NOT x.indisunique AND \(ClassIndexes.isUsers) \
-        AND t.relname IN (SELECT "className" FROM "_SCHEMA") \
+        AND t.relname = ANY($1) AND pg_relation_size(t.oid) > 0 \
         AND (NOT starts_with(i.relname::text, 'roost_') OR starts_with(i.relname::text, '\(IndexCandidate.prefix)') \
         OR starts_with(i.relname::text, 'roost_index:') OR starts_with(i.relname::text, 'roost_doctor:'))
         """
@@ -38,24 +44,27 @@ struct IndexUse: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func note() async throws {
-        if !(try await client.hasTable("_roost_index_use")) {
-            let anIndex = try await client.query(
-                "SELECT EXISTS (SELECT FROM \(Self.indexes))", [], readOnly: true)
-            guard anIndex.bool(0, 0) == true else { return }
-            try await client.execute(script: ProcessLock.schemaChange.held(Self.definition))
-        }
+        let counts = try await client.query(
+            "SELECT s.indexrelid::text, coalesce(s.idx_scan, 0)::text FROM \(Self.indexes) ORDER BY s.indexrelid",
+            [.textArray(try await classes())], readOnly: true)
+        let isThere = try await client.hasTable("_roost_index_use")
+        guard isThere || counts.rowCount > 0 else { return }
+        if !isThere { try await ProcessLock.schemaChange.make(Self.definition, client) }
+        let indexes = PostgresParameter.textArray((0..<counts.rowCount).compactMap { counts.string($0, 0) })
+        let scans = PostgresParameter.textArray((0..<counts.rowCount).compactMap { counts.string($0, 1) })
         _ = try await client.query(
             """
             INSERT INTO "_roost_index_use" AS u
-            SELECT s.indexrelid::int8, coalesce(s.idx_scan, 0), now() FROM \(Self.indexes) ORDER BY 1
-            ON CONFLICT ("index") DO UPDATE SET "scans" = excluded."scans", "since" = now()
+            SELECT i::int8, n::int8, now() FROM unnest($1::text[], $2::text[]) AS counted (i, n)
+            ON CONFLICT ("index") DO UPDATE SET "scans" = excluded."scans", "since" = excluded."since"
             WHERE u."scans" <> excluded."scans"
-            """, [])
-        _ = try await client.query(
-            """
-            DELETE FROM "_roost_index_use" u
-            WHERE NOT EXISTS (SELECT FROM pg_index x WHERE x.indexrelid = u."index"::oid)
-            """, [])
+            """, [indexes, scans])
+        _ = try await client.query("DELETE FROM \"_roost_index_use\" WHERE \"index\"::text <> ALL($1)", [indexes])
+    }
+
+    private func classes() async throws -> [String] {
+        let rows = try await client.query(Self.classNames, [], readOnly: true)
+        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
     }
 
     /// The indexes that no query used for a month, the largest first.
@@ -63,13 +72,21 @@ struct IndexUse: Sendable {
     /// - Throws: `PostgresError`.
     func unused() async throws -> [UnusedIndex] {
         guard try await client.hasTable("_roost_index_use") else { return [] }
+        let idle = try await client.query(
+            """
+            SELECT "index"::text, "scans"::text, extract(epoch FROM now() - "since")::text
+            FROM "_roost_index_use" WHERE "since" < now() - interval '\(Self.days) days'
+            """, [], readOnly: true)
+        func column(_ column: Int) -> PostgresParameter {
+            .textArray((0..<idle.rowCount).map { idle.string($0, column) ?? "" })
+        }
         let rows = try await client.query(
             """
-            SELECT i.relname::text, t.relname::text, pg_relation_size(i.oid), extract(epoch FROM now() - u."since")::float8
-            FROM "_roost_index_use" u, \(Self.indexes) AND s.indexrelid::int8 = u."index"
-            AND coalesce(s.idx_scan, 0) = u."scans" AND u."since" < now() - interval '\(Self.days) days'
+            SELECT i.relname::text, t.relname::text, pg_relation_size(i.oid), u.seconds::float8
+            FROM unnest($2::text[], $3::text[], $4::text[]) AS u (index, scans, seconds), \(Self.indexes)
+            AND s.indexrelid::text = u.index AND coalesce(s.idx_scan, 0)::text = u.scans
             ORDER BY 3 DESC LIMIT 100
-            """, [], readOnly: true)
+            """, [.textArray(try await classes()), column(0), column(1), column(2)], readOnly: true)
         return (0..<rows.rowCount).map { row in
             UnusedIndex(
                 name: rows.string(row, 0) ?? "", table: rows.string(row, 1) ?? "", bytes: Int(rows.int(row, 2) ?? 0),

@@ -32,7 +32,7 @@ struct NoteTable: Sendable {
         do {
             try await insert(figures)
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            try await client.execute(script: ProcessLock.schemaChange.held(Self.definition))
+            try await ProcessLock.schemaChange.make(Self.definition, client)
             try await insert(figures)
         }
     }

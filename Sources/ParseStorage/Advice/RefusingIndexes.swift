@@ -60,7 +60,7 @@ struct IndexRefusals: Sendable {
         do {
             try await insert(index)
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            try await client.execute(script: ProcessLock.schemaChange.held(Self.definition))
+            try await ProcessLock.schemaChange.make(Self.definition, client)
             try await insert(index)
         }
     }
@@ -69,7 +69,7 @@ struct IndexRefusals: Sendable {
         _ = try await client.query(
             """
             WITH old AS (DELETE FROM "_roost_index_refusal" WHERE "at" < now() - interval '1 day' AND "index" <> $1)
-            INSERT INTO "_roost_index_refusal" VALUES ($1, now()) ON CONFLICT ("index") DO UPDATE SET "at" = now()
+            INSERT INTO "_roost_index_refusal" VALUES ($1, now()) ON CONFLICT ("index") DO UPDATE SET "at" = excluded."at"
             """, [.text(index)])
     }
 

@@ -15,7 +15,7 @@ public final class ConsoleTables: Sendable {
     /// - Throws: `PostgresError`.
     public func prepare() async throws {
         guard !areReady.load(ordering: .acquiring) else { return }
-        try await client.execute(script: ProcessLock.schemaChange.held(Self.definitions))
+        try await ProcessLock.schemaChange.make(Self.definitions, client)
         areReady.store(true, ordering: .releasing)
     }
 

@@ -49,16 +49,17 @@ public struct OperatorSessionRows: Sendable {
         _ session: StoredOperatorSession, token: [UInt8], cookie: [UInt8]?, seconds: Int, address: String, agent: String
     ) async throws -> Bool {
         // A change of the password that is under way is waited for, and ends sessions that were opened before it.
-        let isProved =
+        let proof =
             session.proof == nil
-            ? "$9::text IS NULL"
-            : "EXISTS (SELECT FROM \"_roost_operator\" WHERE \"id\" = $3 AND \"hash\" = $9 FOR SHARE)"
+            ? "SELECT 1 WHERE $9::text IS NULL"
+            : "SELECT 1 FROM \"_roost_operator\" WHERE \"id\" = $3 AND \"hash\" = $9 FOR SHARE"
         return try await store.query(
             Statement(
                 """
-                WITH over AS (DELETE FROM "_roost_operator_session" WHERE "until" < now())
+                WITH over AS (DELETE FROM "_roost_operator_session" WHERE "until" < now()),
+                proved AS MATERIALIZED (\(proof))
                 INSERT INTO "_roost_operator_session" ("token", "cookie", "operator", "name", "role", "until", "address", "agent")
-                SELECT $1, $2, $3, $4, $5, now() + make_interval(secs => $6), $7, $8 WHERE \(isProved)
+                SELECT $1, $2, $3, $4, $5, now() + make_interval(secs => $6), $7, $8 FROM proved
                 """,
                 [
                     .bytes(token), cookie.map { .bytes($0) } ?? .null(.bytea),

@@ -45,7 +45,8 @@ public struct TrashRows: Sendable {
             let result = try await store.query(
                 """
                 WITH _gone AS (
-                    DELETE FROM \(SQLBuilder.quote(className)) WHERE "objectId" = \(id) AND \(condition) RETURNING *),
+                    DELETE FROM \(SQLBuilder.quote(className)) WHERE "objectId" = \(id) AND \(condition)
+                    RETURNING *, \(wants.numberSQL) AS _number),
                 _read AS (
                     SELECT "objectId" AS _object, \(row.content) AS _row, \(row.relations(&compiler.builder)) AS _relations,
                         \(row.nulls(&compiler.builder)) AS _nulls
@@ -55,7 +56,7 @@ public struct TrashRows: Sendable {
                     SELECT \(values[0]), _object, \(values[1]), _row, _relations, _nulls,
                         pg_column_size(_row) + coalesce(pg_column_size(_relations), 0) FROM _read
                     RETURNING "_id" AS _kept_id)
-                SELECT \(plan.selectList), \(wants.numberSQL) AS _number, _kept_id::text FROM _gone CROSS JOIN _kept
+                SELECT \(plan.selectList), _number, _kept_id::text FROM _gone CROSS JOIN _kept
                 """, compiler.builder.parameters)
             guard result.rowCount > 0, let id = result.string(0, result.columnCount - 1) else { return nil }
             guard !wants.isEmpty else { return (id, nil) }
@@ -161,11 +162,11 @@ public struct TrashRows: Sendable {
             var parts = [
                 "_kept AS (DELETE FROM \"_roost_trash\" WHERE \"_id\" = \(id) RETURNING *)",
                 "_back AS (INSERT INTO \(table) SELECT _new.* FROM _kept, "
-                    + "LATERAL jsonb_populate_record(NULL::\(table), _kept.\"_row\") AS _new RETURNING *)",
+                    + "LATERAL jsonb_populate_record(NULL::\(table), _kept.\"_row\") AS _new RETURNING *, \(wants.numberSQL) AS _number)",
             ]
             parts += TrashedRow(schema: schema).restoredRelations(&builder)
             let result = try await store.query(
-                "WITH \(parts.joined(separator: ", ")) SELECT \(plan.selectList), \(wants.numberSQL) AS _number, "
+                "WITH \(parts.joined(separator: ", ")) SELECT \(plan.selectList), _number, "
                     + "_kept.\"_nulls\", \(TrashedRow(schema: schema).lost(&builder)) FROM _kept CROSS JOIN _back",
                 builder.parameters)
             guard result.rowCount > 0 else { throw ParseError.notFound }

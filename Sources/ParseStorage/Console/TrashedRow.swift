@@ -13,13 +13,16 @@ struct TrashedRow {
         }
     }
 
+    /// All but the number of the change, which comes along.
+    private static let whole = "to_jsonb(_gone) - '_number'"
+
     /// Numbers are kept as texts: JSON of PostgreSQL has no negative zero.
     var content: String {
         let numbers = columns { $0 == .number }
-        guard !numbers.isEmpty else { return "to_jsonb(_gone)" }
+        guard !numbers.isEmpty else { return Self.whole }
         let names = numbers.map { SQL.literal($0.text) }.joined(separator: ", ")
         let values = numbers.map { "_gone.\(SQLBuilder.quote($0.text))::text" }.joined(separator: ", ")
-        return "to_jsonb(_gone) || jsonb_object(ARRAY[\(names)]::text[], ARRAY[\(values)]::text[])"
+        return "\(Self.whole) || jsonb_object(ARRAY[\(names)]::text[], ARRAY[\(values)]::text[])"
     }
 
     /// The names of columns that hold JSON's null, which is another than none.

@@ -59,12 +59,14 @@ public struct ViewRows: Sendable {
         let content = JSONValue.object(view.content).text
         return try await asking(
             """
-            INSERT INTO "_roost_view" AS _view ("id", "class", "name", "shared", "owner", "content")
-            SELECT $1, $2, $3, \(view.isShared), $4, $5 WHERE (
+            WITH _others AS MATERIALIZED (
                 SELECT count(*) < \(most) AND coalesce(sum(octet_length("content")), 0) + octet_length($5) <= \(mostBytes)
-                FROM "_roost_view" WHERE "owner" = $4 AND "id" <> $1)
-            ON CONFLICT ("id") DO UPDATE SET "class" = $2, "name" = $3, "shared" = \(view.isShared), "content" = $5,
-                "changed" = now() WHERE _view."owner" = $4
+                    AS _leave FROM "_roost_view" WHERE "owner" = $4 AND "id" <> $1)
+            INSERT INTO "_roost_view" AS _view ("id", "class", "name", "shared", "owner", "content")
+            SELECT $1, $2, $3, \(view.isShared), $4, $5 FROM _others WHERE _leave
+            ON CONFLICT ("id") DO UPDATE SET "class" = excluded."class", "name" = excluded."name",
+                "shared" = excluded."shared", "content" = excluded."content",
+                "changed" = excluded."changed" WHERE _view."owner" = $4
             RETURNING 1
             """, [view.id, view.className, view.name, view.owner, content]
         ).rowCount > 0

@@ -1,3 +1,4 @@
+import JSON
 public import Postgres
 
 /// What the objects of a database say about uploaded files: all of it, whatever their ACLs.
@@ -16,9 +17,7 @@ public struct FileReferences: Sendable {
     public init(client: PostgresClient) { self.client = client }
 
     private static let columns = """
-        SELECT c.table_name::text, c.column_name::text, c.data_type IN ('jsonb', 'json'),
-            EXISTS (SELECT FROM "_SCHEMA" s WHERE s."className" = c.table_name
-                AND s."schema" -> 'fields' -> c.column_name ->> 'type' = 'File')
+        SELECT c.table_name::text, c.column_name::text, c.data_type IN ('jsonb', 'json')
         FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
         WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'
             AND (c.table_name NOT LIKE '\\_roost\\_%' OR (c.table_name, c.column_name) = ('_roost_trash', '_row'))
@@ -26,10 +25,28 @@ public struct FileReferences: Sendable {
         ORDER BY 1, 2
         """
 
+    /// Asked by itself: a statement that looks at tables of other servers does not see the catalogue of this one.
+    private static let fileFieldsQuestion = """
+        SELECT "className"::text, key FROM "_SCHEMA", LATERAL jsonb_each("schema" -> 'fields')
+        WHERE value ->> 'type' = 'File'
+        """
+
+    /// The fields of the type File, by their classes.
+    private func fileFields() async throws -> [Name: Set<Name>] {
+        let rows = try await client.query(Self.fileFieldsQuestion)
+        var fields: [Name: Set<Name>] = [:]
+        for row in 0..<rows.rowCount {
+            guard let table = rows.string(row, 0), let field = rows.string(row, 1) else { continue }
+            fields[Name(table), default: []].insert(Name(field))
+        }
+        return fields
+    }
+
     /// Gives all mentions: in fields of the type File, in files nested in objects and lists, and addresses in texts.
     ///
     /// - Throws: `PostgresError` when one of the tables cannot be read: no file counts as forgotten then.
     public func visit(_ use: @Sendable (Mention) -> Void) async throws {
+        let fields = try await fileFields()
         let columns = try await client.query(Self.columns)
         for row in 0..<columns.rowCount {
             guard let table = columns.string(row, 0), let column = columns.string(row, 1) else { continue }
@@ -61,7 +78,7 @@ public struct FileReferences: Sendable {
                     """, atOnce: Self.textsAtOnce
                 ) { use(.text($0)) }
             } else {
-                if columns.bool(row, 3) == true {
+                if fields[Name(table)]?.contains(Name(column)) == true {
                     try await read(
                         "SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) IS NOT NULL", atOnce: Self.namesAtOnce
                     ) { use(.name($0)) }

@@ -24,26 +24,26 @@ public struct FileRows: Sendable {
     /// Rows of a database.
     public init(client: PostgresClient) { self.client = client }
 
-    /// Makes the tables, if there are none. Chunks are not compressed, so that a part of one is read as such.
+    /// Makes the tables, if there are none. Chunks are not compressed, so that a part of one is read as such: they have that
+    /// from another table, since Citus does not change how a column is stored.
     public func prepare() async throws {
-        try await client.execute(
-            script: """
-                BEGIN;
-                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key));
-                CREATE TABLE IF NOT EXISTS "_roost_file" (
-                    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "name" text NOT NULL,
-                    "size" bigint NOT NULL DEFAULT 0, "chunk" bigint NOT NULL, "tag" text NOT NULL DEFAULT '',
-                    "details" text NOT NULL, "modified" timestamptz NOT NULL DEFAULT now(),
-                    "state" text NOT NULL DEFAULT 'begun');
-                CREATE UNIQUE INDEX IF NOT EXISTS "_roost_file_name" ON "_roost_file" ("name" COLLATE "C")
-                    WHERE "state" = 'stored';
-                CREATE INDEX IF NOT EXISTS "_roost_file_left" ON "_roost_file" ("modified") WHERE "state" <> 'stored';
-                CREATE TABLE IF NOT EXISTS "_roost_file_chunk" (
-                    "file" bigint NOT NULL, "n" bigint NOT NULL, "data" bytea NOT NULL, PRIMARY KEY ("file", "n"))
-                    WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
-                ALTER TABLE "_roost_file_chunk" ALTER COLUMN "data" SET STORAGE EXTERNAL;
-                COMMIT;
-                """)
+        try await ProcessLock.schemaChange.make(
+            """
+            CREATE TABLE IF NOT EXISTS "_roost_file" (
+                "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "name" text NOT NULL,
+                "size" bigint NOT NULL DEFAULT 0, "chunk" bigint NOT NULL, "tag" text NOT NULL DEFAULT '',
+                "details" text NOT NULL, "modified" timestamptz NOT NULL DEFAULT now(),
+                "state" text NOT NULL DEFAULT 'begun');
+            CREATE UNIQUE INDEX IF NOT EXISTS "_roost_file_name" ON "_roost_file" ("name" COLLATE "C")
+                WHERE "state" = 'stored';
+            CREATE INDEX IF NOT EXISTS "_roost_file_left" ON "_roost_file" ("modified") WHERE "state" <> 'stored';
+            CREATE TEMP TABLE "_roost_file_layout" (
+                "file" bigint NOT NULL, "n" bigint NOT NULL, "data" bytea NOT NULL) ON COMMIT DROP;
+            ALTER TABLE "_roost_file_layout" ALTER COLUMN "data" SET STORAGE EXTERNAL;
+            CREATE TABLE IF NOT EXISTS "_roost_file_chunk" (
+                LIKE "_roost_file_layout" INCLUDING STORAGE, PRIMARY KEY ("file", "n"))
+                WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
+            """, client)
     }
 
     /// Begins a file.
@@ -84,7 +84,7 @@ public struct FileRows: Sendable {
                     // From here on no sweep takes it. Where one has, the file that has the name keeps it.
                     Statement(
                         """
-                        UPDATE "_roost_file" SET "size" = $2, "tag" = $3, "modified" = clock_timestamp()
+                        UPDATE "_roost_file" SET "size" = $2, "tag" = $3, "modified" = now()
                         WHERE "id" = $1 AND "state" = 'begun'
                         """, [.int(id), .int(size), .text(tag)]),
                     Statement(

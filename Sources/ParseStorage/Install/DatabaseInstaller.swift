@@ -63,7 +63,7 @@ public struct DatabaseInstaller: Sendable {
         let name = SQL.identifier(schema)
         let isThere = try await client.query("SELECT to_regnamespace($1) IS NOT NULL", [.text(name)]).bool(0, 0)
         if isThere == true { return }
-        try await client.execute(script: ProcessLock.schemaChange.held("CREATE SCHEMA IF NOT EXISTS \(name);"))
+        try await ProcessLock.schemaChange.make("CREATE SCHEMA IF NOT EXISTS \(name)", client)
         logger.notice("a schema was made", metadata: ["schema": "\(schema)"])
     }
 

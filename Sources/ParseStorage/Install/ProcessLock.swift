@@ -89,10 +89,19 @@ public enum ProcessLock: Int64, Sendable {
         await Task { _ = try? await session.query("SELECT pg_advisory_unlock(\(key))") }.value
     }
 
-    /// A script that holds the lock while its statements run, all or none: those that make tables.
+    /// Runs statements that make tables while the lock is held: all of them or none.
     ///
-    /// - Parameter statements: Each ends with a semicolon.
-    func held(_ statements: String) -> String {
-        "BEGIN; SELECT pg_advisory_xact_lock(\(key));\n\(statements)\nCOMMIT;"
+    /// Each is sent as a command of its own: Citus gives the text of a command to its servers as it came, with all that came
+    /// along, and leaves what a block of PL/pgSQL makes where it was made.
+    ///
+    /// - Parameter statements: Each but the last ends with a semicolon at the end of a line.
+    /// - Throws: `PostgresError`.
+    func make(_ statements: String, _ client: PostgresClient) async throws {
+        let commands =
+            [Statement("SELECT pg_advisory_xact_lock(\(key))")]
+            + statements.split(separator: ";\n").map { Statement(String($0)) }
+        try await client.transaction(retries: 0, purpose: .administration) { session in
+            _ = try await session.group(commands)
+        }
     }
 }

@@ -62,12 +62,15 @@ enum DatabaseFailure {
         }
     }
 
-    /// The error for a unique index that is violated, by the index's name.
+    /// The error for a unique index that is violated, by the index's name. On Citus it ends with the number of a shard.
     private static func duplicate(_ constraint: String) -> ParseError {
-        if constraint == "_User_unique_username" {
+        func isIndex(_ name: String) -> Bool {
+            constraint.hasPrefix(name) && constraint.utf8.dropFirst(name.utf8.count).allSatisfy(shardNumber.contains)
+        }
+        if isIndex("_User_unique_username") {
             return ParseError(ParseError.usernameTaken, "Account already exists for this username.")
         }
-        if constraint == "_User_unique_email" {
+        if isIndex("_User_unique_email") {
             return ParseError(ParseError.emailTaken, "Account already exists for this email address.")
         }
         if constraint.hasPrefix("_User_unique_authData_") {
@@ -76,4 +79,6 @@ enum DatabaseFailure {
         return ParseError(
             ParseError.duplicateValue, "A duplicate value for a field with unique values was provided")
     }
+
+    private static let shardNumber = Set("_0123456789".utf8)
 }

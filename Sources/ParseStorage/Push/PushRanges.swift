@@ -146,7 +146,7 @@ extension PushRows {
             Statement(
                 """
                 UPDATE "_roost_push_range" SET "leasedUntil" = now() + make_interval(secs => $2)
-                WHERE "owner" = $1 AND "id" IN (SELECT unnest($3)::bigint)
+                WHERE "owner" = $1 AND "id" = ANY ($3::text[]::bigint[])
                 """, [.text(owner), .double(Self.lease), .textArray(ids.map { "\($0)" })]))
     }
 
@@ -158,7 +158,7 @@ extension PushRows {
             Statement(
                 """
                 UPDATE "_roost_push_range" SET "owner" = NULL, "leasedUntil" = '-infinity'
-                WHERE "owner" = $1 AND "id" <> ALL(SELECT unnest($2)::bigint)
+                WHERE "owner" = $1 AND "id" <> ALL ($2::text[]::bigint[])
                 """, [.text(owner), .textArray(ids.map { "\($0)" })]))
     }
 

@@ -10,35 +10,34 @@ public struct PushRows: Sendable {
     /// becomes ranges of devices, which processes take for a minute at a time. Failures are kept for a day, reports of trial
     /// runs and tokens that were removed for a month.
     public func prepare() async throws {
-        try await store.client.execute(
-            script: ProcessLock.schemaChange.held(
-                """
-                CREATE TABLE IF NOT EXISTS "_roost_push" (
-                    "id" text PRIMARY KEY, "content" text NOT NULL, "expiry" bigint, "pushTime" text NOT NULL,
-                    "isLocal" boolean NOT NULL);
-                CREATE TABLE IF NOT EXISTS "_roost_push_part" (
-                    "pushId" text NOT NULL, "offset" text NOT NULL, "zones" text[], "due" timestamptz NOT NULL,
-                    PRIMARY KEY ("pushId", "offset"));
-                CREATE TABLE IF NOT EXISTS "_roost_push_range" (
-                    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "pushId" text NOT NULL,
-                    "offset" text NOT NULL, "route" text NOT NULL, "number" bigint NOT NULL, "devices" text[] NOT NULL,
-                    "owner" text, "leasedUntil" timestamptz NOT NULL DEFAULT '-infinity',
-                    "attempts" bigint NOT NULL DEFAULT 0);
-                CREATE INDEX IF NOT EXISTS "_roost_push_range_push" ON "_roost_push_range" ("pushId");
-                CREATE INDEX IF NOT EXISTS "_roost_push_range_next" ON "_roost_push_range" ("route", "number", "id");
-                CREATE TABLE IF NOT EXISTS "_roost_push_failure" (
-                    "pushId" text NOT NULL, "objectId" text NOT NULL, "deviceType" text NOT NULL,
-                    "reason" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
-                CREATE INDEX IF NOT EXISTS "_roost_push_failure_push" ON "_roost_push_failure" ("pushId");
-                CREATE INDEX IF NOT EXISTS "_roost_push_failure_at" ON "_roost_push_failure" ("at");
-                CREATE INDEX IF NOT EXISTS "_roost_push_part_due" ON "_roost_push_part" ("due");
-                CREATE TABLE IF NOT EXISTS "_roost_push_report" (
-                    "pushId" text PRIMARY KEY, "report" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
-                CREATE TABLE IF NOT EXISTS "_roost_dead_token" (
-                    "objectId" text NOT NULL, "token" text NOT NULL, "reason" text NOT NULL,
-                    "at" timestamptz NOT NULL DEFAULT now());
-                CREATE INDEX IF NOT EXISTS "_roost_dead_token_at" ON "_roost_dead_token" ("at");
-                """))
+        try await ProcessLock.schemaChange.make(
+            """
+            CREATE TABLE IF NOT EXISTS "_roost_push" (
+                "id" text PRIMARY KEY, "content" text NOT NULL, "expiry" bigint, "pushTime" text NOT NULL,
+                "isLocal" boolean NOT NULL);
+            CREATE TABLE IF NOT EXISTS "_roost_push_part" (
+                "pushId" text NOT NULL, "offset" text NOT NULL, "zones" text[], "due" timestamptz NOT NULL,
+                PRIMARY KEY ("pushId", "offset"));
+            CREATE TABLE IF NOT EXISTS "_roost_push_range" (
+                "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "pushId" text NOT NULL,
+                "offset" text NOT NULL, "route" text NOT NULL, "number" bigint NOT NULL, "devices" text[] NOT NULL,
+                "owner" text, "leasedUntil" timestamptz NOT NULL DEFAULT '-infinity',
+                "attempts" bigint NOT NULL DEFAULT 0);
+            CREATE INDEX IF NOT EXISTS "_roost_push_range_push" ON "_roost_push_range" ("pushId");
+            CREATE INDEX IF NOT EXISTS "_roost_push_range_next" ON "_roost_push_range" ("route", "number", "id");
+            CREATE TABLE IF NOT EXISTS "_roost_push_failure" (
+                "pushId" text NOT NULL, "objectId" text NOT NULL, "deviceType" text NOT NULL,
+                "reason" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
+            CREATE INDEX IF NOT EXISTS "_roost_push_failure_push" ON "_roost_push_failure" ("pushId");
+            CREATE INDEX IF NOT EXISTS "_roost_push_failure_at" ON "_roost_push_failure" ("at");
+            CREATE INDEX IF NOT EXISTS "_roost_push_part_due" ON "_roost_push_part" ("due");
+            CREATE TABLE IF NOT EXISTS "_roost_push_report" (
+                "pushId" text PRIMARY KEY, "report" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
+            CREATE TABLE IF NOT EXISTS "_roost_dead_token" (
+                "objectId" text NOT NULL, "token" text NOT NULL, "reason" text NOT NULL,
+                "at" timestamptz NOT NULL DEFAULT now());
+            CREATE INDEX IF NOT EXISTS "_roost_dead_token_at" ON "_roost_dead_token" ("at");
+            """, store.client)
     }
 
     /// Forgets what was kept for its time only.

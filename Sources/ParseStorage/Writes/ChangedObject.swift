@@ -98,18 +98,15 @@ extension ObjectStore {
     public func prepareChangeNumbers() async throws {
         let isThere = try await client.query("SELECT to_regclass('\"_roost_change\"') IS NOT NULL").bool(0, 0)
         if isThere != true {
-            try await client.execute(
-                script: """
-                    BEGIN;
-                    SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key));
-                    CREATE SEQUENCE IF NOT EXISTS "_roost_change";
-                    COMMIT;
-                    """)
+            // The table is there for its default alone: Citus gives a sequence that a table uses to all its servers.
+            try await ProcessLock.schemaChange.make(
+                """
+                CREATE SEQUENCE IF NOT EXISTS "_roost_change";
+                CREATE TABLE IF NOT EXISTS "_roost_change_number" (
+                    "number" bigint DEFAULT nextval('"_roost_change"'));
+                """, client)
         }
         // Whether it may be used.
-        _ = try await client.query("SELECT \(Self.nextNumber)")
+        _ = try await client.query("SELECT nextval('\"_roost_change\"')")
     }
-
-    /// The expression that takes the next number.
-    static let nextNumber = "nextval('\"_roost_change\"')"
 }

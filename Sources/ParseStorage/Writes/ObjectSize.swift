@@ -41,9 +41,7 @@ enum ObjectSize {
 
     /// What ends a statement that makes a row too large, as something that it returns; nil where it need not be weighed.
     ///
-    /// Small values in place of others are not weighed: there are not more of them than fields. The size of a row in
-    /// PostgreSQL, where values may be compressed, to a ninetieth and less, and nothing is escaped, is known at once, and
-    /// is compared first: what it is as JSON has to be written.
+    /// Small values in place of others are not weighed: there are not more of them than fields.
     static func bound(on table: String, _ write: ObjectWrite, _ parameters: [PostgresParameter]) -> String? {
         guard let limit = write.sizeLimit else { return nil }
         let grows = write.operations.contains { key, operation in
@@ -54,10 +52,8 @@ enum ObjectSize {
             }
         }
         guard grows || size(of: parameters) > smallSize else { return nil }
-        let isTooLarge =
-            "pg_column_size(\(table).*) > \(limit / 256) AND octet_length(to_jsonb(\(table).*)::text) > \(limit)"
         // Named as no field of a class can be.
-        return "CASE WHEN \(isTooLarge) THEN roost_refuse('RS116', '\(limit)') END AS _bound"
+        return "roost_bound(\(table).*, \(limit)) AS _bound"
     }
 
     private static let smallSize = 1024

@@ -265,6 +265,8 @@ extension ObjectStore {
 }
 
 extension ObjectStore.ChangeWants {
-    /// The number of the change as SQL; NULL where none is wanted.
-    var numberSQL: String { contains(.number) ? ObjectStore.nextNumber : "NULL::bigint" }
+    /// The number of the change as SQL, where a statement gives the row that it changed; NULL where none is wanted.
+    var numberSQL: String {
+        contains(.number) ? "roost_change_number(\"objectId\", '\"_roost_change\"')" : "NULL::bigint"
+    }
 }

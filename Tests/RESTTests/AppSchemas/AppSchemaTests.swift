@@ -167,36 +167,3 @@ struct AppSchemaTests {
             PostgresConfiguration(connectionString: uri), logger: TestServer.quietLogger, body)
     }
 }
-
-/// The same on Citus, which keeps each schema whole on one of its servers.
-@Suite("An app in a schema of Citus", .enabled("the tests' PostgreSQL has no Citus") { try await Citus.isThere() })
-struct CitusSchemaTests {
-    @Test("Most routes answer as on PostgreSQL alone")
-    func routes() async throws {
-        let expected = try await TestServer.run { try await RouteSteps.answers(of: $0) }
-        let layout = """
-            CREATE EXTENSION citus;
-            SELECT citus_set_coordinator_host('127.0.0.1', current_setting('port')::int);
-            SELECT citus_set_node_property('127.0.0.1', current_setting('port')::int, 'shouldhaveshards', true);
-            DO $$ BEGIN
-                EXECUTE format('ALTER DATABASE %I SET citus.enable_schema_based_sharding = on', current_database());
-            END $$;
-            """
-        let seen = try await TestServer.run(inPlaceOf: layout, ["databaseSchema": "App 1"]) { server in
-            let answers = try await RouteSteps.answers(of: server)
-            #expect(try await server.texts("SELECT schema_name::text FROM citus_schemas") == ["\"App 1\""])
-            return answers
-        }
-        for (seen, expected) in zip(seen, expected) { #expect(seen.answer == expected.answer, "\(seen.request)") }
-    }
-}
-
-/// PostgreSQL as one database on several servers.
-private enum Citus {
-    /// Whether the tests' PostgreSQL has it.
-    static func isThere() async throws -> Bool {
-        try await TestServer.texts(
-            "SELECT name::text FROM pg_available_extensions WHERE name = 'citus' "
-                + "AND current_setting('shared_preload_libraries') LIKE '%citus%'", on: TestServer.cluster) == ["citus"]
-    }
-}
