@@ -41,7 +41,7 @@ struct TaggingStoreTests {
             let options = try await BucketServer.adapter(others, endpointPort: port)
             try await TestServer.run(options) { server in
                 let stored = try await server.send(
-                    "POST", "/files/song é.txt", bytes: Array("0123456789".utf8), as: .master)
+                    "POST", "/files/song%201~a.txt", bytes: Array("0123456789".utf8), as: .master)
                 let url = try stored.string("url")
                 #expect(url.hasPrefix("http://127.0.0.1:\(port)/files/"), "\(url)")
                 let answer = try await server.send("GET", url, as: .nobody)
