@@ -10,7 +10,12 @@ struct CitusTests {
             "databaseSchema": .string(schema), "filesAdapter": "postgres", "cacheTTL": 3_600_000,
             "liveQuery": ["classNames": ["Song", "Tune"]], "startLiveQueryServer": true, "jobSchedules": true,
             "rateLimitStore": "database",
-            "rateLimit": [["requestPath": "/functions/*path", "requestTimeWindow": 60_000, "requestCount": 1]],
+            "rateLimit": [
+                [
+                    "requestPath": "/functions/*path", "requestTimeWindow": 60_000, "requestCount": 1,
+                    "includeInternalRequests": true,
+                ]
+            ],
             "idempotencyOptions": ["paths": ["classes/Song"], "ttl": 60],
             "databaseOptions": ["sharedConnections": 2, "schemaCacheTtl": 3_600_000],
         ]
