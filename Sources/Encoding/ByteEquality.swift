@@ -21,6 +21,14 @@ public enum ByteEquality {
         }
         return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
     }
+
+    /// Whether a text stands at a place of another.
+    ///
+    /// - Parameter place: At most the length of `bytes`.
+    public static func isFound(_ text: [UInt8], in bytes: UnsafeRawBufferPointer, at place: Int) -> Bool {
+        guard text.count <= bytes.count - place, let start = bytes.baseAddress else { return false }
+        return text.withUnsafeBytes { $0.baseAddress.map { memcmp($0, start + place, text.count) == 0 } ?? true }
+    }
 }
 
 /// Comparison of secrets in a time that does not depend on where they differ.

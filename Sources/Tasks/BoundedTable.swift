@@ -45,6 +45,11 @@ public struct BoundedTable<Key: Hashable, Value> {
     /// - Returns: The values that made room.
     @discardableResult
     public mutating func set(_ value: Value, for key: Key, weight: Int = 1) -> [Value] {
+        if let place = slots[key], nodes[place]?.weight == weight {
+            nodes[place]?.value = value
+            use(place)
+            return []
+        }
         remove(key)
         guard weight <= capacity else { return [] }
         var dropped: [Value] = []
@@ -96,9 +101,10 @@ public struct BoundedTable<Key: Hashable, Value> {
     }
 
     @inlinable mutating func unlink(_ place: Int) {
-        guard let node = nodes[place] else { return }
-        if let older = node.older { nodes[older]?.newer = node.newer } else { oldest = node.newer }
-        if let newer = node.newer { nodes[newer]?.older = node.older } else { newest = node.older }
+        // The links alone: a copy of the node would retain its key and its value.
+        let (older, newer) = (nodes[place]?.older, nodes[place]?.newer)
+        if let older { nodes[older]?.newer = newer } else { oldest = newer }
+        if let newer { nodes[newer]?.older = older } else { newest = older }
     }
 
     /// Puts a node that is linked to none at the newer end.

@@ -16,6 +16,18 @@ struct BoundedTableTests {
         #expect(table.count == 2)
     }
 
+    @Test("takes a new value of a key for a use, whether it weighs as much or not")
+    func replacement() {
+        for weight in [1, 2] {
+            var table = BoundedTable<Int, String>(capacity: 1 + weight)
+            table.set("one", for: 1)
+            table.set("two", for: 2)
+            #expect(table.set("one again", for: 1, weight: weight).isEmpty)
+            #expect(table.set("three", for: 3) == ["two"])
+            #expect(table.peek(1) == "one again")
+        }
+    }
+
     @Test("weighs what it holds, and keeps nothing that weighs more than all")
     func weight() {
         var table = BoundedTable<Int, String>(capacity: 10)

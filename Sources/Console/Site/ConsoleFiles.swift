@@ -3,6 +3,7 @@ import Crypto
 import Encoding
 import Foundation
 import HTTP
+import Synchronization
 
 /// The files of the page: in the binary, or in a folder while they are worked on.
 struct ConsoleFiles: Sendable {
@@ -14,29 +15,46 @@ struct ConsoleFiles: Sendable {
         let packed: [UInt8]?
     }
 
-    private let files: [String: File]
+    private let path: String
     private let folder: String?
-    /// What the addresses of the files begin with, without a slash at the end: another for other files, so that browsers
-    /// keep them for good.
-    let address: String
-    private let shell: String
 
-    /// The files in the binary, once packed.
-    private static let embedded: (files: [String: File], hash: String) = {
-        var files: [String: File] = [:]
+    /// The numbers of the files in the binary by their names.
+    static let numbers: [String: Int32] = {
+        var numbers: [String: Int32] = [:]
+        for number in 0..<console_file_count() {
+            if let name = console_file_name(number) { numbers[String(cString: name)] = number }
+        }
+        return numbers
+    }()
+
+    /// The files that a browser asked for. A server whose console is never opened packs and keeps none.
+    private static let asked = Mutex<[Int32: File]>([:])
+
+    /// A hash of all files in the binary.
+    private static let hash: String = {
         var hash = SHA256()
         for number in 0..<console_file_count() {
-            guard let name = console_file_name(number).map({ String(cString: $0) }),
-                let start = console_file_bytes(number)
-            else { continue }
-            let bytes = Array(UnsafeBufferPointer(start: start, count: console_file_size(number)))
-            hash.update(data: Array(name.utf8) + [0])
-            hash.update(data: bytes)
-            let sent = name.hasSuffix(".js") || name.hasSuffix(".css") ? withoutComments(bytes) : bytes
-            files[name] = File(type: type(of: name), bytes: sent, packed: Gzip.packed(sent))
+            guard let name = console_file_name(number) else { continue }
+            hash.update(data: Array(String(cString: name).utf8) + [0])
+            hash.update(bufferPointer: UnsafeRawBufferPointer(bytes(number)))
         }
-        return (files, hash.finalize().prefix(8).hexadecimal)
+        return hash.finalize().prefix(8).hexadecimal
     }()
+
+    private static func bytes(_ number: Int32) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: console_file_bytes(number), count: console_file_size(number))
+    }
+
+    /// A file in the binary, as it is sent.
+    private static func file(_ name: String) -> File? {
+        guard let number = numbers[name] else { return nil }
+        if let file = asked.withLock({ $0[number] }) { return file }
+        let bytes = Array(bytes(number))
+        let sent = name.hasSuffix(".js") || name.hasSuffix(".css") ? withoutComments(bytes) : bytes
+        let file = File(type: type(of: name), bytes: sent, packed: Gzip.packed(sent))
+        asked.withLock { $0[number] = file }
+        return file
+    }
 
     /// What browsers need of a module or a style sheet: lines keep their numbers, but comments that have lines of their
     /// own and indentation stay here. The lint keeps texts from beginning in one line and ending in another.
@@ -56,19 +74,18 @@ struct ConsoleFiles: Sendable {
     ///   - path: The path of the console.
     ///   - folder: Where the files are read; nil for those in the binary.
     init(path: String, folder: String?) {
+        self.path = path
         self.folder = folder
-        files = folder == nil ? Self.embedded.files : [:]
-        address = "\(path)/a/\(folder == nil ? Self.embedded.hash : "folder")"
-        shell = Self.shell(files["index.html"]?.bytes ?? [], address)
     }
 
-    /// The names of the files in the binary.
-    static var names: Set<String> { Set(embedded.files.keys) }
+    /// What the addresses of the files begin with, without a slash at the end: another for other files, so that browsers
+    /// keep them for good.
+    var address: String { "\(path)/a/\(folder == nil ? Self.hash : "folder")" }
 
     /// The page into which everything else is loaded.
     var index: String {
-        guard let folder else { return shell }
-        return Self.shell(Self.read("\(folder)/index.html") ?? [], address)
+        let bytes = folder.map { Self.read("\($0)/index.html") ?? [] } ?? Self.file("index.html")?.bytes ?? []
+        return Self.shell(bytes, address)
     }
 
     private static func shell(_ bytes: [UInt8], _ address: String) -> String {
@@ -86,7 +103,7 @@ struct ConsoleFiles: Sendable {
             else { return nil }
             return Reply(headers: [("Content-Type", Self.type(of: String(path)))], body: .json(bytes))
         }
-        guard path != "index.html", let file = files[String(path)] else { return nil }
+        guard path != "index.html", let file = Self.file(String(path)) else { return nil }
         var reply = Reply(
             headers: [
                 ("Content-Type", file.type), ("Cache-Control", "public, max-age=31536000, immutable"),

@@ -85,7 +85,7 @@ struct RequestFields: Sendable {
         add("bytes", bytes.map(String.init))
         add("client", caller.client)
         add("code", code.map(String.init))
-        add("id", "\(id)")
+        add("id", id.description)
         add("method", method)
         add("ms", milliseconds)
         add("path", shownPath)

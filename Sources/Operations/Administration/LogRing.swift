@@ -97,16 +97,17 @@ public final class LogRing: Sendable {
         let own = event.metadata ?? metadata
         let (moment, message) = (ParseDate.now, Line.cut(event.message.description))
         let fields = Line.cut(metadata.isEmpty || event.metadata == nil ? own : metadata.merging(own) { $1 })
-        let line = lines.withLock { lines in
+        // What makes room is freed outside of the lock, which all event loops take for each request.
+        let (line, _) = lines.withLock { lines in
             let line = Line(
                 number: lines.count, moment: moment, level: event.level, message: message, metadata: fields)
             lines.count += 1
-            if lines.all.count == capacity { lines.all.removeFirst() }
+            let forgotten = lines.all.count == capacity ? lines.all.popFirst() : nil
             lines.all.append(line)
-            guard event.level >= .error else { return line }
+            guard event.level >= .error else { return (line, forgotten) }
             if lines.errors.count == capacity { lines.errors.removeFirst() }
             lines.errors.append(line)
-            return line
+            return (line, forgotten)
         }
         shared?.add(line)
     }

@@ -20,7 +20,7 @@ struct FindPipeline {
     /// - Returns: `{"results":[…]}` with the count or the class name where they belong; of a get, the object.
     /// - Throws: Parse's errors for the query and for permissions; 101 when the object of a get is not there or the
     ///   caller may not see it.
-    func run(_ asked: Find) async throws -> [UInt8] {
+    func run(_ asked: consuming Find) async throws -> [UInt8] {
         var find = asked
         try authorize(find)
         let reachesTriggers =
@@ -43,11 +43,7 @@ struct FindPipeline {
             find.options.condition = try await backend.findTriggers.answeringSubqueries(
                 in: find.options.condition, find.context)
         }
-        let asked = find
-        // What is found for triggers becomes values, which are held until the answer is written.
-        let found =
-            reachesTriggers
-            ? try await HeldMemory.reading(size: \.valueSize) { try await search(asked) } : try await search(find)
+        let found = try await reachesTriggers ? searchForTriggers(find) : search(find)
         // Values for cloud code take many times as much as rows, here and in its own process.
         if reachesTriggers, !find.caller.isMaster {
             try AnswerSize.check(found.valueSize, backend.configuration.maxTriggerSize)
@@ -91,6 +87,11 @@ struct FindPipeline {
         else { return }
         try find.caller.check("find", of: target.text)
         find.target = target.text
+    }
+
+    /// The same for triggers: what is found becomes values, which are held until the answer is written.
+    private func searchForTriggers(_ find: Find) async throws -> ObjectStore.Found {
+        try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
     }
 
     /// Asks the database.

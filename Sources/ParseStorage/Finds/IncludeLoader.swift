@@ -53,10 +53,7 @@ struct IncludeLoader {
             let targets =
                 isHeavy ? await HeavyWork.run { [sources] in Self.targets(of: sources) } : Self.targets(of: sources)
             included.reserve(targets.count)
-            var wanted: [Name: [String]] = [:]
-            for target in targets where included.ask(for: target.pointer) {
-                wanted[Name(target.pointer.className), default: []].append(target.pointer.objectId)
-            }
+            let wanted = Self.idsByClass(targets.compactMap { included.ask(for: $0.pointer) ? $0.pointer : nil })
             for className in wanted.keys where accesses[className] == nil {
                 accesses[className] = try await access(className.text)
             }
@@ -84,6 +81,18 @@ struct IncludeLoader {
             }
         }
         return included
+    }
+
+    /// The ids of objects by their classes. Those that follow one another are mostly of one class, which is looked up once.
+    private static func idsByClass(_ pointers: [Pointer]) -> [Name: [String]] {
+        var all: [Name: [String]] = [:]
+        var rest = pointers[...]
+        while let className = rest.first?.className {
+            let run = rest.prefix { $0.className.hasSameBytes(as: className) }
+            all[Name(className), default: []] += run.map(\.objectId)
+            rest = rest[run.endIndex...]
+        }
+        return all
     }
 
     /// The fewest bytes that an included object takes in an answer.

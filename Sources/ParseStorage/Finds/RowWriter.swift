@@ -60,14 +60,14 @@ struct RowWriter {
                 let encoding = cells[index].encoding
                 // Most columns hold no pointers: then their names need not be looked up, unless fields are left out.
                 if encoding == .pointer || encoding == .json || !hidden.isEmpty || node?.isSelective ?? false {
-                    let column = plan.columns[index]
-                    if hidden.contains(column.name) { continue }
-                    if let child = node?.children[column.name],
-                        writeIncluded(result, row, index, column, child, into: &writer)
+                    let name = plan.columns[index].name
+                    if hidden.contains(name) { continue }
+                    if let child = node?.children[name],
+                        writeIncluded(result, row, index, plan.columns[index], child, into: &writer)
                     {
                         continue
                     }
-                    if let node, node.leavesOut(column.name) { continue }
+                    if let node, node.leavesOut(name) { continue }
                 }
                 writeColumn(result, row, index, cells[index], openings, plan, into: &writer)
             }

@@ -1,3 +1,4 @@
+import Encoding
 import ParseModel
 
 /// Arrays of pointers as PostgreSQL prints jsonb, read without making values of them.
@@ -15,29 +16,31 @@ enum PointerList {
     /// - Parameter json: The text of a value of type jsonb.
     /// - Returns: nil for any other value, and for names that are written with escapes.
     static func read(_ json: UnsafeRawBufferPointer) -> [Pointer]? {
-        var rest = json[...]
-        guard rest.popFirst() == UInt8(ascii: "["), rest.popLast() == UInt8(ascii: "]") else { return nil }
+        guard json.count >= 2, json.first == UInt8(ascii: "["), json.last == UInt8(ascii: "]") else { return nil }
+        let list = UnsafeRawBufferPointer(rebasing: json[1..<json.count - 1])
+        var place = 0
         var pointers: [Pointer] = []
-        while !rest.isEmpty {
-            guard pointers.isEmpty || skip(separator, &rest), skip(opening, &rest), let id = text(&rest),
-                skip(middle, &rest), let className = text(&rest), skip(closing, &rest)
+        while place < list.count {
+            guard pointers.isEmpty || skip(separator, list, &place), skip(opening, list, &place),
+                let id = text(list, &place), skip(middle, list, &place), let className = text(list, &place),
+                skip(closing, list, &place)
             else { return nil }
             pointers.append(Pointer(className: className, objectId: id))
         }
         return pointers
     }
 
-    private static func skip(_ expected: [UInt8], _ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
-        guard rest.starts(with: expected) else { return false }
-        rest.removeFirst(expected.count)
+    private static func skip(_ expected: [UInt8], _ list: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
+        guard ByteEquality.isFound(expected, in: list, at: place) else { return false }
+        place += expected.count
         return true
     }
 
     /// What stands before the next quotation mark.
-    private static func text(_ rest: inout Slice<UnsafeRawBufferPointer>) -> String? {
-        let text = rest.prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        rest = rest[text.endIndex...]
-        guard rest.first == UInt8(ascii: "\"") else { return nil }
-        return String(decoding: text, as: UTF8.self)
+    private static func text(_ list: UnsafeRawBufferPointer, _ place: inout Int) -> String? {
+        let start = place
+        while place < list.count, list[place] != UInt8(ascii: "\""), list[place] != UInt8(ascii: "\\") { place += 1 }
+        guard place < list.count, list[place] == UInt8(ascii: "\"") else { return nil }
+        return String(decoding: list[start..<place], as: UTF8.self)
     }
 }

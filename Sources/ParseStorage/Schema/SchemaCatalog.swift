@@ -79,11 +79,9 @@ public final class SchemaCatalog: Sendable {
     {
         let (keys, excluded) = (keys.map(Self.withoutLongNames), Self.withoutLongNames(excluded))
         let key = PlanKey(className: schema.name, keys: keys, excluded: excluded, hidden: hidden)
+        if let known = state.withLock({ $0.plans.value(of: key) }) { return known }
+        let (current, version) = state.withLock { ($0.snapshot.classes[schema.name], $0.version) }
         // The class as it is at this version: the caller's may be older.
-        let (known, current, version) = state.withLock {
-            ($0.plans.value(of: key), $0.snapshot.classes[schema.name], $0.version)
-        }
-        if let known { return known }
         let plan = ReadPlan(current ?? schema, keys: keys, excluded: excluded, hidden: hidden)
         state.withLock {
             // A plan for a class that changed meanwhile is not kept.

@@ -107,7 +107,7 @@ package struct Dispatcher: HTTPHandler {
     private func note(_ request: IncomingRequest, _ row: MeasuredRoutes.Other) { request.record.note(row: row.number) }
 
     private func route(_ request: IncomingRequest) async throws -> Reply {
-        if let console, console.concerns(request.target), let reply = await console.answer(request) { return reply }
+        if console?.concerns(request.target) == true, let reply = await console?.answer(request) { return reply }
         guard let target = RequestTarget(request.target, mount: mount) else {
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
         }
