@@ -38,6 +38,13 @@ struct SearchPath {
         try? EncodedStatement(Statement("SELECT pg_catalog.set_config('search_path', \(SQL.literal(text)), true)"))
     }
 
+    /// Whether PostgreSQL takes a statement only where none stands before it in its transaction: it is left to the path that
+    /// was set in its session.
+    static func goesFirst(_ sql: String) -> Bool {
+        if sql.hasPrefix("SET TRANSACTION SNAPSHOT ") { return true }
+        return ["CREATE ", "DROP ", "REINDEX "].contains { sql.hasPrefix($0) } && sql.contains(" CONCURRENTLY ")
+    }
+
     /// Asks a session for its path: some poolers take the server's options without a word, and forget them.
     static let question = "SELECT pg_catalog.current_setting('search_path')"
 }
