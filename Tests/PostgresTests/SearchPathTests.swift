@@ -57,6 +57,7 @@ import Testing
         }
         #expect(schema("App1,public") == "app1")
         #expect(schema(#""App",public"#) == "App")
+        #expect(schema("\u{C4}PP\u{A0},public").map { Array($0.utf8) } == Array("\u{C4}pp\u{A0}".utf8))
         #expect(schema(#""a""b""#) == "a\"b")
         #expect(schema(#""$user",public"#) == nil)
         #expect(schema("$user") == nil)

@@ -26,7 +26,9 @@ struct SearchPath {
             }
             name = String(decoding: bytes, as: UTF8.self)
         } else {
-            name = text.prefix { $0 != "," }.filter { !$0.isWhitespace }.lowercased()
+            // PostgreSQL knows capitals and spaces of ASCII alone.
+            let bytes = text.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { !SessionSettings.separators.contains($0) }
+            name = String(decoding: bytes, as: UTF8.self).asciiLowercased
         }
         return name.isEmpty || name == "$user" ? nil : name
     }
