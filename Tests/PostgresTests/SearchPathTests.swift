@@ -47,6 +47,9 @@ import Testing
             }
         }
         #expect(PostgresConfiguration.connectionString("no string", schema: "a") == "no string")
+        // All but the schema is in the environment.
+        let bare = PostgresConfiguration.connectionString("postgres://", schema: "a")
+        #expect(PostgresConfiguration(connectionString: bare).schema == "a")
         #expect(PostgresConfiguration.connectionString("postgres://h/d", schema: nil) == "postgres://h/d")
     }
 

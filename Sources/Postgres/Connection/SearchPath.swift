@@ -68,8 +68,7 @@ extension PostgresConfiguration {
         }
         let setting = "-c search_path=" + escaped
         let options = ConnectionParameters.options(in: text)
-        var parts = ConnectionParameters.parts(of: text)
-        guard !parts.isEmpty, !options.hasSuffix(setting) else { return text }
+        guard var parts = ConnectionParameters.read(text), !options.hasSuffix(setting) else { return text }
         parts.removeAll { $0.0 == "options" }
         parts.append(("options", options.isEmpty ? setting : options + " " + setting))
         return parts.map { key, value in
