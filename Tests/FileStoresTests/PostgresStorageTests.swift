@@ -184,6 +184,20 @@ struct PostgresStorageTests {
         }
     }
 
+    @Test("Tables that are there are not made again, for which a role may lack the rights")
+    func standing() async throws {
+        try await TestServer.withDatabase { uri in
+            let configuration = try S3OptionTests.load(["filesAdapter": ["module": "postgres"]])
+            for options in ["", "?options=-c%20default_transaction_read_only%3Don"] {
+                let storage = try FileStoreFactory.storage(
+                    configuration.fileStore, configuration, folder: "", database: uri + options,
+                    logger: TestServer.quietLogger)
+                try await storage.prepare()
+                await storage.shutdown()
+            }
+        }
+    }
+
     @Test("A server keeps its files in its database")
     func server() async throws {
         try await TestServer.run(["filesAdapter": "postgres"]) { server in

@@ -107,4 +107,24 @@ struct DistinctValuesTests {
             #expect(Set(texts.map(\.text)) == ["\"\"", "\"B\"", "\"a\"", "\"b\"", "\"é\"", "\"Zz\"", "\"aa\""])
         }
     }
+
+    @Test("Values are jumped to also in a schema whose name is quoted")
+    func quotedSchema() async throws {
+        try await TestStore.run { test in
+            try await Self.fill(test)
+            let schema = try #require(test.catalog.schema("D"))
+            let values = try #require(try DistinctValues(of: "text", schema, .everything, test.catalog.snapshot))
+            let question = try #require(values.jump).question
+            try await test.client.execute(
+                script: "CREATE INDEX ON \"D\" (\"text\"); ANALYZE \"D\"; CREATE SCHEMA \"App 1\"; "
+                    + "ALTER TABLE \"D\" SET SCHEMA \"App 1\"")
+            let rows = try await test.client.exclusively { session in
+                _ = try await session.query("SET search_path = \"App 1\"")
+                let rows = try await session.query(question)
+                _ = try await session.query("RESET search_path")
+                return rows.rowCount
+            }
+            #expect(rows == 1)
+        }
+    }
 }

@@ -47,6 +47,9 @@ import Testing
             }
         }
         #expect(PostgresConfiguration.connectionString("no string", schema: "a") == "no string")
+        // All but the schema is in the environment.
+        let bare = PostgresConfiguration.connectionString("postgres://", schema: "a")
+        #expect(PostgresConfiguration(connectionString: bare).schema == "a")
         #expect(PostgresConfiguration.connectionString("postgres://h/d", schema: nil) == "postgres://h/d")
     }
 
@@ -57,6 +60,7 @@ import Testing
         }
         #expect(schema("App1,public") == "app1")
         #expect(schema(#""App",public"#) == "App")
+        #expect(schema("\u{C4}PP\u{A0},public").map { Array($0.utf8) } == Array("\u{C4}pp\u{A0}".utf8))
         #expect(schema(#""a""b""#) == "a\"b")
         #expect(schema(#""$user",public"#) == nil)
         #expect(schema("$user") == nil)

@@ -57,7 +57,12 @@ struct RequestFields: Sendable {
         var (matched, length) = (0, 0)
         for byte in path.utf8 {
             length += 1
-            if byte == Self.files[matched] { matched += 1 } else { matched = byte == UInt8(ascii: "/") ? 1 : 0 }
+            // Names of routes may have capitals.
+            if byte.lowercasedASCII == Self.files[matched] {
+                matched += 1
+            } else {
+                matched = byte == UInt8(ascii: "/") ? 1 : 0
+            }
             if matched == Self.files.count { return length }
         }
         return nil

@@ -78,7 +78,7 @@ struct DistinctValues {
             JOIN pg_index x ON x.indrelid = t.oid AND x.indkey[0] = a.attnum \
             AND x.indcollation[0] = a.attcollation JOIN pg_opclass o ON o.oid = x.indclass[0] \
             JOIN pg_am m ON m.oid = o.opcmethod JOIN pg_stats s ON s.tablename = t.relname AND s.attname = a.attname \
-            AND s.schemaname = t.relnamespace::regnamespace::text \
+            AND s.schemaname = (SELECT n.nspname FROM pg_namespace n WHERE n.oid = t.relnamespace) \
             WHERE t.oid = to_regclass($1) AND x.indisvalid AND x.indpred IS NULL AND m.amname = 'btree' AND o.opcdefault \
             AND s.n_distinct > 0 AND s.n_distinct < \(mostJumps) LIMIT 1
             """

@@ -61,7 +61,10 @@ public struct DatabaseInstaller: Sendable {
     private func makeSchema() async throws {
         guard let schema = client.schema else { return }
         let name = SQL.identifier(schema)
-        let isThere = try await client.query("SELECT to_regnamespace($1) IS NOT NULL", [.text(name)]).bool(0, 0)
+        // Where a path leads past a schema that is not there, everything is in the next one.
+        let isThere = try await client.query(
+            "SELECT current_schema() IS NOT NULL OR to_regnamespace($1) IS NOT NULL", [.text(name)]
+        ).bool(0, 0)
         if isThere == true { return }
         try await ProcessLock.schemaChange.make("CREATE SCHEMA IF NOT EXISTS \(name)", client)
         logger.notice("a schema was made", metadata: ["schema": "\(schema)"])

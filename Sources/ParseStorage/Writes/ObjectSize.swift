@@ -52,8 +52,8 @@ enum ObjectSize {
             }
         }
         guard grows || size(of: parameters) > smallSize else { return nil }
-        // Named as no field of a class can be.
-        return "roost_bound(\(table).*, \(limit)) AS _bound"
+        // PostgreSQL has no value of more bytes than an integer counts. Named as no field of a class can be.
+        return "roost_bound(\(table).*, \(min(limit, Int(Int32.max)))) AS _bound"
     }
 
     private static let smallSize = 1024

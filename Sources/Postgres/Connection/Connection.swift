@@ -70,6 +70,8 @@ final class Connection {
     var stoppedAt: MonotonicInstant?
     /// Whether it was opened without the server's options, which a pooler refuses, or forgets.
     var isWithoutOptions = false
+    /// Whether a transaction began with what comes before the path, and the next request sets that.
+    var owesPath = false
     /// What is asked and set before requests are taken, in order.
     var greetings: Deque<Greeting> = []
     /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
@@ -240,6 +242,7 @@ final class Connection {
         greetings.removeAll()
         cache.removeAll()
         scriptPhase = nil
+        owesPath = false
         unsynced = 0
         batched = 0
         changes = 0

@@ -151,8 +151,11 @@ struct ConnectionParameters {
     }
 
     /// What a connection string says; nothing for one that libpq does not read.
-    static func parts(of connectionString: String) -> [(String, String)] {
-        guard let parsed = PQconninfoParse(connectionString, nil) else { return [] }
+    static func parts(of connectionString: String) -> [(String, String)] { read(connectionString) ?? [] }
+
+    /// What a connection string says, which may be nothing; nil for one that libpq does not read.
+    static func read(_ connectionString: String) -> [(String, String)]? {
+        guard let parsed = PQconninfoParse(connectionString, nil) else { return nil }
         defer { PQconninfoFree(parsed) }
         var parts: [(String, String)] = []
         var option = parsed

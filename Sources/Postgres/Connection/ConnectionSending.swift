@@ -53,7 +53,9 @@ extension Connection {
     func send(_ request: Request, prelude: EncodedStatement? = nil) -> Bool {
         sync()
         guard isReady, PQstatus(handle) == CONNECTION_OK else { return false }
-        let needsSettingUp = prelude != nil || pool is SharedPool || PQtransactionStatus(handle) == PQTRANS_IDLE
+        let status = PQtransactionStatus(handle)
+        let needsSettingUp =
+            prelude != nil || pool is SharedPool || status == PQTRANS_IDLE || (owesPath && status == PQTRANS_INTRANS)
         begin(request)
         var isSent = true
         if let prelude {
@@ -82,12 +84,11 @@ extension Connection {
 
     /// Sets up the transaction that a request begins, where the session does not keep its settings.
     private func setUp(_ request: Request) -> Bool {
-        guard let pathStatement else { return true }
-        if case .statements = request.content {
-            request.skipped += 1
-            return add(pathStatement, to: request)
-        }
-        return true
+        guard let pathStatement, case .statements(let statements) = request.content else { return true }
+        owesPath = !parameters.isPathTransient && SearchPath.goesFirst(statements.first?.sql ?? "")
+        if owesPath { return true }
+        request.skipped += 1
+        return add(pathStatement, to: request)
     }
 
     /// Sends a statement of the connection's own, which is not prepared, since it is sent once.
@@ -210,7 +211,8 @@ extension Connection {
             failWithLibpqMessage()
             return true
         }
-        sendPlainly(pathStatement.map { "\($0.sql); \(script)" } ?? script)
+        let path = !parameters.isPathTransient && SearchPath.goesFirst(script) ? nil : pathStatement
+        sendPlainly(path.map { "\($0.sql); \(script)" } ?? script)
         return true
     }
 

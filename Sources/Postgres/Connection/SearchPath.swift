@@ -26,7 +26,9 @@ struct SearchPath {
             }
             name = String(decoding: bytes, as: UTF8.self)
         } else {
-            name = text.prefix { $0 != "," }.filter { !$0.isWhitespace }.lowercased()
+            // PostgreSQL knows capitals and spaces of ASCII alone.
+            let bytes = text.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { !SessionSettings.separators.contains($0) }
+            name = String(decoding: bytes, as: UTF8.self).asciiLowercased
         }
         return name.isEmpty || name == "$user" ? nil : name
     }
@@ -36,6 +38,13 @@ struct SearchPath {
     /// A statement that sets the path until the transaction ends, for a session that the next transaction may not have.
     var statement: EncodedStatement? {
         try? EncodedStatement(Statement("SELECT pg_catalog.set_config('search_path', \(SQL.literal(text)), true)"))
+    }
+
+    /// Whether PostgreSQL takes a statement only where none stands before it in its transaction: it is left to the path that
+    /// was set in its session.
+    static func goesFirst(_ sql: String) -> Bool {
+        if sql.hasPrefix("SET TRANSACTION SNAPSHOT ") { return true }
+        return ["CREATE ", "DROP ", "REINDEX "].contains { sql.hasPrefix($0) } && sql.contains(" CONCURRENTLY ")
     }
 
     /// Asks a session for its path: some poolers take the server's options without a word, and forget them.
@@ -59,8 +68,7 @@ extension PostgresConfiguration {
         }
         let setting = "-c search_path=" + escaped
         let options = ConnectionParameters.options(in: text)
-        var parts = ConnectionParameters.parts(of: text)
-        guard !parts.isEmpty, !options.hasSuffix(setting) else { return text }
+        guard var parts = ConnectionParameters.read(text), !options.hasSuffix(setting) else { return text }
         parts.removeAll { $0.0 == "options" }
         parts.append(("options", options.isEmpty ? setting : options + " " + setting))
         return parts.map { key, value in

@@ -204,6 +204,7 @@ struct PoolerTests {
                 try await client.execute(script: "SET search_path = 'nowhere'; SELECT 1")
                 let path = try await client.exclusively { try await $0.query("SHOW search_path").string(0, 0) }
                 #expect(path == "public,pg_catalog")
+                try await Self.expectFirst(client)
                 await client.shutdown()
                 #expect(lines.all.filter { $0.contains("refuses the parameter options") }.count == 1)
 
@@ -212,6 +213,23 @@ struct PoolerTests {
                 }
             }
         }
+    }
+
+    /// Expects that statements are carried out before which PostgreSQL takes no other.
+    private static func expectFirst(_ client: PostgresClient) async throws {
+        try await client.execute(script: "CREATE TABLE \"Indexed\" (\"a\" int)")
+        try await client.exclusively {
+            _ = try await $0.query("CREATE INDEX CONCURRENTLY \"byA\" ON \"Indexed\" (\"a\")")
+        }
+        try await client.execute(script: "DROP INDEX CONCURRENTLY \"byA\"")
+        let path = try await client.transaction(isolation: .repeatableRead) { first in
+            let snapshot = try await first.query("SELECT pg_export_snapshot()").string(0, 0) ?? ""
+            return try await client.transaction(isolation: .repeatableRead) { second in
+                _ = try await second.query("SET TRANSACTION SNAPSHOT '\(snapshot)'")
+                return try await second.query("SHOW search_path").string(0, 0)
+            }
+        }
+        #expect(path == "public,pg_catalog")
     }
 
     @Test("A client is let in once its server hears others, or after a while; then it is ended when the server does")

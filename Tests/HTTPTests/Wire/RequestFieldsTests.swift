@@ -26,6 +26,7 @@ struct RequestFieldsTests {
         arguments: [
             ("/parse/files/app/0123_a.png", "/parse/files/app/\u{2026}"),
             ("/parse/files/app/metadata/0123_a.png", "/parse/files/app/\u{2026}"),
+            ("/parse/Files/app/0123_a.png", "/parse/Files/app/\u{2026}"),
             ("/parse/files/a.png", "/parse/files/\u{2026}"), ("/parse/classes/files", "/parse/classes/files"),
         ])
     func files(target: String, path: String) {

@@ -46,6 +46,17 @@ struct AppSchemaTests {
         #expect(expected.count { $0.answer.hasPrefix("20") } > 60, "\(expected)")
     }
 
+    @Test("Where an address has a path whose first schema is not there, the app is in the next, and none is made")
+    func pathOfAddress() async throws {
+        try await TestServer.withDatabase { uri in
+            try await TestServer.run(on: uri + "?options=-c%20search_path%3Dabsent%2Cpublic") { server in
+                _ = try await server.create("Song", ["title": "a"])
+            }
+            let schemas = "SELECT schemaname::text FROM pg_tables WHERE tablename = 'Song'"
+            #expect(try await TestServer.texts(schemas, on: uri) == ["public"])
+        }
+    }
+
     @Test("Classes, users, files, jobs, settings and the log of pushes of one app are not the other's")
     func data() async throws {
         try await Self.withApps { one, two in

@@ -73,6 +73,16 @@ import Testing
         }
     }
 
+    @Test("A limit of more bytes than PostgreSQL has in a value is taken as one")
+    func unlimited() async throws {
+        try await TestServer.run(["maxObjectSize": "4gb"]) { server in
+            let id = try await server.create("Song", ["list": []])
+            let answer = try await server.send(
+                "PUT", "/classes/Song/\(id)", ["list": ["__op": "Add", "objects": [1]]])
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+    }
+
     @Test("Numbers weigh what PostgreSQL writes of them, all of whose digits it does")
     func exponents() async throws {
         try await TestServer.run(Self.options) { server in
