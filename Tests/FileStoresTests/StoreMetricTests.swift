@@ -13,6 +13,9 @@ struct StoreMetricTests {
     func counts() async throws {
         let behaviour = S3FaultTests.store { call, _ in
             if call.method == "GET", call.has("absent") { return .error(404, "NoSuchKey") }
+            if call.method == "GET", call.has("there") {
+                return .reply(200, headers: [("ETag", "\"a\"")], body: "text")
+            }
             if call.method == "DELETE" { return .error(403, "AccessDenied") }
             if call.method == "PUT", call.has("broken") { return .error(503, "ServiceUnavailable") }
             return nil
@@ -23,7 +26,7 @@ struct StoreMetricTests {
                 #expect(stored.status == 201, "\(stored.text)")
                 let path = "/files/\(TestServer.applicationID)"
                 let there = try await server.send("GET", "\(path)/there.txt", as: .nobody)
-                #expect(there.status == 200)
+                #expect(there.status == 200 && there.text == "text")
                 let absent = try await server.send("GET", "\(path)/absent.txt", as: .nobody)
                 #expect(absent.status == 404)
                 let kept = try await server.send("DELETE", "/files/there.txt", as: .master)
