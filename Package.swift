@@ -172,7 +172,7 @@ let package = Package(
             name: "FileStores",
             dependencies: [
                 "Encoding", "FileStorage", "JSON", "Outgoing", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", collections, logging,
+                "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "Benchmarks"))
 
 from attacks.catalogue import ATTACKS  # noqa: E402
-from attacks.stand import TRANSFER_MEGABYTES, AttackStand  # noqa: E402
+from attacks.stand import AttackStand  # noqa: E402
 from cluster import Cluster  # noqa: E402
 
 LONGER = 0.050
@@ -44,7 +44,7 @@ def attack(stand, name, senders, limit, factor):
     """What is beyond the limits in one attack; its figures are printed."""
     chosen = ATTACKS[name]
     result = stand.attack(chosen, senders)
-    faults = result.faults(limit, (MEGABYTES + TRANSFER_MEGABYTES + chosen.allowed) * factor)
+    faults = result.faults(limit, (MEGABYTES + chosen.transfers + chosen.allowed) * factor)
     verdict = "  BEYOND: " + ", ".join(faults) if faults else ""
     print(f"{name:<28} {senders:>7} {result.line()}{verdict}", flush=True)
     return faults

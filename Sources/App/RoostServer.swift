@@ -179,7 +179,7 @@ public struct RoostServer: Service {
         let storage =
             try extensions.files
             ?? FileStoreFactory.storage(
-                configuration, folder: filesDirectory, database: connectionString, logger: logger)
+                configuration, folder: filesDirectory, database: connectionString, meters: meters.files, logger: logger)
         files = Deployment.files(storage, configuration)
         folder = storage as? DiskStorage
         probes += FileStoreProbe.all(of: files, configuration)

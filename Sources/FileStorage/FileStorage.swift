@@ -178,19 +178,23 @@ public struct ListedFile: Sendable, Equatable {
 
 /// A sequence of a single buffer.
 struct OneBuffer: AsyncSequence, Sendable {
-    var bytes: [UInt8]
+    private let buffer: ByteBuffer
+
+    init(_ buffer: ByteBuffer) { self.buffer = buffer }
+
+    init(bytes: [UInt8]) { buffer = ByteBuffer(bytes: bytes) }
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        var bytes: [UInt8]?
+        fileprivate var buffer: ByteBuffer?
 
         mutating func next() async -> ByteBuffer? {
-            defer { bytes = nil }
-            return bytes.map { ByteBuffer(bytes: $0) }
+            defer { buffer = nil }
+            return buffer
         }
     }
 
     func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(bytes: bytes)
+        AsyncIterator(buffer: buffer)
     }
 }
 

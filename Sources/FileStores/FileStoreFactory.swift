@@ -2,6 +2,7 @@ public import FileStorage
 public import Logging
 import Outgoing
 public import ServerConfiguration
+public import Telemetry
 
 /// Makes the storage that a configuration names.
 public enum FileStoreFactory {
@@ -10,12 +11,14 @@ public enum FileStoreFactory {
     /// - Parameters:
     ///   - folder: The folder of files on the disk.
     ///   - database: The connection string of the database.
+    ///   - meters: Counts requests to buckets.
     /// - Throws: `ConfigurationError` for what cannot be used.
     public static func storage(
-        _ configuration: Configuration, folder: String, database: String, logger: Logger
+        _ configuration: Configuration, folder: String, database: String,
+        meters: FileStoreMeters = FileStoreMeters(), logger: Logger
     ) throws -> any FileStorage {
         let stores = try ([configuration.fileStore] + configuration.fileStoreFallbacks).map {
-            try storage($0, configuration, folder: folder, database: database, logger: logger)
+            try storage($0, configuration, folder: folder, database: database, meters: meters, logger: logger)
         }
         return stores.count == 1 ? stores[0] : FallbackStorage(stores[0], others: Array(stores.dropFirst()))
     }
@@ -26,10 +29,11 @@ public enum FileStoreFactory {
     ///   - store: Where the files are.
     ///   - folder: The folder of files on the disk.
     ///   - database: The connection string of the database.
+    ///   - meters: Counts requests to buckets.
     /// - Throws: `ConfigurationError` for what cannot be used.
     public static func storage(
         _ store: Configuration.FileStore, _ configuration: Configuration, folder: String, database: String,
-        logger: Logger
+        meters: FileStoreMeters = FileStoreMeters(), logger: Logger
     ) throws -> any FileStorage {
         switch store {
         case .disk: return DiskStorage(directory: folder)
@@ -40,15 +44,16 @@ public enum FileStoreFactory {
                 bucket.key, region: bucket.region, configuration.cloudVariables, configuration.outgoing)
             let signer = AWSSigner(
                 region: bucket.region, credentials: CredentialSource(provider, logger: logger))
-            return try storage(bucket, signer, configuration, logger: logger)
+            return try storage(bucket, signer, configuration, meters, logger: logger)
         case .google(let store):
             let signer = GoogleSigner(tokens: try CredentialSource(store, configuration, logger: logger))
-            return try storage(store.bucket, signer, configuration, logger: logger)
+            return try storage(store.bucket, signer, configuration, meters, logger: logger)
         }
     }
 
     private static func storage(
-        _ bucket: Configuration.S3, _ signer: any StoreSigner, _ configuration: Configuration, logger: Logger
+        _ bucket: Configuration.S3, _ signer: any StoreSigner, _ configuration: Configuration,
+        _ meters: FileStoreMeters, logger: Logger
     ) throws -> S3Storage {
         var outgoing = configuration.outgoing
         if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }
@@ -56,6 +61,7 @@ public enum FileStoreFactory {
         let caller = try HTTPCaller(outgoing, connectionsPerHost: 128, keptFor: .seconds(5), connectTime: .seconds(3))
         let reader = try HTTPCaller(
             outgoing, connectionsPerHost: DownloadSlots.count, keptFor: .seconds(5), connectTime: .seconds(3))
-        return S3Storage(S3Client(bucket, caller: caller, reader: reader, signer: signer, logger: logger))
+        return S3Storage(
+            S3Client(bucket, caller: caller, reader: reader, signer: signer, meters: meters, logger: logger))
     }
 }

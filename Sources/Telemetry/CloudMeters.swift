@@ -96,3 +96,34 @@ public final class MailMeters: Sendable {
             "roost_mail_queue_oldest_seconds", .gauge, "For how long the oldest of them is due.", oldest.value)
     }
 }
+
+/// What is measured of requests to buckets of files.
+public final class FileStoreMeters: Sendable {
+    /// What was asked for.
+    public enum Operation: Int, Label { case get, head, list, put, delete }
+    /// What was answered: that there is no such file is an answer like another.
+    public enum Result: Int, Label { case ok, absent, refused, unavailable }
+
+    private let durations = Operation.allCases.map { _ in NumberedHistograms(.requests) }
+
+    /// Nothing counted yet.
+    public init() {}
+
+    /// Counts a request.
+    ///
+    /// - Parameter duration: The time until the answer began.
+    public func add(_ operation: Operation, _ result: Result, _ duration: Duration) {
+        durations[operation.rawValue][result.rawValue].record(duration)
+    }
+
+    func write(to text: inout Exposition) {
+        text.begin("roost_file_store_request_duration_seconds", .histogram, "How long requests to buckets took.")
+        for operation in Operation.allCases {
+            let counts = durations[operation.rawValue].counts
+            for result in Result.allCases {
+                guard let counts = counts[result.rawValue] else { continue }
+                text.add(["operation": operation.text, "result": result.text], counts, .requests)
+            }
+        }
+    }
+}

@@ -23,6 +23,8 @@ public final class Meters: Sendable {
     public let jobs = JobMeters()
     /// Mails.
     public let mails = MailMeters()
+    /// Requests to buckets of files.
+    public let files = FileStoreMeters()
     /// Operations of the database that took long.
     public let slowOperations = Counters<DatabaseMeters.Operation>()
     /// Log lines, by their levels.
@@ -61,6 +63,7 @@ public final class Meters: Sendable {
         cloud.write(to: &text)
         jobs.write(to: &text)
         mails.write(to: &text)
+        files.write(to: &text)
         text.counters(
             "roost_slow_operations_total", "Operations of the database that took long.", by: "operation", slowOperations
         )

@@ -44,7 +44,7 @@ import Testing
         "Outgoing": ["Encoding", "JSON", "ServerConfiguration"],
         "FileStores": [
             "Encoding", "FileStorage", "JSON", "Outgoing", "ParseStorage", "Postgres", "Rules", "ServerConfiguration",
-            "Tasks",
+            "Tasks", "Telemetry",
         ],
         "Webhooks": [
             "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",

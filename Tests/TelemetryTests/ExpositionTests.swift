@@ -41,6 +41,9 @@ struct ExpositionTests {
         for kind in CloudMeters.Kind.allCases {
             for result in CloudMeters.Result.allCases { meters.cloud.add(kind, .node, result, .seconds(1)) }
         }
+        for operation in FileStoreMeters.Operation.allCases {
+            for result in FileStoreMeters.Result.allCases { meters.files.add(operation, result, .milliseconds(20)) }
+        }
         meters.passwordHashes.record(.milliseconds(70))
         meters.jobs.add(.succeeded, job: "nightly \"one\"", at: 1_700_000_000)
         meters.logins.add(.wrong, method: "password")

@@ -1,11 +1,12 @@
 """The attacks by name: each sends what a client may send without any key but the application's id."""
 
+import base64
 import dataclasses
 import random
 import string
 import typing
 
-from attacks.sending import Wave, request, spread
+from attacks.sending import APPLICATION_ID, Wave, request, spread
 from attacks.sockets import subscribe_with_patterns
 from attacks.victim import Call, Event, Get, Save
 
@@ -21,6 +22,8 @@ class Attack:
     # How many megabytes one body or one answer of its own may take by the options, before and while it is values: it is
     # carried out alone, but no option splits it.
     allowed: int = 0
+    # The option `transferMemory` in megabytes: what answers that are not read, and bodies that are not whole, may take.
+    transfers: int = 32
 
 
 def wave(make, count, **settings):
@@ -78,11 +81,27 @@ def first_byte(stand):
     return request("GET", stand.file_path, headers={"Range": "bytes=0-0"})
 
 
+def upload(_):
+    """A file that the server encrypts whole, as parse-server's adapters do; its bytes do not compress."""
+    song = random.Random(19).randbytes(SONG * 1024 * 1024)
+    return request("POST", "/files/song.mp3", song, {"Content-Type": "audio/mpeg"})
+
+
+def upload_in_base64(_):
+    """A file as the JavaScript SDK sends it."""
+    song = base64.b64encode(random.Random(14).randbytes(14 * 1024 * 1024)).decode()
+    body = {"base64": song, "_ContentType": "audio/mpeg", "_ApplicationId": APPLICATION_ID}
+    return request("POST", "/files/song.mp3", body, {"X-Parse-Application-Id": "", "Content-Type": "text/plain"})
+
+
 def long_query(_):
     password = "".join(random.Random(7).choices(string.ascii_letters, k=32 * 1024))
     return request("GET", "/login", query={"username": "nobody", "password": password})
 
 
+# maxUploadSize lets a file be so large.
+SONG = 19
+ENCRYPTIONS = 48
 # maxResponseSize lets one answer be so large: that of one find here, and what a batch collects before it is too much.
 FIND = 33
 BATCH = 64
@@ -119,6 +138,11 @@ ATTACKS = {
         wave(lambda _: request("POST", "/login", {"username": "heavy", "password": "benchmark"}), 24, seconds=15),
         allowed=RECORD),
     "downloads": Attack(wave(download, 200, reads=False, seconds=6)),
+    # Beside what waits to be encrypted, encryptions take so much at a time.
+    "uploads": Attack(wave(upload, 32, seconds=20), transfers=256, allowed=ENCRYPTIONS),
+    # Two are read at a time: each is a text, and bytes of three quarters of it.
+    "uploads in base64": Attack(
+        wave(upload_in_base64, 32, seconds=20), transfers=256, allowed=ENCRYPTIONS + 2 * (SONG + 15)),
     "first bytes of downloads": Attack(wave(first_byte, 200, seconds=10)),
     "large calls of slow code": Attack(wave(call("slow", text="x" * 1_100_000), 4, seconds=8), victim=Save),
     "saves whose webhook saves": Attack(

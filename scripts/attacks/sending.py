@@ -20,10 +20,11 @@ def request(method, path, body=None, headers=None, query=None):
         path += "?" + urllib.parse.urlencode(
             {key: value if isinstance(value, str) else json.dumps(value) for key, value in query.items()})
     data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = [f"{method} /parse{path} HTTP/1.1", "Host: localhost", f"X-Parse-Application-Id: {APPLICATION_ID}"]
-    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    lines = [f"{method} /parse{path} HTTP/1.1", "Host: localhost"]
+    headers = {"X-Parse-Application-Id": APPLICATION_ID, **(headers or {})}
     if data:
-        lines += ["Content-Type: application/json", f"Content-Length: {len(data)}"]
+        headers = {"Content-Type": "application/json", "Content-Length": len(data), **headers}
+    lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
 
 

@@ -21,9 +21,6 @@ Parse.Cloud.define('slow', async request => { await new Promise(done => setTimeo
 Parse.Cloud.afterFind('Followed', request => request.objects);
 """
 
-# What the option allows answers that are not read, and bodies that are not whole, to take beside the limit.
-TRANSFER_MEGABYTES = 32
-
 # A megabyte of text that compresses badly, as that of strangers would.
 WIDE = "string_agg(md5(n::text || m::text), '')"
 
@@ -88,15 +85,14 @@ class AttackStand:
             "liveQuery": {"classNames": ["Published"]},
             "startLiveQueryServer": True,
             "fileUpload": {"enableForPublic": True},
-            "transferMemory": f"{TRANSFER_MEGABYTES}mb",
             "verbose": False,
         }
         with self.server() as server:
             self._seed(server)
 
-    def server(self):
-        """The server under attack, to be entered with `with`."""
-        return Server(self.binary, self.folder, self.cluster.uri(), options=self.options)
+    def server(self, **options):
+        """The server under attack, to be entered with `with`; `options` are added to its configuration."""
+        return Server(self.binary, self.folder, self.cluster.uri(), options={**self.options, **options})
 
     def _seed(self, server):
         def make(name, **fields):
@@ -133,7 +129,7 @@ class AttackStand:
 
     def attack(self, attack, senders):
         """Runs an attack against a server of its own beside a client that asks for one object, or calls a function."""
-        with self.server() as server, Hooks() as hooks:
+        with self.server(transferMemory=f"{attack.transfers}mb") as server, Hooks() as hooks:
             if attack.uses_hooks:
                 hook = {"className": "Hooked", "triggerName": "beforeSave", "url": hooks.url(server.port)}
                 server.call("POST", "/hooks/triggers", hook, master=True)

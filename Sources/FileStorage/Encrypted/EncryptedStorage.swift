@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 public import NIOCore
 import NIOPosix
+import Tasks
 
 /// A storage whose files are encrypted before another storage keeps them. What is said about a file is not.
 ///
@@ -14,6 +15,8 @@ public struct EncryptedStorage: FileStorage {
     private let older: FileCipher?
     private let writesSegments: Bool
     private let decrypted = DecryptedFiles()
+    /// The bytes that encryptions of whole files take at a time, besides the files.
+    private let encryptions = Gate(capacity: 48 * 1024 * 1024)
 
     /// Encrypts what a storage keeps.
     ///
@@ -68,11 +71,30 @@ public struct EncryptedStorage: FileStorage {
             return try await storage.write(
                 name: name, details: details, contents: CheckedContents(contents: sealed, check: check))
         }
-        var plain: [UInt8] = []
-        for try await chunk in contents { plain += chunk.readableBytesView }
-        let sealed = try await Self.onThread { [plain, cipher] in try cipher.seal(plain) }
-        try await storage.write(
-            name: name, details: details, contents: CheckedContents(contents: OneBuffer(bytes: sealed), check: check))
+        let whole = try await encrypted(contents)
+        // Stores far away sum up all of it, with nothing to wait for on the way.
+        try await HeavyWork.run(if: whole.readableBytes > HeavyWork.size) {
+            try await storage.write(
+                name: name, details: details, contents: CheckedContents(contents: OneBuffer(whole), check: check))
+        }
+    }
+
+    /// Encrypts a file whole. It is no longer in memory in clear then, so that what is stored slowly is there once.
+    ///
+    /// - Throws: `CancellationError` when the caller leaves while it waits for its turn; ``FileStorageError/refused`` for a
+    ///   file that could not be read again.
+    private func encrypted<Contents: AsyncSequence>(_ contents: Contents) async throws -> ByteBuffer
+    where Contents.Element == ByteBuffer {
+        var plain = ByteBuffer()
+        for try await chunk in contents {
+            guard plain.readableBytes + chunk.readableBytes < Int(Self.mostBytes) - FileCipher.overhead else {
+                throw FileStorageError.refused
+            }
+            if plain.readableBytes == 0 { plain = chunk } else { plain.writeImmutableBuffer(chunk) }
+        }
+        return try await encryptions.run(weight: 2 * plain.readableBytes) {
+            try await Self.onThread { [plain, cipher] in try cipher.sealed(plain) }
+        }
     }
 
     /// Opens a file, and decrypts it when it is not one in segments.
@@ -224,10 +246,21 @@ public struct FileCipher: Sendable {
     ///
     /// - Throws: An error of the cryptographic library.
     public func seal(_ plain: [UInt8]) throws -> [UInt8] {
+        Array(try sealed(ByteBuffer(bytes: plain)).readableBytesView)
+    }
+
+    /// What bytes are on the disk. They are in memory twice more on the way.
+    func sealed(_ plain: ByteBuffer) throws -> ByteBuffer {
         var generator = SystemRandomNumberGenerator()
         let vector = (0..<Self.vectorLength).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        let box = try AES.GCM.seal(plain, using: key, nonce: AES.GCM.Nonce(data: vector))
-        return Array(box.ciphertext) + vector + Array(box.tag)
+        let nonce = try AES.GCM.Nonce(data: vector)
+        let box = try plain.withUnsafeReadableBytes { try AES.GCM.seal($0, using: key, nonce: nonce) }
+        var sealed = ByteBuffer()
+        sealed.reserveCapacity(plain.readableBytes + Self.overhead)
+        sealed.writeBytes(box.ciphertext)
+        sealed.writeBytes(vector)
+        sealed.writeBytes(box.tag)
+        return sealed
     }
 
     /// The text of what is on the disk.

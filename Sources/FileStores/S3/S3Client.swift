@@ -7,6 +7,7 @@ import NIOCore
 import Outgoing
 import ServerConfiguration
 import Synchronization
+import Telemetry
 
 /// A request to a bucket.
 struct S3Request: Sendable {
@@ -37,6 +38,16 @@ struct S3Request: Sendable {
         digest = SHA256.hash(data: bytes).hexadecimal
     }
 
+    /// What metrics call it.
+    var operation: FileStoreMeters.Operation {
+        switch method {
+        case "GET": key == nil ? .list : .get
+        case "HEAD": .head
+        case "DELETE": .delete
+        default: .put
+        }
+    }
+
     static let emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 }
 
@@ -51,17 +62,20 @@ final class S3Client: Sendable {
     /// Sends downloads, for whose connections nothing else waits.
     private let reader: HTTPCaller
     private let signer: any StoreSigner
+    private let meters: FileStoreMeters
     /// How many seconds the clock of the store is ahead.
     private let clockOffset = Mutex(0)
     private let budget = RetryBudget()
 
     init(
-        _ bucket: Configuration.S3, caller: HTTPCaller, reader: HTTPCaller, signer: any StoreSigner, logger: Logger
+        _ bucket: Configuration.S3, caller: HTTPCaller, reader: HTTPCaller, signer: any StoreSigner,
+        meters: FileStoreMeters, logger: Logger
     ) {
         self.bucket = bucket
         self.caller = caller
         self.reader = reader
         self.signer = signer
+        self.meters = meters
         self.logger = logger
         address = S3Address(bucket)
         breaker = StoreBreaker(name: bucket.bucket, logger: logger)
@@ -98,6 +112,7 @@ final class S3Client: Sendable {
             do {
                 let answer = try await send(request, signed: &moment)
                 if (200...299).contains(answer.status) || accepts.contains(answer.status) {
+                    meters.add(request.operation, .ok, .now - moment)
                     breaker.succeeded()
                     budget.gain()
                     return answer
@@ -105,6 +120,9 @@ final class S3Client: Sendable {
                 let body = request.method == "HEAD" ? [] : (try? await answer.body.collect(upTo: 64 * 1024)) ?? []
                 var failure = S3Failure(answer, body: body)
                 failure.isOfHead = request.method == "HEAD"
+                let result: FileStoreMeters.Result =
+                    failure.mayPass ? .unavailable : failure.isAbsence ? .absent : .refused
+                meters.add(request.operation, result, .now - moment)
                 if !failure.mayPass {
                     breaker.succeeded()
                     if !isCorrected, try await correct(failure, signed: moment) {
@@ -121,6 +139,7 @@ final class S3Client: Sendable {
                 log(failure, request)
                 throw FileStorageError.unavailable(retryAfter: 1)
             } catch let failure as HTTPCallFailure {
+                meters.add(request.operation, .unavailable, .now - moment)
                 breaker.failed(failure.description, for: failure.kind == .unreachable ? nil : request.key)
                 reason = failure
             } catch let error as CredentialFailure {

@@ -4,7 +4,6 @@ import NIOCore
 import ParseModel
 package import Rules
 import ServerConfiguration
-import Tasks
 
 /// What a client says of a file that it sends.
 package struct FileUpload: Sendable {
@@ -160,16 +159,14 @@ extension Files {
     ) async throws {
         do {
             switch content {
-            case .arriving(let file) where !storage.holdsWholeFiles:
-                let pieces = ArrivingPieces(file: file, limit: limit, kept: storage.memoryOfWrites)
-                try await storage.write(name: name, details: details, contents: pieces)
             case .arriving(let file):
-                let bytes = try await file.collect(upTo: limit)
-                try await HeavyWork.run { try await storage.write(name: name, details: details, bytes: bytes) }
+                let kept = storage.holdsWholeFiles ? limit : storage.memoryOfWrites
+                let pieces = ArrivingPieces(file: file, limit: limit, kept: kept)
+                try await storage.write(name: name, details: details, contents: pieces)
             case .whole(let bytes):
                 try await storage.write(name: name, details: details, bytes: bytes)
             }
-        } catch let error as ParseError {
+        } catch let error where error is ParseError || error is CancellationError {
             throw error
         } catch {
             if case .arriving(let file) = content, file.isOwn(error) { throw error }

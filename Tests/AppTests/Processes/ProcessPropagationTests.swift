@@ -170,6 +170,27 @@ struct ProcessPropagationTests {
         }
     }
 
+    @Test("A file that one process stores in the database is there for all, and gone for all when one deletes it")
+    func files() async throws {
+        try await ServerProcesses.run(3, ["filesAdapter": "postgres"]) { processes in
+            let stored = try await processes[0].send("POST", "/files/a.txt", bytes: Array("0123".utf8), as: .master)
+                .succeeded()
+            let name = try stored.string("name")
+            func ask(_ server: TestServer) async throws -> TestAnswer {
+                try await server.send("GET", "/files/\(TestServer.applicationID)/\(name)", as: .nobody)
+            }
+            for server in processes.servers {
+                let answer = try await ask(server)
+                #expect(answer.status == 200 && answer.text == "0123")
+            }
+            _ = try await processes[1].send("DELETE", "/files/\(name)", as: .master).succeeded()
+            for server in processes.servers {
+                let answer = try await ask(server)
+                #expect(answer.status == 404)
+            }
+        }
+    }
+
     @Test("A class that parse-server changes and announces is so for all within a second", arguments: [2, 4])
     func parseServer(count: Int) async throws {
         try await ServerProcesses.run(count) { processes in

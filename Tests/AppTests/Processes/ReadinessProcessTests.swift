@@ -36,6 +36,28 @@ struct ReadinessProcessTests {
         }
     }
 
+    @Test("A database that broke down is connected to anew, which is counted, and the process is ready again")
+    func ended() async throws {
+        try await CrashServer.run { server in
+            let port = try await FreePort.find()
+            try await server.start(launcher: ["/usr/bin/env", "ROOST_METRICS_PORT=\(port)"])
+            let isReady = try await eventually { try await Self.ask("/ready", at: port).status == 200 }
+            #expect(isReady)
+            let reconnects = "roost_database_reconnects_total"
+            let before = try await TestServer.metrics(at: port).sum(reconnects)
+            try server.killPostgres()
+            let isCounted = try await eventually(within: .seconds(60)) {
+                try await TestServer.metrics(at: port).sum(reconnects) > before
+            }
+            #expect(isCounted)
+            let isBack = try await eventually(within: .seconds(60)) {
+                guard try await Self.ask("/ready", at: port).status == 200 else { return false }
+                return try await server.send("GET", "/classes/Song").status == 200
+            }
+            #expect(isBack)
+        }
+    }
+
     @Test("A process that is about to end says so while it still serves, and ends well")
     func draining() async throws {
         try await CrashServer.run { server in

@@ -95,6 +95,25 @@ struct ObservabilityExampleTests {
         }
     }
 
+    @Test("Prometheus reads the main port by the key of the metrics, and none of its scrapes fails")
+    func mainPort() async throws {
+        let options: JSONObject = ["metrics": ["onMainPort": true, "key": "watcher"]]
+        try await TestServer.run(options) { server in
+            let url = try #require(URL(string: server.url))
+            let port = try #require(url.port)
+            let more = "metrics_path: \(url.path)/metrics\n    authorization: {credentials: watcher}"
+            try await Prometheus.run(scraping: port, more) { prometheus in
+                let isRead = try await eventually(within: .seconds(120)) {
+                    let count = try await prometheus.value("count_over_time(up[10m])")
+                    return count.flatMap { Double($0) } ?? 0 >= 20
+                }
+                #expect(isRead)
+                let worst = try await prometheus.value("min_over_time(up[10m])")
+                #expect(worst == "1")
+            }
+        }
+    }
+
     /// Does something of everything.
     private static func use(_ server: TestServer) async throws {
         let song = try await server.create("Song", ["n": 1])
@@ -128,7 +147,11 @@ private struct Prometheus {
     }
 
     /// Runs Prometheus for the time of a closure.
-    static func run(scraping target: Int, _ body: @escaping @Sendable (Prometheus) async throws -> Void) async throws {
+    ///
+    /// - Parameter more: What its configuration says besides of how the target is asked.
+    static func run(
+        scraping target: Int, _ more: String = "", _ body: @escaping @Sendable (Prometheus) async throws -> Void
+    ) async throws {
         let port = try await FreePort.find()
         let folder = FileManager.default.temporaryDirectory.path + "/roost-prometheus-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -138,6 +161,7 @@ private struct Prometheus {
             scrape_configs:
               - job_name: roost
                 static_configs: [{targets: ["127.0.0.1:\(target)"]}]
+                \(more)
             """
         try Data(settings.utf8).write(to: URL(fileURLWithPath: folder + "/prometheus.yml"))
         let own = Checkout.path(".build/prometheus/usr/bin/prometheus")

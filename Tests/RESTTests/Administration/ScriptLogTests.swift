@@ -33,6 +33,23 @@ import Testing
         }
     }
 
+    @Test("Thousands of probes push no line out of the log")
+    func probes() async throws {
+        try await Self.withLines { server in
+            let statuses = try await concurrently(20) { _ in
+                var statuses: Set<Int> = []
+                for _ in 0..<100 {
+                    statuses.insert(try await server.send("GET", "/health", as: .nobody).status)
+                }
+                return statuses
+            }
+            #expect(statuses.allSatisfy { $0 == [200] })
+            let lines = try await Self.log(server, "?n=1000")
+            #expect(Self.classes(lines) == ["C", "B", "A"])
+            #expect(lines.count < 1000)
+        }
+    }
+
     @Test("Lines carry level, message, time and what was logged with them; the newest come first")
     func lines() async throws {
         try await Self.withLines { server in

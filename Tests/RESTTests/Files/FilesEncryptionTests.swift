@@ -84,6 +84,34 @@ struct FilesEncryptionTests {
         #expect(lines.count == 4 && !lines.contains { $0.contains(".txt") })
     }
 
+    @Test("More uploads at once than memory has room for wait in turn: none is refused, and all come back as they were")
+    func turns() async throws {
+        var limits = HTTPServer.Limits()
+        limits.transferMemory = 1024 * 1024
+        try await Server.run(limits: limits, cipher: FileCipher(secret: "secret")) {
+            $0.maxUploadSize = 1024 * 1024
+        } body: { client in
+            let size = 600_000
+            let names = try await withThrowingTaskGroup(of: (String, UInt8).self) { group in
+                for number in 0..<12 as Range<UInt8> {
+                    group.addTask {
+                        let bytes = [UInt8](repeating: number, count: size)
+                        let stored = try await client.request(
+                            "POST", "/parse/files/a.bin", headers: Server.master, body: bytes)
+                        #expect(stored.status == 201, "\(stored.text)")
+                        return (try #require(stored.json["name"]?.stringValue), number)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for (name, number) in names {
+                let bytes = try await client.request("GET", "/parse/files/app/\(name)").body
+                let isWhole = bytes.count == size && bytes.allSatisfy { $0 == number }
+                #expect(isWhole)
+            }
+        }
+    }
+
     @Test("The same text is never encrypted the same way twice")
     func vectors() throws {
         let cipher = FileCipher(secret: "secret")

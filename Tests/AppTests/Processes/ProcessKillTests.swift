@@ -1,0 +1,83 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Three processes on one database of which one is killed while clients write through all of them.
+@Suite("A process of three that is killed", .serialized, .timeLimit(.minutes(10)))
+struct ProcessKillTests {
+    /// What clients sent by way of each process, and what they were answered.
+    private actor Account {
+        private(set) var sent: Set<String> = []
+        private(set) var stored: [Set<String>]
+        /// What was said by way of processes that were not to fail.
+        private(set) var failures: [String] = []
+        private(set) var isFinished = false
+
+        init(processes: Int) { stored = Array(repeating: [], count: processes) }
+
+        func send(_ key: String) { sent.insert(key) }
+        func store(_ key: String, by process: Int) { stored[process].insert(key) }
+        func fail(_ reason: String) { failures.append(reason) }
+        func finish() { isFinished = true }
+    }
+
+    /// Waits until twenty more rows are stored by way of each process.
+    private static func waitForProgress(_ account: Account) async throws {
+        let goals = await account.stored.map { $0.count + 20 }
+        let isReached = try await eventually(within: .seconds(120)) {
+            let stored = await account.stored
+            return zip(stored, goals).allSatisfy { $0.count >= $1 }
+        }
+        try #require(isReached)
+    }
+
+    /// Writes by way of one process until that is to end.
+    private static func write(_ client: Int, by number: Int, of processes: ServerProcesses, _ account: Account) async {
+        var sequence = 0
+        while await !account.isFinished {
+            sequence += 1
+            let key = "\(number)-\(client)-\(sequence)"
+            await account.send(key)
+            let answer = try? await processes[number].send("POST", "/classes/Row", ["key": .string(key)])
+            if answer?.status == 201 {
+                await account.store(key, by: number)
+            } else {
+                if number != 1 { await account.fail("\(key): \(answer?.text ?? "no answer")") }
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    @Test("What was acknowledged is there once, whichever process took it, and nothing fails by way of the others")
+    func killed() async throws {
+        try await ServerProcesses.run(3) { processes in
+            _ = try await processes[0].create("Row", ["key": "first"])
+            let account = Account(processes: 3)
+            try await withThrowingTaskGroup(of: Void.self) { clients in
+                for number in 0..<3 {
+                    for client in 0..<4 {
+                        clients.addTask { await Self.write(client, by: number, of: processes, account) }
+                    }
+                }
+                do {
+                    try await Self.waitForProgress(account)
+                    for _ in 1...3 {
+                        try await processes.killAndStart(1)
+                        try await Self.waitForProgress(account)
+                    }
+                } catch {
+                    await account.finish()
+                    throw error
+                }
+                await account.finish()
+                try await clients.waitForAll()
+            }
+            let rows = try await processes[0].texts("SELECT key FROM \"Row\" WHERE key <> 'first'")
+            let (stored, sent, failures) = (await account.stored, await account.sent, await account.failures)
+            #expect(failures.isEmpty, "\(failures.prefix(3))")
+            #expect(rows.count == Set(rows).count, "a row is there twice")
+            #expect(Set(stored.joined()).isSubset(of: rows), "an acknowledged row is lost")
+            #expect(Set(rows).isSubset(of: sent))
+        }
+    }
+}
