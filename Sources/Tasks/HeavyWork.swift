@@ -47,9 +47,7 @@ public enum HeavyWork {
     }
 
     /// Runs `body` where the caller is, or away from there when it is heavy.
-    public nonisolated(nonsending) static func run<R>(
-        if isHeavy: Bool, _ body: nonisolated(nonsending) () async throws -> R
-    ) async rethrows -> R {
+    public static func run<R>(if isHeavy: Bool, _ body: () async throws -> R) async rethrows -> R {
         guard isHeavy else { return try await body() }
         return try await run(body)
     }

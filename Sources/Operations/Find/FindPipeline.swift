@@ -159,16 +159,19 @@ struct FindPipeline {
         guard find.objectId == nil else {
             let answered = ClassRules.reading(find.target)?.answered(find) ?? [:]
             let all = extra(0) + answered.map { JSONValue.member($0.key, $0.value) }
-            return try await HeavyWork.run(if: found.isHeavy) {
-                var writer = JSONWriter(capacity: found.writtenSize)
-                try found.write(0, extra: all, into: &writer)
-                return writer.take()
-            }
+            // Most are not, and then no executor is asked for.
+            guard found.isHeavy else { return try Self.write(found, extra: all) }
+            return try await HeavyWork.run { try Self.write(found, extra: all) }
         }
         let countsNothing = found.count == 0 && backend.permissions.countsNothing(find.target, find.caller)
-        return try await HeavyWork.run(if: found.isHeavy) {
-            try Self.write(found, extra: extra, countsNothing: countsNothing)
-        }
+        guard found.isHeavy else { return try Self.write(found, extra: extra, countsNothing: countsNothing) }
+        return try await HeavyWork.run { try Self.write(found, extra: extra, countsNothing: countsNothing) }
+    }
+
+    private static func write(_ found: ObjectStore.Found, extra: [[UInt8]]) throws(ParseError) -> [UInt8] {
+        var writer = JSONWriter(capacity: found.writtenSize)
+        try found.write(0, extra: extra, into: &writer)
+        return writer.take()
     }
 
     private static func write(
