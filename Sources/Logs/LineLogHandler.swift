@@ -69,6 +69,7 @@ package struct LogLine: Sendable {
             output.append(UInt8(ascii: " "))
         }
         output += message.description.utf8
+        guard output[start...].contains(where: { !(0x20..<0x7F).contains($0) }) else { return }
         // A control character could begin a new line, or steer a terminal.
         for index in start..<output.count {
             let byte = output[index]

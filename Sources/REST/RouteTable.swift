@@ -147,7 +147,11 @@ struct Route: Sendable {
         for (index, component) in path.enumerated() {
             switch component {
             case .literal(let name):
-                guard components[index].utf8.elementsEqual(name.utf8, by: Self.isSameLetter) else { return nil }
+                let component = components[index]
+                guard
+                    ByteEquality.areSame(component, name)
+                        || component.utf8.elementsEqual(name.utf8, by: Self.isSameLetter)
+                else { return nil }
             case .parameter: arguments.append(components[index])
             case .rest: arguments.append(contentsOf: components[index...])
             }

@@ -27,8 +27,20 @@ struct RequestFields: Sendable {
         self.method = method
         self.status = status
         self.duration = duration
-        let kept = Self.withoutHost(target.utf8[...]).prefix(Self.longestPath).prefix { $0 != UInt8(ascii: "?") }
-        path = kept.count == target.utf8.count ? target : String(decoding: kept, as: UTF8.self)
+        path = Self.isShortPath(target) ? target : Self.path(target)
+    }
+
+    /// Whether a target is kept as it is, as nearly all are.
+    private static func isShortPath(_ target: String) -> Bool {
+        let isShort = target.utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.count <= longestPath && bytes.first == UInt8(ascii: "/") && !bytes.contains(UInt8(ascii: "?"))
+        }
+        return isShort ?? false
+    }
+
+    private static func path(_ target: String) -> String {
+        let kept = withoutHost(target.utf8[...]).prefix(longestPath).prefix { $0 != UInt8(ascii: "?") }
+        return String(decoding: kept, as: UTF8.self)
     }
 
     /// How many bytes of a path are kept.
@@ -45,14 +57,14 @@ struct RequestFields: Sendable {
 
     /// The path as lines have it. The name of a file opens it to everybody, and is left out.
     var shownPath: String {
+        if let route, !route.hasPrefix("/files") { return path }
         guard let start = lengthToFile else { return path }
         let slash = path.utf8.dropFirst(start).firstIndex(of: UInt8(ascii: "/"))
         let shown = slash.map { path.utf8[...$0] } ?? path.utf8.prefix(start)
         return String(decoding: shown, as: UTF8.self) + "\u{2026}"
     }
 
-    /// How many bytes lead to the files of an app; nil where the path is none of theirs. Each request is asked: one look at
-    /// each byte is to do.
+    /// How many bytes lead to the files of an app; nil where the path is none of theirs.
     private var lengthToFile: Int? {
         var (matched, length) = (0, 0)
         for byte in path.utf8 {

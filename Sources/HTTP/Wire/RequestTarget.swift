@@ -18,29 +18,33 @@ package struct RequestTarget: Sendable, Equatable {
     ///   - mount: The mount path without trailing slash; empty for the root.
     /// - Returns: The target, or nil if it lies outside the mount.
     package init?(_ target: String, mount: String) {
-        let relative = Self.withoutOrigin(target.utf8.prefix { $0 != UInt8(ascii: "#") })
-        let end = relative.firstIndex(of: UInt8(ascii: "?")) ?? relative.endIndex
-        query = end < relative.endIndex ? Substring(relative[relative.index(after: end)...]) : nil
-        var path = relative[..<end]
-        while path.starts(with: "//".utf8) { path.removeFirst() }
-        guard let below = Self.below(mount, path) else { return nil }
-        self.path = Substring(below)
-        components = below.split(separator: UInt8(ascii: "/")).map { Substring($0) }
-    }
-
-    private static func withoutOrigin(_ target: Substring.UTF8View) -> Substring.UTF8View {
-        guard target.first != UInt8(ascii: "/"), let scheme = Substring(target).firstRange(of: "://") else {
-            return target
+        let text = Self.withoutOrigin(target)
+        let bytes = Array(text.utf8)
+        let slash = UInt8(ascii: "/")
+        let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count
+        let end = bytes[..<fragment].firstIndex(of: UInt8(ascii: "?")) ?? fragment
+        var start = 0
+        while start + 1 < end, bytes[start] == slash, bytes[start + 1] == slash { start += 1 }
+        let below = start + mount.utf8.count
+        guard below <= end, below == end || bytes[below] == slash,
+            zip(bytes[start..<below], mount.utf8).allSatisfy({ $0.lowercasedASCII == $1.lowercasedASCII })
+        else { return nil }
+        func part(_ range: Range<Int>) -> Substring {
+            let first = text.utf8.index(text.utf8.startIndex, offsetBy: range.lowerBound)
+            return Substring(text.utf8[first..<text.utf8.index(first, offsetBy: range.count)])
         }
-        let authority = target[scheme.upperBound...]
-        return authority.firstIndex(of: UInt8(ascii: "/")).map { authority[$0...] } ?? Substring("/").utf8
+        query = end < fragment ? part(end + 1..<fragment) : nil
+        path = part(below..<end)
+        components = bytes[below..<end].split(separator: slash).map { part($0.startIndex..<$0.endIndex) }
     }
 
-    private static func below(_ mount: String, _ path: Substring.UTF8View) -> Substring.UTF8View? {
-        let head = path.prefix(mount.utf8.count)
-        guard head.elementsEqual(mount.utf8, by: { $0.lowercasedASCII == $1.lowercasedASCII }) else { return nil }
-        let rest = path[head.endIndex...]
-        return rest.isEmpty || rest.first == UInt8(ascii: "/") ? rest : nil
+    /// What follows the origin of a whole URL.
+    private static func withoutOrigin(_ target: String) -> String {
+        guard target.utf8.first != UInt8(ascii: "/") else { return target }
+        let whole = Substring(target.utf8.prefix { $0 != UInt8(ascii: "#") })
+        guard let scheme = whole.firstRange(of: "://") else { return target }
+        let authority = whole[scheme.upperBound...].utf8
+        return authority.firstIndex(of: UInt8(ascii: "/")).map { String(Substring(authority[$0...])) } ?? "/"
     }
 }
 

@@ -75,27 +75,32 @@ struct ResponseHead {
 
     /// Writes all that comes before the content (RFC 9112).
     func write(to buffer: inout ByteBuffer) {
-        buffer.writeStaticString("HTTP/1.1 ")
-        buffer.writeString(String(status))
-        buffer.writeStaticString(" ")
-        buffer.writeString(HTTPResponseStatus(statusCode: status).reasonPhrase)
-        buffer.writeStaticString("\r\n")
-        buffer.writeBytes(crossOrigin)
-        if isSecure { buffer.writeStaticString("Strict-Transport-Security: max-age=31536000\r\n") }
+        // A buffer of NIO checks its ends and its owner at each of so many small pieces.
+        var head = JSONWriter(capacity: headSize)
+        head.raw("HTTP/1.1 ")
+        head.integer(status)
+        head.byte(UInt8(ascii: " "))
+        head.raw(utf8Of: HTTPResponseStatus(statusCode: status).reasonPhrase)
+        head.raw("\r\n")
+        head.raw(crossOrigin)
+        if isSecure { head.raw("Strict-Transport-Security: max-age=31536000\r\n") }
         for field in fields {
-            buffer.writeString(field.name)
-            buffer.writeStaticString(": ")
-            buffer.writeString(field.value)
-            buffer.writeStaticString("\r\n")
+            head.raw(utf8Of: field.name)
+            head.raw(": ")
+            head.raw(utf8Of: field.value)
+            head.raw("\r\n")
         }
-        buffer.writeStaticString("\r\n")
+        head.raw("\r\n")
+        buffer.writeBytes(head.take())
+    }
+
+    private var headSize: Int {
+        crossOrigin.count + 112 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 
     /// The bytes that the head and the content take, roughly; without those that are made while they are sent.
     var size: Int {
-        let head = crossOrigin.count + 112 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
-        if case .bytes(let bytes) = content { return head + bytes.count }
-        return head
+        if case .bytes(let bytes) = content { headSize + bytes.count } else { headSize }
     }
 
     /// A value that cannot end its line, from any source: line breaks and NUL become spaces.

@@ -43,7 +43,7 @@ final class InputOutputLoop {
     private func run() {
         while true {
             takeCommands()
-            for pool in pools { pool.tick() }
+            for pool in pools where !pool.isUnused { pool.tick() }
             clearAwayBroken()
             flush()
             if isDone { break }
@@ -133,6 +133,10 @@ final class InputOutputLoop {
         deadline.consider(stopDeadline)
         for index in pools.indices {
             let pool = pools[index]
+            guard !pool.isUnused else {
+                statistics.note(index, connections: 0, idle: 0, waiting: 0, timeouts: pool.timeouts)
+                continue
+            }
             let (waiting, before) = (pool.waiting, statistics.connections)
             statistics.waiting += waiting
             deadline.consider(pool.nextDeadline)

@@ -4,6 +4,8 @@ import Logging
 protocol ConnectionPool: AnyObject {
     /// All connections, for polling.
     var connections: [Connection] { get }
+    /// Whether it has no connections and waits for none, as most pools nearly always: nothing can be due.
+    var isUnused: Bool { get }
     /// How many requests wait for a connection.
     var waiting: Int { get }
     /// How many open connections have nothing to do.
@@ -28,6 +30,7 @@ protocol ConnectionPool: AnyObject {
 }
 
 extension ConnectionPool {
+    var isUnused: Bool { false }
     var idleConnections: Int { connections.count { $0.isReady && $0.inFlight.isEmpty } }
     var timeouts: Int { 0 }
     func didNotify(_ connection: Connection, channel: String, payload: String) {}

@@ -56,6 +56,8 @@ final class ExclusivePool: ConnectionPool {
     /// Whether no connection is lent or waited for.
     var isIdle: Bool { leases.isEmpty && waiters.isEmpty && queuesByKey.isEmpty }
 
+    var isUnused: Bool { connections.isEmpty && arrivals.isEmpty && isIdle }
+
     var nextDeadline: MonotonicInstant? {
         var earliest = EarliestInstant()
         for connection in connections { earliest.consider(connection.deadline) }
