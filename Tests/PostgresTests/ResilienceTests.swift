@@ -68,7 +68,8 @@ struct ResilienceTests {
 
     @Test("A write whose connection breaks fails as lost, and is never done twice")
     func writesAreLost() async throws {
-        try await TestDatabase.run(shared: 1) { database in
+        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedStatementTimeout = .seconds(30) }
+        try await TestDatabase.run(shared: 1, configure: settings) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
             let write = Task {
                 try await failure {
