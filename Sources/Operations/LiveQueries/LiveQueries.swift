@@ -14,6 +14,9 @@ public struct LiveQueries: Sendable {
     /// patterns look at.
     private static let steps = 1_000_000
 
+    /// What is counted in memory for a role of the subscriber, or another name that lets it in.
+    private static let principalWeight = 48
+
     /// Reads a subscription, and checks that the caller may find what it asks for.
     ///
     /// - Parameter query: What the client sends: `className`, `where`, `keys`, `watch`.
@@ -166,7 +169,7 @@ public struct LiveQueries: Sendable {
         }
         do throws(FilterMatcherError) {
             let matcher = try FilterMatcher(filter, schema: schema)
-            query.weight = matcher.weight
+            query.weight = matcher.weight + Self.principalWeight * (access.readers?.count ?? 0)
             query.prepared = LiveQuery.Prepared(
                 caller: caller, schemaVersion: version, moment: context.now, matcher: matcher,
                 reader: try ObjectReader(access, seesEverything: caller.readsEverything, schema: schema))
