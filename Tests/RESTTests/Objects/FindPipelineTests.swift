@@ -46,6 +46,24 @@ import Testing
         }
     }
 
+    @Test("Included objects in lists and in one another pass their trigger, however many paths a find includes")
+    func manyPaths() async throws {
+        try await TestServer.run(extensions: Self.banning("Artist")) { server in
+            let one = try await server.create("Artist", ["plays": 1])
+            let banned = try await server.create("Artist", ["banned": true])
+            let three = try await server.create("Artist", ["friend": .pointer("Artist", banned)])
+            let artists: JSONValue = .array([.pointer("Artist", one), .pointer("Artist", banned)])
+            _ = try await server.create("Song", ["artists": artists, "artist": .pointer("Artist", three)])
+            let paths = ["artist.friend", "artists"] + (0..<900).map { "artists.a\($0)" }
+            let found = try await server.find("Song", ["include": .string(paths.joined(separator: ","))])
+            let song = try #require(found.results.first)
+            let types = song["artists"]?.arrayValue?.map { $0["__type"] }
+            #expect(types == ["Object", "Pointer"])
+            #expect(song["artist"]?["__type"] == "Object")
+            #expect(song["artist"]?["friend"]?["__type"] == "Pointer")
+        }
+    }
+
     @Test(
         "A list beside a query inside of a query is joined with it, whichever was written first, with a trigger as without",
         arguments: ["Artist", "Other"] as [Name])
