@@ -90,6 +90,22 @@ import Testing
         }
     }
 
+    @Test("A query has a hundred queries inside at most, also where each is a find with a trigger")
+    func manySubqueries() async throws {
+        try await TestServer.run(extensions: Self.banning("Artist")) { server in
+            let artist = try await server.create("Artist", ["plays": 1])
+            _ = try await server.create("Song", ["artist": .pointer("Artist", artist)])
+            func find(_ count: Int) async throws -> TestAnswer {
+                let queries = (0..<count).map { number -> JSONValue in
+                    ["artist": ["$inQuery": ["className": "Artist", "where": ["plays": .number(Double(number))]]]]
+                }
+                return try await server.find("Song", ["where": ["$or": .array(queries)]])
+            }
+            #expect(try await find(100).results.count == 1)
+            #expect(try await find(101).code == 102)
+        }
+    }
+
     @Test("A relation of an object that is out of sight is empty, and the other conditions hold")
     func relations() async throws {
         try await TestServer.run { server in
