@@ -126,9 +126,10 @@ public struct LiveQueries: Sendable {
             // Of an object that is no longer visible, what was last visible is sent.
             return change.after == nil ? event(.delete, before) : event(.leave, after ?? before)
         case (let before?, let after?):
-            return query.concerns(reader.shown(before, links), reader.shown(after, links)) ? event(.update, after) : nil
+            let isConcerned = try query.concerns(reader.shown(before, links), reader.shown(after, links), &budget)
+            return isConcerned ? event(.update, after) : nil
         case (nil, let after?) where change.before == nil:
-            return query.concerns(nil, reader.shown(after, links)) ? event(.create, after) : nil
+            return try query.concerns(nil, reader.shown(after, links), &budget) ? event(.create, after) : nil
         case (nil, let after?): return event(.enter, after)
         case (nil, nil): return nil
         }
