@@ -53,13 +53,19 @@ import Testing
             let banned = try await server.create("Artist", ["banned": true])
             let three = try await server.create("Artist", ["friend": .pointer("Artist", banned)])
             let artists: JSONValue = .array([.pointer("Artist", one), .pointer("Artist", banned)])
-            _ = try await server.create("Song", ["artists": artists, "artist": .pointer("Artist", three)])
-            let paths = ["artist.friend", "artists"] + (0..<900).map { "artists.a\($0)" }
+            let place: JSONValue = ["friend": .pointer("Artist", one)]
+            _ = try await server.create(
+                "Song", ["artists": artists, "artist": .pointer("Artist", three), "place": place])
+            let paths =
+                ["artist.friend", "artists", "place.friend"]
+                + (0..<450).flatMap { ["artists.a\($0)", "place.a\($0)"] }
             let found = try await server.find("Song", ["include": .string(paths.joined(separator: ","))])
             let song = try #require(found.results.first)
             let types = song["artists"]?.arrayValue?.map { $0["__type"] }
             #expect(types == ["Object", "Pointer"])
             #expect(song["artist"]?["__type"] == "Object")
+            #expect(song["place"]?["friend"]?["__type"] == "Object")
+            #expect(song["place"]?["friend"]?["plays"] == 1)
             #expect(song["artist"]?["friend"]?["__type"] == "Pointer")
         }
     }
