@@ -141,7 +141,8 @@ import Testing
         try await MailCatcher.run { catcher in
             try catcher.stall("END")
             try await TestServer.run { first in
-                let answering = try await first.alongside(catcher.options(["verifyUserEmails": true])) { second in
+                let options = catcher.options(["verifyUserEmails": true])
+                let answering = try await first.alongside(options) { (second) async throws -> Task<Void, any Error> in
                     _ = try await second.signUp("ann", ["email": "ann@m.example"])
                     let isWhole = try await catcher.waitsInStall("END")
                     #expect(isWhole)

@@ -8,7 +8,7 @@ import Testing
 struct LiveQueryWatchTests {
     /// A list in fifty objects, each inside of another.
     private static func nested(_ last: JSONValue) -> JSONObject {
-        var value: JSONValue = .array(Array(repeating: .string("text"), count: 1_000) + [last])
+        var value: JSONValue = .array(Array(repeating: JSONValue.string("text"), count: 1_000) + [last])
         for _ in 0..<50 { value = .object(["a": value]) }
         return ["o": value]
     }

@@ -86,7 +86,7 @@ struct ResultLimitTests {
     }
 
     @Test("What the rows of one sender took is soon no measure for others, whose rows are small")
-    func senders() async throws {
+    func senders() throws {
         let history = ReadHistory()
         let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, mostRows: 100, leadsToMore: false)
         func note(_ bytes: Int, from address: String) -> Int {
