@@ -151,7 +151,9 @@ actor LiveQueryConnection {
                 let left = budget.left
                 let event = try await match(change, &query, context, &short, &budget)
                 guard subscriptions.update(id, query) else { throw Self.tooMany }
-                if let event { try await notify(event, id, subscription, context) }
+                if let event {
+                    try await notify(event, id, subscription, context, isHeavy: change.size > HeavyWork.answerSize)
+                }
                 // Others wait for the thread.
                 if left - budget.left > Self.stepsInOneGo { await Task.yield() }
             } catch let error as ParseError {
@@ -175,7 +177,8 @@ actor LiveQueryConnection {
     }
 
     private func notify(
-        _ event: LiveQueryEvent, _ id: RequestID, _ subscription: Subscription, _ context: RequestContext
+        _ event: LiveQueryEvent, _ id: RequestID, _ subscription: Subscription, _ context: RequestContext,
+        isHeavy: Bool
     ) async throws {
         guard let client else { return }
         var details = details(client, event: event.kind.rawValue)
@@ -187,7 +190,10 @@ actor LiveQueryConnection {
             var message = answered(event.kind.rawValue, id)
             message["object"] = .object(event.object)
             if let original = event.original { message["original"] = .object(original) }
-            try await send(message)
+            guard isHeavy else { return try await send(message) }
+            // Writing it takes long, too, and many subscriptions may get it.
+            let written = message
+            try await socket.send(try await server.comparing.run(of: sender) { written.text })
         } catch let error as ParseError {
             try await send(errorFrame(error, id).json)
         }

@@ -120,6 +120,7 @@ extension LiveQueryConnection {
         subscriptions.remove(id)
         let token = Self.token(sentToken) ?? client.sessionToken
         do {
+            guard subscriptions.hasRoom(forSession: token) else { throw Self.tooMany }
             let context = try await context(token, of: client)
             var message: JSONObject = ["op": "subscribe", "requestId": .number(id)]
             if let token { message["sessionToken"] = .string(token) }

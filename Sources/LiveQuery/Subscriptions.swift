@@ -20,6 +20,8 @@ struct Subscriptions {
 
     /// The most subscriptions.
     private static let most = 1000
+    /// The most sessions whose rights they have: with each change each is looked for, if not long ago.
+    private static let mostSessions = 100
     /// The most bytes that all of them take.
     private static let mostBytes = 1024 * 1024
 
@@ -49,6 +51,13 @@ struct Subscriptions {
 
     /// Whether a subscription is still the one that it was.
     func has(_ id: RequestID, _ subscription: Subscription) -> Bool { all[id]?.serial == subscription.serial }
+
+    /// Whether there is room for a subscription with the rights of a session.
+    func hasRoom(forSession token: String?) -> Bool {
+        guard let token = token.map({ Name($0) }) else { return true }
+        let known = Set(all.values.compactMap { $0.sessionToken.map { Name($0) } })
+        return known.contains(token) || known.count < Self.mostSessions
+    }
 
     /// Takes room for a message; false when there is none.
     mutating func take(_ size: Int) -> Bool {

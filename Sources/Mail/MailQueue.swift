@@ -12,7 +12,7 @@ import Templates
 /// Mails for accounts: they wait in the database, with the change that they are about, and are sent soon after.
 ///
 /// A mail is sent at least once. The process that takes one has it for a minute; when that process dies, another one
-/// takes it then.
+/// takes it then. A process that stops finishes what is under way, or gives back what was not sent.
 public final class MailQueue: Mailer {
     private let transport: any MailTransport
     private let writer: MailWriter
@@ -26,6 +26,9 @@ public final class MailQueue: Mailer {
     static let atOnce = 8
     /// How many of them go to addresses of one domain: one whose server is slow leaves slots to the others.
     static let atOnceToDomain = 4
+
+    /// How long mails that are under way go on when the server stops.
+    private static let grace = Duration.seconds(5)
 
     /// How many mails are under way, by domain.
     private let underWay = Mutex<[Name: Int]>([:])
@@ -79,7 +82,15 @@ public final class MailQueue: Mailer {
                 do {
                     while let mail = try await takeMail(store) {
                         group.addTask {
-                            await self.deliver(mail, store)
+                            let delivery = Task { await self.deliver(mail, store) }
+                            await withTaskCancellationHandler {
+                                await delivery.value
+                            } onCancel: {
+                                Task {
+                                    try? await Task.sleep(for: Self.grace)
+                                    delivery.cancel()
+                                }
+                            }
                             self.end(mail)
                         }
                     }
@@ -135,33 +146,47 @@ public final class MailQueue: Mailer {
     }
 
     private func deliver(_ mail: QueuedMail, _ store: ObjectStore) async {
+        let outcome: Result<Void, any Error>
         do {
+            outcome = .success(try await send(mail))
+        } catch {
+            outcome = .failure(error)
+        }
+        // Noted also when the server is about to end: what was sent is not to be sent again.
+        await Task {
             do {
-                try await send(mail)
-                meters.results.add(.sent)
-                // Noted also when the server is about to end: what was sent is not to be sent again.
-                try await Task { try await store.mails.remove(mail.id) }.value
-            } catch let failure as MailFailure {
-                var pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
-                // What may have been taken is not sent twice within a minute.
-                if failure.isOpen { pause = pause.map { max($0, Self.lease) } }
-                let kind = mail.content["kind"]?.stringValue ?? ""
-                guard let pause, !failure.isFinal else {
-                    meters.results.add(.failed)
-                    try await store.mails.giveUp(mail.id, reason: failure.reason)
-                    return logger.error(
-                        "a mail was given up",
-                        metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
-                }
-                meters.results.add(.postponed)
-                try await store.mails.postpone(mail.id, by: pause, reason: failure.reason)
-                logger.warning(
-                    "a mail could not be sent, and will be tried again",
+                try await note(outcome, of: mail, store)
+            } catch {
+                // It is taken again when the lease has ended: it may have been sent.
+                logger.warning("a mail is left for later", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
+            }
+        }.value
+    }
+
+    private func note(_ outcome: Result<Void, any Error>, of mail: QueuedMail, _ store: ObjectStore) async throws {
+        do {
+            try outcome.get()
+            meters.results.add(.sent)
+            try await store.mails.remove(mail.id)
+        } catch is CancellationError {
+            try await store.mails.giveBack(mail)
+        } catch let failure as MailFailure {
+            var pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
+            // What may have been taken is not sent twice within a minute.
+            if failure.isOpen { pause = pause.map { max($0, Self.lease) } }
+            let kind = mail.content["kind"]?.stringValue ?? ""
+            guard let pause, !failure.isFinal else {
+                meters.results.add(.failed)
+                try await store.mails.giveUp(mail.id, reason: failure.reason)
+                return logger.error(
+                    "a mail was given up",
                     metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
             }
-        } catch {
-            // It is taken again when the lease has ended: it may have been sent.
-            logger.warning("a mail is left for later", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
+            meters.results.add(.postponed)
+            try await store.mails.postpone(mail.id, by: pause, reason: failure.reason)
+            logger.warning(
+                "a mail could not be sent, and will be tried again",
+                metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
         }
     }
 

@@ -36,6 +36,10 @@ public enum HardLimits {
     public static let relatedObjects = 100_000
     /// Principals of an ACL.
     public static let principals = 5_000
+    /// Roles of a user, those inherited included: each statement of the user compares them with the ACLs of rows.
+    public static let roles = 1_000
+    /// Bytes of the name of a role.
+    public static let roleName = 1_000
     /// Fields of a class: PostgreSQL has room for 1,600 columns, those that were dropped included.
     public static let fields = 1_000
     /// Stages of an aggregation.

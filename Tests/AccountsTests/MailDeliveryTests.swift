@@ -136,6 +136,53 @@ import Testing
         }
     }
 
+    @Test("A mail that the mail server has when Roost stops is waited for, and sent once")
+    func wholeAtStop() async throws {
+        try await MailCatcher.run { catcher in
+            try catcher.stall("END")
+            try await TestServer.run { first in
+                let options = catcher.options(["verifyUserEmails": true])
+                let answering = try await first.alongside(options) { (second) async throws -> Task<Void, any Error> in
+                    _ = try await second.signUp("ann", ["email": "ann@m.example"])
+                    let isWhole = try await catcher.waitsInStall("END")
+                    #expect(isWhole)
+                    return Task {
+                        // The server is about to stop; what is broken off is so within a second.
+                        _ = try await eventually {
+                            (try? await second.send("GET", "/health"))?.status != 200
+                        }
+                        try await Task.sleep(for: .seconds(2))
+                        try catcher.stall(nil)
+                    }
+                }
+                try await answering.value
+                #expect(try await first.texts("SELECT id::text FROM _roost_mail").isEmpty)
+                #expect(try catcher.mails().count == 1)
+            }
+        }
+    }
+
+    @Test("A mail that was not sent when Roost stops is given back, and sent after the next start")
+    func brokenOffAtStop() async throws {
+        try await MailCatcher.run { catcher in
+            try catcher.stall("RCPT")
+            let options = catcher.options(["verifyUserEmails": true])
+            try await TestServer.run { first in
+                try await first.alongside(options) { second in
+                    _ = try await second.signUp("ann", ["email": "ann@m.example"])
+                    let isUnderWay = try await catcher.waitsInStall("RCPT")
+                    #expect(isUnderWay)
+                }
+                // No process has it for the minute in which it might be sending it.
+                let mails = try await first.texts("SELECT (due < now() + interval '20 s')::text FROM _roost_mail")
+                #expect(mails == ["true"])
+                try catcher.stall(nil)
+                try await first.alongside(options) { _ in _ = try await catcher.mail(to: "ann@m.example") }
+                #expect(try catcher.mails().count == 1)
+            }
+        }
+    }
+
     @Test(
         "A mail server that falls silent inside of a mail, or after it, is left in time",
         arguments: [("RCPT", 25), ("DATA", 25), ("QUIT", 25), ("END", 55)])

@@ -202,6 +202,30 @@ import Testing
         }
     }
 
+    @Test("Classes and uploaded files whose names are those of what mongodump writes besides are imported")
+    func namesOfNoCollections() async throws {
+        try await ImportFolder.run { folder in
+            try folder.write("parse/Song.bson", [])
+            try folder.write("parse/oplog.bson", [])
+            try folder.write("parse/oplog.metadata.json", "{\"indexes\":[],\"collectionName\":\"oplog\"}")
+            try folder.write("oplog.bson", [1, 2, 3])
+            try folder.write("prelude.json", "{\"ServerVersion\":\"7.0\"}")
+            let report = try await folder.look()
+            #expect(report.classes.map(\.name) == ["Song", "oplog"])
+        }
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write("roost-export.json", "{}")
+                try folder.write("prelude.json", Self.song)
+                try folder.write("files/prelude.json", "{}")
+                try folder.write("files/oplog.bson", [1, 2, 3])
+                let report = try await folder.load(into: server)
+                #expect(report.classes.map { "\($0.name) \($0.rows)" } == ["prelude 1"])
+                #expect(report.files == 2)
+            }
+        }
+    }
+
     @Test("Metadata that are damaged end the import with the name of their file")
     func damagedMetadata() async throws {
         try await ImportFolder.run { folder in

@@ -1,3 +1,4 @@
+import JSON
 import Rules
 import Testing
 
@@ -5,10 +6,12 @@ import Testing
 
 @Suite("Sessions that are remembered")
 struct SessionCacheTests {
-    private static func entry(_ token: String, of user: String) -> SessionCache.Entry {
+    private static func entry(_ token: String, of user: String, roles: Int = 0) -> SessionCache.Entry {
         SessionCache.Entry(
-            user: SessionUser(id: user, sessionId: token, token: token, roles: [], isAnonymous: false), updatedAt: 0,
-            loadedAt: 0)
+            user: SessionUser(
+                id: user, sessionId: token, token: token, roles: (0..<roles).map { Name("role:\($0)") },
+                isAnonymous: false),
+            updatedAt: 0, loadedAt: 0)
     }
 
     private static func cache(_ capacity: Int, _ tokens: [String]) -> SessionCache {
@@ -34,6 +37,21 @@ struct SessionCacheTests {
         #expect(cache.find("a1", now: 0) != nil)
         cache.invalidateAll()
         #expect(cache.find("b1", now: 0) == nil)
+    }
+
+    @Test("take the place of others where their users have many roles, and never more than there is")
+    func manyRoles() {
+        let cache = Self.cache(4, ["a1", "b1", "c1", "d1"])
+        cache.insert(
+            Self.entry("e1", of: "e", roles: 2 * SessionCache.rolesOfOne), generation: cache.generation)
+        #expect(
+            ["a1", "b1", "c1", "d1", "e1"].map { cache.find($0, now: 0) != nil } == [false, false, false, true, true])
+        cache.insert(
+            Self.entry("f1", of: "f", roles: 100 * SessionCache.rolesOfOne), generation: cache.generation)
+        #expect(["d1", "e1", "f1"].map { cache.find($0, now: 0) != nil } == [false, false, true])
+        #expect(!cache.claimExtension(of: "f1", changedBefore: 0, now: 1))
+        #expect(cache.claimExtension(of: "f1", changedBefore: 1, now: 1))
+        #expect(cache.find("f1", now: 0) != nil)
     }
 
     @Test("count for their time, and are not kept when something was forgotten while they were looked up")

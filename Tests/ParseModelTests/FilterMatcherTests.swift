@@ -228,6 +228,24 @@ struct FilterMatcherTests {
         #expect(budget.left <= 900)
     }
 
+    @Test("A polygon costs its corners for each condition on it, whatever that asks")
+    func corners() throws {
+        let conditions = Array(repeating: #"{"area":{"$exists":true}}"#, count: 100).joined(separator: ",")
+        let matcher = try matcher(#"{"$and":[\#(conditions)]}"#)
+        let corners = (0..<1000).map { "[\(Double($0) / 100),\($0 % 2)]" }.joined(separator: ",")
+        let object = #"{"area":{"__type":"Polygon","coordinates":[\#(corners)]}}"#
+        let area = try #require(try JSONValue(parsing: object).objectValue)
+        #expect(try matcher.matches(area))
+        var budget = MatchBudget(steps: 10_000)
+        var refusal: FilterMatcherError?
+        do throws(FilterMatcherError) {
+            _ = try matcher.matches(area, &budget)
+        } catch {
+            refusal = error
+        }
+        #expect(refusal == .tooMuchWork)
+    }
+
     @Test("A pattern that others backtrack on for ages is linear, and work without measure is refused")
     func bounds() throws {
         let text = String(repeating: "a", count: 10_000) + "b"

@@ -53,7 +53,8 @@ struct CancellationTests {
 
     @Test("On shared connections a cancelled task goes on at once; the answer is thrown away")
     func shared() async throws {
-        try await TestDatabase.run(shared: 1) { database in
+        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedStatementTimeout = .seconds(30) }
+        try await TestDatabase.run(shared: 1, configure: settings) { database in
             let client = database.client
             try await database.withSecondClient { (observer) async throws in
                 let task = Task { try await client.query("SELECT pg_sleep(3)") }

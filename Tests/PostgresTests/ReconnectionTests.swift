@@ -63,7 +63,7 @@ struct ReconnectionTests {
                 [.text("application_name")])
             await client.shutdown()
             #expect(settings.string(0, 0) == "5MB")
-            #expect(settings.string(0, 1) == "30s")
+            #expect(settings.string(0, 1) == "200ms")
             #expect(settings.string(0, 2) == "other")
             let usual = try await database.client.query("SHOW application_name")
             #expect(usual.string(0, 0) == "roost")

@@ -68,7 +68,8 @@ struct ResilienceTests {
 
     @Test("A write whose connection breaks fails as lost, and is never done twice")
     func writesAreLost() async throws {
-        try await TestDatabase.run(shared: 1) { database in
+        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedStatementTimeout = .seconds(30) }
+        try await TestDatabase.run(shared: 1, configure: settings) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
             let write = Task {
                 try await failure {
@@ -202,7 +203,10 @@ struct ResilienceTests {
     @Test("Shutting down finishes what is under way and refuses what comes later")
     func shutdown() async throws {
         // On a slow machine, what waits for the lock would otherwise go on to a connection of its own.
-        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedLockTimeout = .seconds(60) }
+        let settings: (inout PostgresConfiguration) -> Void = {
+            $0.sharedLockTimeout = .seconds(60)
+            $0.sharedStatementTimeout = .seconds(60)
+        }
         try await TestDatabase.run(configure: settings) { (database) async throws in
             let client = database.client
             let (shared, slow, end) = try await database.whileLocked { (session) async throws in

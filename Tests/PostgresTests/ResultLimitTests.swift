@@ -85,6 +85,24 @@ struct ResultLimitTests {
         }
     }
 
+    @Test("What the rows of one sender took is soon no measure for others, whose rows are small")
+    func senders() throws {
+        let history = ReadHistory()
+        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, mostRows: 100, leadsToMore: false)
+        func note(_ bytes: Int, from address: String) -> Int {
+            CallerPresence.$current.withValue(CallerPresence(sender: Sender(address: address))) {
+                history.note(bytes: bytes, of: shape)
+            }
+            return history.expectation(of: shape, mostRows: 100, leadsToMore: false).bytes
+        }
+        #expect(note(400 << 20, from: "192.0.2.1") == RowBudget.capacity)
+        // Of the same sender the next may be as large again.
+        for _ in 0..<4 { #expect(note(1_000, from: "192.0.2.1") > PostgresClient.mostShared) }
+        #expect(note(400 << 20, from: "192.0.2.1") == RowBudget.capacity)
+        let others = (0..<4).map { _ in note(1_000, from: "198.51.100.7") }
+        #expect(others.last.map { $0 < PostgresClient.mostShared } == true, "\(others)")
+    }
+
     @Test("A result of some megabytes comes as it is")
     func usual() async throws {
         try await TestDatabase.run { (database) async throws in

@@ -207,12 +207,13 @@ struct SearchTests {
 
     @Test("A connection on which a large value came or left is made anew, since it keeps as much memory")
     func swollen() async throws {
-        try await TestDatabase.run(shared: 1, exclusive: 1) { (database) async throws in
+        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedStatementTimeout = .seconds(30) }
+        try await TestDatabase.run(shared: 1, exclusive: 1, configure: settings) { (database) async throws in
             let client = database.client
             let number = Statement("SELECT pg_backend_pid()::int8")
             let long = String(repeating: "x", count: 3_000_000)
             let shared = try await client.query(number).int(0, 0)
-            _ = try await client.query(Statement("SELECT length($1)", [.text(long)]))
+            _ = try await client.query(Statement("SELECT length($1)", [.text(long)]), readOnly: true)
             #expect(try await eventually { try await client.query(number).int(0, 0) != shared })
             let before = try await client.query(number).int(0, 0)
             _ = try await client.query(Statement("SELECT repeat('x', 3000000)"))

@@ -109,6 +109,98 @@ struct SharedChangesTests {
         Statement("UPDATE t SET number = number + 1 WHERE id = $1 RETURNING number", [.int(Int64(number))])
     }
 
+    /// A function that is done once there is a row in a table, and a sequence that counts how often it was begun.
+    private static let held = """
+        CREATE TABLE t (id int8 PRIMARY KEY, number int8);
+        CREATE TABLE flag (number int8);
+        CREATE SEQUENCE attempt;
+        CREATE FUNCTION held() RETURNS int8 LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM nextval('attempt');
+            WHILE NOT EXISTS (SELECT FROM flag) LOOP PERFORM pg_sleep(0.01); END LOOP;
+            RETURN 1;
+        END $$;
+        """
+
+    @Test("One that takes long is stopped where others wait behind it, and carried out once, elsewhere")
+    func slow() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            try await client.execute(script: Self.held)
+            let slow = Task {
+                try await client.change(conflictKey: "slow", [Statement("INSERT INTO t VALUES (-1, held())")])
+            }
+            let isRunning = try await eventually { try await client.isRunning("held()") }
+            #expect(isRunning)
+            // None of them would be done if they waited for it.
+            let answers = await Self.change(100, on: client, Self.insertion)
+            for answer in answers.values { #expect(try answer.get().first?.rowCount == 1) }
+            _ = try await client.query("INSERT INTO flag VALUES (1)")
+            _ = try await slow.value
+            #expect(try await client.query("SELECT count(*) FROM t").int(0, 0) == 101)
+            #expect(try await client.query("SELECT last_value FROM attempt").int(0, 0) == 2)
+        }
+    }
+
+    @Test("One that takes long among those that share its transaction holds none of them up")
+    func slowMember() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            try await client.execute(script: Self.held)
+            let changes = Task {
+                await Self.change(100, on: client) {
+                    $0 == 50 ? Statement("INSERT INTO t VALUES (50, held())") : Self.insertion($0)
+                }
+            }
+            let areDone = try await eventually {
+                try await client.query("SELECT count(*) FROM t", readOnly: true).int(0, 0) == 99
+            }
+            #expect(areDone)
+            _ = try await client.query("INSERT INTO flag VALUES (1)")
+            for answer in await changes.value.values { _ = try answer.get() }
+            #expect(try await client.query("SELECT count(*) FROM t").int(0, 0) == 100)
+        }
+    }
+
+    @Test("A read of which that was not expected is stopped likewise, and with less time than that it has its end")
+    func slowRead() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            try await client.execute(script: Self.held)
+            let read = Task { try await client.query("SELECT held()", readOnly: true).int(0, 0) }
+            // Begun a second time: elsewhere.
+            let isElsewhere = try await eventually {
+                try await client.query("SELECT last_value FROM attempt", readOnly: true).int(0, 0) == 2
+            }
+            #expect(isElsewhere)
+            _ = try await client.query("INSERT INTO flag VALUES (1)")
+            #expect(try await read.value == 1)
+        }
+        try await TestDatabase.run(statementTimeout: .milliseconds(100)) { (database) async throws in
+            #expect(try await database.client.query("SHOW statement_timeout").string(0, 0) == "100ms")
+            let late = try await failure { try await database.client.query("SELECT pg_sleep(20)") }
+            #expect(late?.sqlState == "57014")
+        }
+    }
+
+    @Test("A write of more than a megabyte goes where none waits behind it")
+    func large() async throws {
+        let settings: (inout PostgresConfiguration) -> Void = { $0.lockTimeout = .milliseconds(4321) }
+        try await TestDatabase.run(configure: settings) { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE TABLE t (text text)")
+            let sql = "INSERT INTO t VALUES ($1) RETURNING current_setting('lock_timeout')"
+            for (size, isAside) in [(1_000, false), (1_100_000, true)] {
+                let statement = Statement(sql, [.text(String(repeating: "x", count: size))])
+                let one = try await client.query(statement).string(0, 0)
+                #expect((one == "4321ms") == isAside)
+                let shared = try await client.change(conflictKey: "\(size)", [statement]).first?.string(0, 0)
+                #expect((shared == "4321ms") == isAside)
+            }
+            #expect(try await client.query("SELECT count(*) FROM t").int(0, 0) == 4)
+        }
+    }
+
     @Test("A table that changes meanwhile: each is carried out once")
     func changedTables() async throws {
         try await TestDatabase.run { (database) async throws in

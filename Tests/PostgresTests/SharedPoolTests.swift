@@ -43,7 +43,11 @@ struct SharedPoolTests {
 
     @Test("A read does not wait for writes, however many are under way")
     func readsBesideWrites() async throws {
-        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedLockTimeout = .seconds(120) }
+        let settings: (inout PostgresConfiguration) -> Void = {
+            $0.sharedLockTimeout = .seconds(120)
+            $0.sharedStatementTimeout = .seconds(120)
+            $0.statementTimeout = .seconds(120)
+        }
         try await TestDatabase.run(shared: 4, configure: settings) {
             (database) async throws in
             let client = database.client

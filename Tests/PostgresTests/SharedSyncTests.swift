@@ -34,7 +34,10 @@ struct SharedSyncTests {
 
     @Test("Nobody waits for those that take long while another connection is free")
     func waiting() async throws {
-        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedLockTimeout = .seconds(20) }
+        let settings: (inout PostgresConfiguration) -> Void = {
+            $0.sharedLockTimeout = .seconds(20)
+            $0.sharedStatementTimeout = .seconds(20)
+        }
         try await TestDatabase.run(shared: 3, configure: settings) {
             (database) async throws in
             let client = database.client

@@ -123,6 +123,13 @@ public struct MailCatcher: Sendable {
         try (phase ?? "").write(toFile: folder + "/stall", atomically: true, encoding: .utf8)
     }
 
+    /// Waits until the server does not answer in a phase; gives whether it came to that.
+    public func waitsInStall(_ phase: String) async throws -> Bool {
+        try await eventually {
+            FileManager.default.contents(atPath: folder + "/stalled").map { $0 == Data(phase.utf8) } ?? false
+        }
+    }
+
     /// All mails that came, in order.
     public func mails() throws -> [Mail] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".mail") }.sorted().compactMap

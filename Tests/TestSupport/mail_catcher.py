@@ -3,7 +3,7 @@
 With FOLDER/server.pem it speaks TLS, from the beginning or by STARTTLS (third argument), and takes mails from the user
 `music` only, with the password `secret` (fourth argument `password`) or with the access token `secret` by the mechanism
 that the argument names. With FOLDER/mute it takes mails, and ends connections in place of an answer. While FOLDER/stall
-names a phase (RCPT, DATA, END or QUIT), it does not answer there.
+names a phase (RCPT, DATA, END or QUIT), it does not answer there, and FOLDER/stalled names the phase once it came.
 """
 
 import asyncio
@@ -28,6 +28,8 @@ def write(name, text):
 
 
 async def stall(phase):
+    if os.path.exists(os.path.join(folder, "stall")) and open(os.path.join(folder, "stall")).read() == phase:
+        write("stalled", phase)
     while os.path.exists(os.path.join(folder, "stall")) and open(os.path.join(folder, "stall")).read() == phase:
         await asyncio.sleep(0.05)
 

@@ -6,8 +6,7 @@ import ServerConfiguration
 protocol MailTransport: Sendable {
     /// Sends a mail.
     ///
-    /// - Throws: `MailFailure`; `CancellationError` when the task is cancelled meanwhile, and it is not known whether
-    ///   the mail was taken.
+    /// - Throws: `MailFailure`; `CancellationError` when the task is cancelled before the mail can have been taken.
     func send(_ message: MailMessage) async throws -> MailReceipt
 }
 
@@ -67,6 +66,8 @@ enum MailRequest {
             reply = try await caller.send(call, timeLimit: timeLimit)
         } catch let failure as HTTPCallFailure {
             throw MailFailure(reason: failure.description, isFinal: false, isOpen: true)
+        } catch is CancellationError {
+            throw MailFailure(reason: "no answer came before the server stopped", isFinal: false, isOpen: true)
         }
         let answer = "HTTP \(reply.status) \(String(decoding: reply.body.prefix(2000), as: UTF8.self))"
         guard reply.isSuccess else {

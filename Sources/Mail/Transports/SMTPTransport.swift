@@ -28,6 +28,8 @@ struct SMTPTransport: MailTransport {
     private static let connectLimit = 10
     /// How long it may say and take nothing before it has the whole mail.
     private static let patience = Duration.seconds(10)
+    /// How long its answer to the whole mail is waited for where no caller waits for the transfer any more.
+    private static let lastPatience = Duration.seconds(10)
     /// How long its answer to the farewell is waited for.
     private static let farewellPatience = Duration.seconds(5)
 
@@ -173,7 +175,7 @@ struct SMTPTransport: MailTransport {
         _ = curl_easy_set_progress(handle) { exchange, _, _, _, _ in
             guard let exchange else { return 0 }
             let state = Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue()
-            return state.isGivenUp.load(ordering: .relaxed) || state.isSilent ? 1 : 0
+            return state.isBrokenOff || state.isSilent ? 1 : 0
         }
         _ = curl_easy_set_answer(
             handle,
@@ -212,7 +214,7 @@ struct SMTPTransport: MailTransport {
                     return source.pointee.read(into: target, most: size * count)
                 }
                 var code = curl_easy_perform(handle)
-                if code == CURLE_ABORTED_BY_CALLBACK, !exchange.isGivenUp.load(ordering: .relaxed) {
+                if code == CURLE_ABORTED_BY_CALLBACK, !exchange.isBrokenOff {
                     code = CURLE_OPERATION_TIMEDOUT
                 }
                 let said = exchange.said
@@ -263,12 +265,17 @@ struct SMTPTransport: MailTransport {
             }
         }
 
+        /// Whether the transfer ends since no caller waits for it. What the server has whole is waited for: otherwise it
+        /// would be sent twice.
+        var isBrokenOff: Bool { isGivenUp.load(ordering: .relaxed) && !said.isWhole }
+
         /// Whether the server has been silent for too long. One that has the whole mail has all the time that is left:
         /// it may look for viruses, and the mail must not be sent twice.
         var isSilent: Bool {
             let said = said
             let silence = ContinuousClock.now - said.latest
             if said.isLeaving { return silence > SMTPTransport.farewellPatience }
+            if said.isWhole, isGivenUp.load(ordering: .relaxed) { return silence > SMTPTransport.lastPatience }
             return !said.isWhole && silence > SMTPTransport.patience
         }
     }

@@ -55,7 +55,7 @@ struct SourceCatalog: Sendable {
     /// - Throws: ``SourceDamage`` when that cannot be read, and when it is not clear what is meant.
     init(_ entries: [SourceEntry], notes: [String]) throws {
         self.notes = notes
-        let entries = entries.filter { !Self.isNoCollection($0.name) }
+        let entries = Self.collectionsAndFiles(entries)
         let folder = try Self.folder(of: entries)
         let prefix = folder.isEmpty ? "" : folder + "/"
         var metadata: [(Name, JSONValue)] = []
@@ -101,9 +101,18 @@ struct SourceCatalog: Sendable {
         }
     }
 
-    /// What mongodump writes beside the collections: the versions of the servers, and what was written meanwhile.
-    private static func isNoCollection(_ name: String) -> Bool {
-        ["prelude.json", "oplog.bson"].contains { name == $0 || name == $0 + ".gz" }
+    /// What there is without what mongodump writes beside the collections: the versions of the servers, and what was written
+    /// meanwhile. A collection of such a name has metadata, Roost's exports have classes alone, and uploaded files any names.
+    private static func collectionsAndFiles(_ entries: [SourceEntry]) -> [SourceEntry] {
+        func mayBeNone(_ name: String) -> Bool {
+            ["prelude.json", "oplog.bson"].contains { name == $0 || name == $0 + ".gz" }
+        }
+        guard entries.contains(where: { mayBeNone($0.name) }), manifest(of: entries) == nil else { return entries }
+        let described = Set(entries.lazy.filter { $0.name.hasPrefix("oplog.metadata.json") }.map(\.folder))
+        return entries.filter { entry in
+            !mayBeNone(entry.name) || entry.folder.split(separator: "/").contains("files")
+                || entry.name.hasPrefix("oplog.") && described.contains(entry.folder)
+        }
     }
 
     private static func metadata(_ entry: SourceEntry) throws -> JSONValue {

@@ -124,7 +124,7 @@ struct FindPipeline {
         }
         found.release()
         return try await backend.findTriggers.callIncludeTriggers(
-            objects, backend.findTriggers.triggeredIncludes(find.target, find.options),
+            objects, backend.findTriggers.triggeredIncludes(find.target, find.options), isHeavy: found.isHeavy,
             cloudContext: find.triggered?.cloudContext,
             find.context)
     }

@@ -128,7 +128,9 @@ extension FindPipeline {
                     "This user is not allowed to query \(key) on class \(owner.className)")
             }
             do {
-                _ = try await backend.finding.object(owner.className, owner.objectId, context)
+                // Whether it is there is enough: it may be large, and be the owner of many relations.
+                _ = try await backend.finding.found(
+                    owner.className, owner.objectId, context, parameters: ["keys": "objectId"])
             } catch let error as ParseError where error.code == ParseError.objectNotFound {
                 unreadable.insert(relation)
             }
@@ -235,16 +237,17 @@ extension Finding {
     /// An object as a caller finds it, as a row.
     ///
     /// - Parameters:
+    ///   - parameters: Those of a get.
     ///   - expectedBytes: How many bytes the row took before; 0 where it may be large, nil where it is not.
     ///   - loginData: How login data are shown where the caller sees them as they are stored.
     /// - Throws: What the get of the object throws.
     func found(
-        _ className: String, _ objectId: String, _ context: RequestContext, expectedBytes: Int? = nil,
-        loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
+        _ className: String, _ objectId: String, _ context: RequestContext, parameters: JSONObject = [:],
+        expectedBytes: Int? = nil, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
     ) async throws -> ObjectStore.Found {
         try context.caller.check("get", of: className)
         try permissions.checkClassCreation(className, context.caller)
-        let find = try Find(className, .object(id: objectId), [:], context)
+        let find = try Find(className, .object(id: objectId), parameters, context)
         var request = try await FindPipeline(backend: backend).request(find)
         request.access.loginData = request.access.loginData ?? loginData
         request.expectedBytes = expectedBytes

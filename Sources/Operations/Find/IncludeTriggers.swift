@@ -3,6 +3,7 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import Tasks
 
 /// The find triggers of classes whose objects are included in others: each path is a find of its own.
 extension FindTriggers {
@@ -40,38 +41,62 @@ extension FindTriggers {
 
     /// Calls the find triggers of included objects, and puts in what they leave.
     ///
+    /// - Parameters:
+    ///   - paths: Short ones first: what a trigger leaves decides about what is included in it.
+    ///   - isHeavy: Whether it may take long to look through the objects.
     /// - Throws: What a trigger throws.
     func callIncludeTriggers(
-        _ objects: [JSONObject], _ paths: [[Name]], cloudContext: JSONObject?, _ context: RequestContext
+        _ objects: [JSONObject], _ paths: [[Name]], isHeavy: Bool, cloudContext: JSONObject?, _ context: RequestContext
     ) async throws -> [JSONObject] {
         var objects = objects
-        for path in paths {
-            var classes: OrderedDictionary<Name, OrderedDictionary<Name, JSONObject>> = [:]
-            for object in objects {
-                _ = Self.rewriting(.object(object), path[...]) { included in
-                    if let (className, id) = Self.identity(included) { classes[className, default: [:]][id] = included }
-                    return included
-                }
-            }
-            for (className, included) in classes where hasFindTrigger(className.text) {
-                let left = try await callTriggers(className.text, included, cloudContext, context)
-                objects = objects.map { object in
-                    let rewritten = Self.rewriting(.object(object), path[...]) { included in
-                        guard let identity = Self.identity(included), identity.className == className else {
-                            return included
-                        }
-                        // What a trigger leaves out is not lost: the pointer stays, as it was before the include.
-                        return left[identity.id]
-                            ?? [
-                                "__type": "Pointer", "className": .string(className.text),
-                                "objectId": .string(identity.id.text),
-                            ]
+        for length in OrderedSet(paths.map(\.count)) {
+            let level = paths.filter { $0.count == length }
+            let found = await HeavyWork.run(if: isHeavy) { [objects] in Self.included(in: objects, at: level) }
+            for path in level {
+                for (className, included) in found[path] ?? [:] where hasFindTrigger(className.text) {
+                    let left = try await callTriggers(className.text, included, cloudContext, context)
+                    objects = await HeavyWork.run(if: isHeavy) { [objects] in
+                        Self.putting(left, of: className, into: objects, at: path)
                     }
-                    return rewritten.objectValue ?? object
                 }
             }
         }
         return objects
+    }
+
+    /// What is included, by class and id.
+    private typealias Included = OrderedDictionary<Name, OrderedDictionary<Name, JSONObject>>
+
+    /// What stands at paths of one length. Objects are looked through once, however many paths there are.
+    private static func included(in objects: [JSONObject], at paths: [[Name]]) -> [[Name]: Included] {
+        var tree = PathTree()
+        for path in paths { tree.add(path[...], path) }
+        var found: [[Name]: Included] = [:]
+        for object in objects {
+            tree.visit(.object(object)) { path, included in
+                guard let (className, id) = identity(included) else { return }
+                found[path, default: [:]][className, default: [:]][id] = included
+            }
+        }
+        return found
+    }
+
+    /// Objects with what a trigger left of those that they include.
+    private static func putting(
+        _ left: [Name: JSONObject], of className: Name, into objects: [JSONObject], at path: [Name]
+    ) -> [JSONObject] {
+        objects.map { object in
+            let rewritten = rewriting(.object(object), path[...]) { included in
+                guard let identity = identity(included), identity.className == className else { return included }
+                // What a trigger leaves out is not lost: the pointer stays, as it was before the include.
+                return left[identity.id]
+                    ?? [
+                        "__type": "Pointer", "className": .string(className.text),
+                        "objectId": .string(identity.id.text),
+                    ]
+            }
+            return rewritten.objectValue ?? object
+        }
     }
 
     /// Calls the triggers for the objects of one class at one path.
@@ -138,6 +163,38 @@ extension FindTriggers {
             object[step] = rewriting(member, path.dropFirst(), replace)
             return .object(object)
         default: return value
+        }
+    }
+}
+
+/// Paths of one length, as a tree.
+private struct PathTree {
+    private var children: [Name: PathTree] = [:]
+    /// The path that ends here.
+    private var path: [Name]?
+
+    mutating func add(_ rest: ArraySlice<Name>, _ path: [Name]) {
+        guard let step = rest.first else {
+            self.path = path
+            return
+        }
+        children[step, default: PathTree()].add(rest.dropFirst(), path)
+    }
+
+    /// Calls `body` with the objects at the ends of paths.
+    func visit(_ value: JSONValue, _ body: ([Name], JSONObject) -> Void) {
+        switch value {
+        case .array(let list): for element in list { visit(element, body) }
+        case .object(let object):
+            if let path { return body(path, object) }
+            if children.count < object.count {
+                for (step, child) in children {
+                    if let member = object[step] { child.visit(member, body) }
+                }
+            } else {
+                for (step, member) in object { children[step]?.visit(member, body) }
+            }
+        default: break
         }
     }
 }

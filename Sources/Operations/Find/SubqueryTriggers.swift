@@ -1,6 +1,7 @@
 import JSON
 import ParseModel
 import Rules
+import Tasks
 
 /// Queries inside of queries on classes with find triggers: each is a find of its own, whose objects stand in its place.
 extension FindTriggers {
@@ -16,7 +17,18 @@ extension FindTriggers {
     ///
     /// - Throws: What a trigger throws, and the errors of finds.
     func answeringSubqueries(in condition: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        // Each is a find: no more are made than the reader of the whole condition takes.
+        try HardLimits.check(
+            Self.subqueries(in: .object(condition)), atMost: HardLimits.subqueries, "subqueries")
         return try await answering(.object(condition), context).objectValue ?? condition
+    }
+
+    private static func subqueries(in value: JSONValue) -> Int {
+        switch value {
+        case .array(let list): list.reduce(0) { $0 + subqueries(in: $1) }
+        case .object(let object): object.reduce(0) { $0 + (inner[$1.key] == nil ? 0 : 1) + subqueries(in: $1.value) }
+        default: 0
+        }
     }
 
     private func answering(_ value: JSONValue, _ context: RequestContext) async throws -> JSONValue {
@@ -90,8 +102,10 @@ extension FindTriggers {
     {
         let parameters = query.filter { $0.key != "className" }
         let find = try Find(className, .inner(most: Self.mostInner + 1), parameters, context)
-        let answer = try JSONValue(parsing: try await FindPipeline(backend: backend).run(find))
-        let objects = answer["results"]?.arrayValue?.compactMap(\.objectValue) ?? []
+        let answer = try await FindPipeline(backend: backend).run(find)
+        let objects = try await HeavyWork.makeValues(of: answer.count) {
+            try JSONValue(parsing: answer)["results"]?.arrayValue?.compactMap(\.objectValue) ?? []
+        }
         guard objects.count <= Self.mostInner else {
             throw ParseError(
                 ParseError.invalidQuery,

@@ -14,6 +14,9 @@ public struct LiveQueries: Sendable {
     /// patterns look at.
     private static let steps = 1_000_000
 
+    /// What is counted in memory for a role of the subscriber, or another name that lets it in.
+    private static let principalWeight = 48
+
     /// Reads a subscription, and checks that the caller may find what it asks for.
     ///
     /// - Parameter query: What the client sends: `className`, `where`, `keys`, `watch`.
@@ -123,9 +126,10 @@ public struct LiveQueries: Sendable {
             // Of an object that is no longer visible, what was last visible is sent.
             return change.after == nil ? event(.delete, before) : event(.leave, after ?? before)
         case (let before?, let after?):
-            return query.concerns(reader.shown(before, links), reader.shown(after, links)) ? event(.update, after) : nil
+            let isConcerned = try query.concerns(reader.shown(before, links), reader.shown(after, links), &budget)
+            return isConcerned ? event(.update, after) : nil
         case (nil, let after?) where change.before == nil:
-            return query.concerns(nil, reader.shown(after, links)) ? event(.create, after) : nil
+            return try query.concerns(nil, reader.shown(after, links), &budget) ? event(.create, after) : nil
         case (nil, let after?): return event(.enter, after)
         case (nil, nil): return nil
         }
@@ -166,7 +170,7 @@ public struct LiveQueries: Sendable {
         }
         do throws(FilterMatcherError) {
             let matcher = try FilterMatcher(filter, schema: schema)
-            query.weight = matcher.weight
+            query.weight = matcher.weight + Self.principalWeight * (access.readers?.count ?? 0)
             query.prepared = LiveQuery.Prepared(
                 caller: caller, schemaVersion: version, moment: context.now, matcher: matcher,
                 reader: try ObjectReader(access, seesEverything: caller.readsEverything, schema: schema))

@@ -105,10 +105,41 @@ public struct LiveQuery: Sendable {
     }
 
     /// Whether what stands at one of the keys that are watched is another than before.
-    func concerns(_ before: JSONObject?, _ after: JSONObject) -> Bool {
+    ///
+    /// - Throws: `FilterMatcherError.tooMuchWork`.
+    func concerns(_ before: JSONObject?, _ after: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError)
+        -> Bool
+    {
         guard let watch else { return true }
-        return watch.contains { path in
-            Self.value(at: path, in: before ?? [:]) != Self.value(at: path, in: after)
+        for path in watch {
+            try budget.spend(path.steps.count)
+            let (former, current) = (Self.value(at: path, in: before ?? [:]), Self.value(at: path, in: after))
+            if try !Self.areSame(former, current, &budget) { return true }
+        }
+        return false
+    }
+
+    private static func areSame(_ one: JSONValue?, _ other: JSONValue?, _ budget: inout MatchBudget)
+        throws(FilterMatcherError) -> Bool
+    {
+        try budget.spend(1)
+        switch (one, other) {
+        case (.array(let one)?, .array(let other)?):
+            guard one.count == other.count else { return false }
+            for (one, other) in zip(one, other) {
+                guard try areSame(one, other, &budget) else { return false }
+            }
+            return true
+        case (.object(let one)?, .object(let other)?):
+            guard one.count == other.count else { return false }
+            for (one, other) in zip(one, other) {
+                guard one.key == other.key, try areSame(one.value, other.value, &budget) else { return false }
+            }
+            return true
+        case (.string(let one)?, .string(let other)?):
+            try budget.spend(min(one.utf8.count, other.utf8.count) >> 5)
+            return one.hasSameBytes(as: other)
+        default: return one == other
         }
     }
 }

@@ -64,7 +64,10 @@ public struct Saving: Sendable {
         write.sizeLimit = sizeLimit(save)
         var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
         // Of a default beside which a part is written, the whole is not known here.
-        for name in filled where !operations.keys.contains(where: { $0.hasPrefix(Name(name + ".")) }) {
+        let parts =
+            filled.isEmpty
+            ? [] : Set(operations.keys.map { FieldPath($0) }.filter { !$0.steps.isEmpty }.map(\.root).names)
+        for name in filled where !parts.contains(Name(name)) {
             answer[name] = operations[name]?.valueOnCreate.map(Self.closed)
         }
         for (key, operation) in operations where operation.isEchoed && FieldPath(key).steps.isEmpty {

@@ -16,8 +16,7 @@ extension Save {
             if path.steps.isEmpty {
                 object[key] = Self.withoutRepetitions(value)
             } else {
-                let operation = try FieldOperation(json: value, isCreating: isNew)
-                object[path.root] = Self.applying(operation, at: path.steps[...], to: object[path.root])
+                Self.apply(try FieldOperation(json: value, isCreating: isNew), at: path, to: &object)
             }
         }
         if let objectId = objectId ?? newId ?? sameId { object["objectId"] = .string(objectId) }
@@ -35,8 +34,11 @@ extension Save {
         for (key, value) in body where key != "password" {
             let path = FieldPath(key)
             let operation = try FieldOperation(json: value, isCreating: isNew)
-            let changed = Self.applying(operation, at: path.steps[...], to: object[path.root])
-            object[path.root] = operation.isOnRelation ? Self.relation(of: operation) ?? object[key] : changed
+            if operation.isOnRelation {
+                object[path.root] = Self.relation(of: operation) ?? object[key]
+            } else {
+                Self.apply(operation, at: path, to: &object)
+            }
         }
         if let acl { object["ACL"] = .object(acl.json) }
         if let objectId = objectId ?? newId ?? sameId { object["objectId"] = .string(objectId) }
@@ -83,17 +85,21 @@ extension Save {
         return ["__type": "Relation", "className": .string(target.text)]
     }
 
-    /// A value with an operation carried out on the part of it that a path names.
-    private static func applying(
-        _ operation: FieldOperation, at steps: ArraySlice<String>, to value: JSONValue?
-    ) -> JSONValue? {
-        guard !steps.isEmpty else { return operation.applied(to: value) }
-        var changed = value ?? .object([:])
+    /// Carries out an operation on what a key names. A value that is changed in its midst is in one hand meanwhile: it is
+    /// not copied for each of many dotted keys.
+    private static func apply(_ operation: FieldOperation, at path: FieldPath, to object: inout JSONObject) {
+        guard !path.steps.isEmpty else {
+            object[path.root] = operation.applied(to: object[path.root])
+            return
+        }
+        let steps = path.steps[...]
+        var changed = object[path.root] ?? .object([:])
+        object[path.root] = JSONValue.null
         if let new = operation.applied(to: changed.value(at: steps)) {
             changed.set(new, at: steps)
         } else {
             changed.remove(at: steps)
         }
-        return changed
+        object[path.root] = changed
     }
 }

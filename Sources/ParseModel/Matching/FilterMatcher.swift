@@ -134,7 +134,10 @@ public struct FilterMatcher: Sendable {
             return false
         case .not(let part): return try !holds(part, object, &budget)
         case .column(let field, let type, let condition):
-            return try condition.holds(object[field].flatMap { ColumnValue($0, type) }, &budget)
+            let value = object[field]
+            // A polygon is read corner by corner, whatever is asked of it.
+            if type == .polygon { try budget.spend(value?["coordinates"]?.arrayValue?.count ?? 0) }
+            return try condition.holds(value.flatMap { ColumnValue($0, type) }, &budget)
         case .nested(let path, let condition):
             // A field is never null: it is missing then.
             if object[path[0]]?.isNull ?? true {

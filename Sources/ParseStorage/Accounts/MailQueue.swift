@@ -98,6 +98,14 @@ public struct MailRows: Sendable {
         _ = try await store.query(Statement("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)]))
     }
 
+    /// Gives a mail back that was not sent, as if it had not been taken.
+    public func giveBack(_ mail: QueuedMail) async throws {
+        _ = try await store.query(
+            Statement(
+                "UPDATE \"_roost_mail\" SET \"due\" = now(), \"attempts\" = \"attempts\" - 1 "
+                    + "WHERE \"id\" = $1 AND \"attempts\" = $2", [.int(mail.id), .int(mail.attempts)]))
+    }
+
     /// Puts a mail off that could not be sent.
     public func postpone(_ id: Int64, by seconds: Double, reason: String) async throws {
         _ = try await store.query(

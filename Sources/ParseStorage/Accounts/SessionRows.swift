@@ -27,7 +27,8 @@ public struct SessionRows: Sendable {
         FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
         """
 
-    /// A role that was deleted leaves its members behind, and those of its parents; it hands nothing on.
+    /// A role that was deleted leaves its members behind, and those of its parents; it hands nothing on. With the limit,
+    /// roles are followed no further than there is need of them.
     private static let rolesStatement = """
         WITH RECURSIVE held(id, name) AS (
             SELECT role."objectId", role."name" FROM "_Join:users:_Role" AS member
@@ -35,7 +36,7 @@ public struct SessionRows: Sendable {
             UNION SELECT role."objectId", role."name" FROM held
             JOIN "_Join:roles:_Role" AS child ON child."relatedId" = held.id
             JOIN "_Role" AS role ON role."objectId" = child."owningId")
-        SELECT DISTINCT name FROM held WHERE name IS NOT NULL
+        SELECT name FROM held LIMIT \(HardLimits.roles + 1)
         """
 
     /// The session of a token.
@@ -98,10 +99,13 @@ public struct SessionRows: Sendable {
 
     /// The names of a user's roles, those inherited included.
     ///
-    /// - Throws: `ParseError` for failures of the database.
+    /// - Throws: 119 for a user with more roles than ``HardLimits/roles``: some of them alone would be other rights.
+    ///   `ParseError` for failures of the database.
     public func roleNames(of userId: String) async throws -> [String] {
         do {
             let rows = try await store.query(Self.rolesStatement, [.text(userId)], readOnly: true)
+            try HardLimits.check(
+                rows.rowCount, atMost: HardLimits.roles, "roles of the user", code: ParseError.operationForbidden)
             return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
         } catch let error as PostgresError where error.sqlState == "42P01" {
             // The class of roles was removed, and all roles with it.

@@ -52,7 +52,7 @@ struct FilterCompiler {
 
     /// The condition that a row is visible to (or writable by) one of the principals.
     mutating func permission(_ column: String, _ principals: [Name]) -> String {
-        "(\"\(column)\" IS NULL OR \"\(column)\" && \(builder.bind(.textArray(principals.texts))))"
+        "(\"\(column)\" IS NULL OR \"\(column)\" && \(builder.bind(principals: principals)))"
     }
 
     private mutating func join(_ parts: [Filter], _ schema: ClassSchema, _ separator: String, empty: String)

@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 import Postgres
 
@@ -7,6 +8,8 @@ struct SQLBuilder {
     private(set) var parameters: [PostgresParameter] = []
     /// Whether values become part of the text, for statements that take no parameters, as those that define indexes.
     private let writesValues: Bool
+    /// The principals that were added last, and what stands for them.
+    private var principals: (names: [Name], text: String)?
 
     /// Makes a builder for one statement.
     init(writesValues: Bool = false) {
@@ -20,6 +23,14 @@ struct SQLBuilder {
         if writesValues, let text = Self.text(parameter) { return text }
         parameters.append(parameter)
         return "$\(parameters.count)"
+    }
+
+    /// Adds the principals of the caller, which are one value however many inner queries ask for them.
+    mutating func bind(principals names: [Name]) -> String {
+        if let principals, principals.names == names { return principals.text }
+        let text = bind(.textArray(names.texts))
+        principals = (names, text)
+        return text
     }
 
     /// A value as SQL; nil for types that are always parameters.

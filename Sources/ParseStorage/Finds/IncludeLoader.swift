@@ -98,6 +98,9 @@ struct IncludeLoader {
     /// The fewest bytes that an included object takes in an answer.
     private static let leastSize = 60
 
+    /// How many fields are looked for one by one among the columns of a row.
+    private static let fewChildren = 4
+
     /// How many targets are kept before those that are the same become one, and how many rows are looked at at once.
     private static let few = 64
 
@@ -159,32 +162,43 @@ struct IncludeLoader {
         return merged
     }
 
+    /// Of the fields that are included and those that there are, the fewer are looked for among the others, here and in
+    /// values: a thousand paths are not looked for in each row, and each object of a long list.
     private static func collect(_ source: Source, into targets: inout [Target]) {
-        for (name, node) in source.node.children {
-            guard let index = source.plan.index(of: name.text) else { continue }
-            let column = source.plan.columns[index]
-            switch column.encoding {
-            case .pointer:
-                let className = column.target ?? ""
-                for row in source.rows {
-                    guard let id = source.result.string(row, index) else { continue }
-                    targets.append(
-                        Target(
-                            pointer: Pointer(className: className, objectId: id), node: node,
-                            positions: source.positions))
-                }
-            case .json:
-                for row in source.rows {
-                    _ = source.result.withJSON(row, index) { text in
-                        if let pointers = PointerList.read(text) {
-                            targets += pointers.map { Target(pointer: $0, node: node, positions: source.positions) }
-                        } else if let json = try? JSONValue(parsing: text) {
-                            collect(json, node, source.positions, into: &targets)
-                        }
+        let children = source.node.children
+        if children.count <= fewChildren {
+            for (name, node) in children {
+                if let index = source.plan.index(of: name.text) { collect(source, index, node, into: &targets) }
+            }
+        } else {
+            for (index, column) in source.plan.columns.enumerated() {
+                if let node = children[Name(column.name)] { collect(source, index, node, into: &targets) }
+            }
+        }
+    }
+
+    private static func collect(_ source: Source, _ index: Int, _ node: IncludeNode, into targets: inout [Target]) {
+        let column = source.plan.columns[index]
+        switch column.encoding {
+        case .pointer:
+            let className = column.target ?? ""
+            for row in source.rows {
+                guard let id = source.result.string(row, index) else { continue }
+                targets.append(
+                    Target(
+                        pointer: Pointer(className: className, objectId: id), node: node, positions: source.positions))
+            }
+        case .json:
+            for row in source.rows {
+                _ = source.result.withJSON(row, index) { text in
+                    if let pointers = PointerList.read(text) {
+                        targets += pointers.map { Target(pointer: $0, node: node, positions: source.positions) }
+                    } else if let json = try? JSONValue(parsing: text) {
+                        collect(json, node, source.positions, into: &targets)
                     }
                 }
-            default: break
             }
+        default: break
         }
     }
 
@@ -201,8 +215,14 @@ struct IncludeLoader {
                 }
                 return
             }
-            for (key, child) in node.children {
-                if let member = object[key] { collect(member, child, positions, into: &targets) }
+            if node.children.count <= object.count {
+                for (key, child) in node.children {
+                    if let member = object[key] { collect(member, child, positions, into: &targets) }
+                }
+            } else {
+                for (key, member) in object {
+                    if let child = node.children[key] { collect(member, child, positions, into: &targets) }
+                }
             }
         default: break
         }

@@ -78,6 +78,9 @@ extension PushRows {
     /// From how many characters on an app or a locale is none that a push can name.
     private static let longestName = 1_000
 
+    /// How long the badges of a range wait for rows that others have locked.
+    private static let lockPatience = "250ms"
+
     /// Takes a range that is free, changes the badges of its devices if they have not been yet, and reads them.
     ///
     /// - Parameters:
@@ -108,12 +111,10 @@ extension PushRows {
             else { return nil }
             let body = try JSONValue(parsing: Array(text.utf8)).objectValue ?? [:]
             let change = badge(body)
+            var unchanged: Set<Name> = []
             if taken.int(0, 4) == 1, let number = change.becomes ?? change.grows {
                 let value = change.becomes == nil ? "COALESCE(\"badge\", 0) + $2" : "$2"
-                _ = try await store.query(
-                    Statement(
-                        "UPDATE \"_Installation\" SET \"badge\" = \(value) WHERE \"objectId\" = ANY($1)",
-                        [.textArray(ids), .double(number)]))
+                unchanged = try await store.pushes.changeBadges(ids, value, number)
             }
             let rows = try await store.query(
                 Statement(
@@ -127,15 +128,42 @@ extension PushRows {
                     """, [.textArray(ids)]))
             let devices = (0..<rows.rowCount).compactMap { row -> PushRange.Device? in
                 guard let id = rows.string(row, 0), let token = rows.string(row, 1) else { return nil }
+                var shown = rows.double(row, 5)
+                if unchanged.contains(Name(id)) { shown = change.becomes ?? (shown ?? 0) + (change.grows ?? 0) }
                 return PushRange.Device(
                     objectId: id, token: token, type: rows.string(row, 2) ?? "", app: rows.string(row, 3),
-                    locale: rows.string(row, 4), badge: rows.double(row, 5))
+                    locale: rows.string(row, 4), badge: shown)
             }
             return PushRange(
                 id: id, pushId: pushId, offset: taken.string(0, 2) ?? "", route: taken.string(0, 3) ?? "",
                 attempts: taken.int(0, 4) ?? 1, isInterrupted: taken.bool(0, 8) ?? true, body: body,
                 expiry: taken.int(0, 7), devices: devices)
         }
+    }
+
+    /// Changes the badges of devices. A client that keeps the row of its own locked holds up no other: after a moment the rows
+    /// that are locked stay as they are.
+    ///
+    /// - Returns: The ids of those, though also of devices that are no more.
+    private func changeBadges(_ ids: [String], _ value: String, _ number: Double) async throws -> Set<Name> {
+        let parameters: [PostgresParameter] = [.textArray(ids), .double(number)]
+        _ = try await store.query("SAVEPOINT badges")
+        do {
+            _ = try await store.query("SELECT set_config('lock_timeout', $1, true)", [.text(Self.lockPatience)])
+            _ = try await store.query(
+                "UPDATE \"_Installation\" SET \"badge\" = \(value) WHERE \"objectId\" = ANY($1)", parameters)
+            return []
+        } catch let error as PostgresError where error.sqlState == "55P03" {
+            _ = try await store.query("ROLLBACK TO SAVEPOINT badges")
+        }
+        let changed = try await store.query(
+            """
+            WITH free AS (
+                SELECT "objectId" FROM "_Installation" WHERE "objectId" = ANY($1) FOR UPDATE SKIP LOCKED)
+            UPDATE "_Installation" device SET "badge" = \(value) FROM free
+            WHERE device."objectId" = free."objectId" RETURNING device."objectId"
+            """, parameters)
+        return Set(ids.names).subtracting((0..<changed.rowCount).compactMap { changed.string($0, 0).map { Name($0) } })
     }
 
     /// Says that a process still works on ranges. Those of its ranges that it does not name are free when their time is
@@ -244,15 +272,19 @@ extension PushRows {
                     ]))
         }
         guard !progress.deadTokens.isEmpty else { return }
-        // A token that was saved after its service called it dead is another device's, or this one's again.
+        // A token that was saved after its service called it dead is another device's, or this one's again. A row that others
+        // are changing is left to the next push.
         _ = try await store.query(
             Statement(
                 """
                 WITH dead AS (SELECT * FROM unnest($1, $2, $3, $4) AS "d" ("id", "token", "reason", "since")),
+                free AS (
+                    SELECT "objectId" FROM "_Installation" WHERE "objectId" = ANY($1) FOR UPDATE SKIP LOCKED),
                 cleared AS (
-                    UPDATE "_Installation" SET "deviceToken" = NULL, "updatedAt" = date_trunc('milliseconds', now())
-                    FROM dead WHERE "objectId" = dead."id" AND "deviceToken" = dead."token"
-                        AND "updatedAt" < dead."since"
+                    UPDATE "_Installation" device
+                    SET "deviceToken" = NULL, "updatedAt" = date_trunc('milliseconds', now())
+                    FROM dead, free WHERE device."objectId" = dead."id" AND device."objectId" = free."objectId"
+                        AND "deviceToken" = dead."token" AND "updatedAt" < dead."since"
                     RETURNING dead."id", dead."token", dead."reason")
                 INSERT INTO "_roost_dead_token" ("objectId", "token", "reason") SELECT * FROM cleared
                 """,

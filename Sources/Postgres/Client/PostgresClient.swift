@@ -168,16 +168,18 @@ public final class PostgresClient: Sendable {
             [.text(channels.stored(channel)), .textArray(payloads)])
     }
 
-    /// Has statements carried out on a shared connection. Those that wait for a lock there are carried out on a
-    /// connection of their own, where they keep no others waiting.
+    /// Has statements carried out on a shared connection. Those that wait for a lock or take long there, and writes that are
+    /// large, are carried out on a connection of their own, where they keep no others waiting.
     func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
-        do {
-            return try await perform(request)
-        } catch let error as PostgresError where error.isLockTimeout {
-            return try await exclusively(in: .lockWaits, conflictKey: request.conflictKey) {
-                try await $0.group(statements)
+        var purpose = request.isReadOnly ? PoolPurpose.slowReads : .slowWrites
+        if request.isReadOnly || request.statements.reduce(0, { $0 + $1.bytes.count }) <= Connection.largeMessage {
+            do {
+                return try await perform(request)
+            } catch let error as PostgresError where error.isLockTimeout || error.isOverdue {
+                if error.isLockTimeout { purpose = .lockWaits }
             }
         }
+        return try await exclusively(in: purpose, conflictKey: request.conflictKey) { try await $0.group(statements) }
     }
 
     private func perform(_ request: Request) async throws -> [PostgresResult] {

@@ -15,6 +15,9 @@ public struct PostgresConfiguration: Sendable {
     public var statementTimeout: Duration = .seconds(30)
     /// How long a statement on a shared connection waits for a lock. A statement that waits there keeps others waiting.
     public var sharedLockTimeout: Duration = .milliseconds(20)
+    /// How long a statement may run on a shared connection, where others wait behind it, before it is stopped and carried out
+    /// on a connection of its own. Reads that may take long are stopped sooner. Without ``statementTimeout`` there is no limit.
+    public var sharedStatementTimeout: Duration = .milliseconds(200)
     /// How long a statement waits for a lock on a connection of its own (SQLSTATE 55P03).
     public var lockTimeout: Duration = .seconds(5)
     /// How long a transaction of ``PostgresClient/transaction(isolation:retries:purpose:conflictKey:_:)`` may take as a whole.

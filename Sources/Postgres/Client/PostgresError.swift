@@ -92,6 +92,9 @@ public struct PostgresError: Error, Sendable {
     /// Whether it waited for a lock in vain; nothing of the statement was kept.
     var isLockTimeout: Bool { kind == .server && sqlState == "55P03" }
 
+    /// Whether the server stopped it because of its time limit, or was asked to; nothing of the statement was kept.
+    var isOverdue: Bool { kind == .server && sqlState == "57014" && !isDetour }
+
     /// Whether the server takes no writes, as one that became a standby; nothing of the statement was kept.
     var isFromReadOnlyServer: Bool { sqlState == "25006" }
 

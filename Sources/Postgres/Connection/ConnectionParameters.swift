@@ -44,12 +44,13 @@ struct ConnectionParameters {
 
     /// - Parameters:
     ///   - lockTimeout: How long a statement waits for a lock; zero for as long as it may run.
+    ///   - timeLimit: How long a statement may run, where that is less than the configuration says.
     ///   - idleTimeout: How long a transaction may have nothing to do before the server ends its connection; zero for
     ///     ever.
     ///   - isParallel: Whether the server may use several of its processors for one statement.
     init(
-        _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, idleTimeout: Duration = .zero,
-        isParallel: Bool = true
+        _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, timeLimit: Duration = .zero,
+        idleTimeout: Duration = .zero, isParallel: Bool = true
     ) {
         // Without Kerberos, which few have, looking for its tickets costs time with each connection, and what is
         // connecting while the process ends uses locks of its library that are gone. The connection string may say
@@ -75,7 +76,9 @@ struct ConnectionParameters {
         var options = ["-c jit=off"]
         if !isParallel { options.append("-c max_parallel_workers_per_gather=0") }
         options.append(Self.options(in: configuration.connectionString))
-        options.append("-c statement_timeout=\(configuration.statementTimeout.milliseconds)")
+        // Where statements may take as long as they like, they may here.
+        let limit = timeLimit > .zero ? min(timeLimit, configuration.statementTimeout) : configuration.statementTimeout
+        options.append("-c statement_timeout=\(limit.milliseconds)")
         if lockTimeout > .zero { options.append("-c lock_timeout=\(lockTimeout.milliseconds)") }
         if idleTimeout > .zero {
             options.append("-c idle_in_transaction_session_timeout=\(idleTimeout.milliseconds)")

@@ -15,7 +15,8 @@ enum PoolPurpose: Int, CaseIterable, Sendable {
     case heavyReads
     /// Statements that met a lock on a shared connection.
     case lockWaits
-    /// Changes inside large values, each of which reads and writes all of one.
+    /// Changes inside large values, each of which reads and writes all of one, and writes that are large, or turned out to
+    /// take long on a shared connection.
     case slowWrites
     /// Reads that go on for as long as a client takes what they give.
     case exports

@@ -12,9 +12,10 @@ import Collections
 /// them fails, none was carried out: that one is sent again by itself, the others together. Callers whose changes
 /// failed lately send theirs alone.
 ///
-/// No statement waits long for a lock here (``PostgresConfiguration/sharedLockTimeout``): its caller then takes a
-/// connection of its own, where it keeps no others waiting. So do all requests with the same conflict key within the
-/// next second.
+/// No statement waits long for a lock here, or takes long (``PostgresConfiguration/sharedLockTimeout``,
+/// ``PostgresConfiguration/sharedStatementTimeout``): the server stops it, and its caller then takes a connection of its
+/// own, where it keeps no others waiting. So do all requests with the same conflict key within the next second. These
+/// limits end before a commit begins, so that nothing is done twice, or answered before a standby has it.
 ///
 /// Reads that may take long go on all connections but the first, so that others never stand behind one. One that keeps
 /// a connection for more than a moment is stopped, and its caller takes a connection of its own.
@@ -37,7 +38,7 @@ final class SharedPool: ConnectionPool {
     private var changes = GroupCommitQueue()
     /// Callers whose changes were refused lately.
     private var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
-    /// Conflict keys of rows that a request waited for in vain lately.
+    /// Conflict keys of rows that a request waited for in vain lately, or took long with.
     private var lockedKeys = RecentEntries<ConflictKey>(memory: 1000)
     /// Requests that wait for a connection.
     private var backlog: Deque<Request> = []
@@ -55,7 +56,8 @@ final class SharedPool: ConnectionPool {
         let configuration = context.configuration
         // A statement gets one processor of the server, and leaves the others to the other callers.
         let parameters = ConnectionParameters(
-            configuration, lockTimeout: configuration.sharedLockTimeout, isParallel: false)
+            configuration, lockTimeout: configuration.sharedLockTimeout,
+            timeLimit: configuration.sharedStatementTimeout, isParallel: false)
         for _ in 0..<max(1, configuration.sharedConnections) {
             connections.append(Connection(context, pool: self, parameters))
             backOffs.append(BackOff())
@@ -210,15 +212,17 @@ final class SharedPool: ConnectionPool {
             return submit(request)
         }
         guard let error = request.error else { return request.finish() }
-        if error.sqlState == "57014", request.members.isEmpty, mayBeStruck(request, on: connection) {
+        if error.isOverdue, request.isReadOnly {
             if let shape = request.shape {
                 context.history.note(isSlow: true, shape)
                 return request.fail(.detour)
             }
-            // It was undone for the sake of another. It goes alone, since those beside it were not stopped.
-            request.strikes += 1
-            request.travelsAlone = true
-            return submit(request)
+            if mayBeStruck(request, on: connection) {
+                // It was undone for the sake of another. It goes alone, since those beside it were not stopped.
+                request.strikes += 1
+                request.travelsAlone = true
+                return submit(request)
+            }
         }
         if error.isFromReadOnlyServer {
             connection.noteError(error)
@@ -242,7 +246,7 @@ final class SharedPool: ConnectionPool {
             let pause = Duration.milliseconds(Int.random(in: 1...(2 << request.attempts)))
             return postponed.append((context.now.after(pause), request))
         }
-        if error.isLockTimeout {
+        if error.isLockTimeout || error.isOverdue {
             lockedKeys.note(request.conflictKey, at: context.now)
         } else {
             refusals.note(request.caller, at: context.now)
@@ -298,7 +302,7 @@ final class SharedPool: ConnectionPool {
         var undone: [Request] = []
         for (index, member) in members.enumerated() {
             member.undoings += 1
-            if index == failed, error.isLockTimeout {
+            if index == failed, error.isLockTimeout || error.isOverdue {
                 // Its caller goes where it may wait.
                 lockedKeys.note(member.conflictKey, at: context.now)
                 member.fail(error)

@@ -16,6 +16,8 @@ final class ReadHistory: Sendable {
     private struct Entry {
         /// Nil where none came to its end.
         var bytes: Int?
+        /// Whose read took as many last.
+        var sender = Sender.server
         /// Until when it counts as slow.
         var slowUntil: MonotonicInstant?
 
@@ -66,16 +68,21 @@ final class ReadHistory: Sendable {
     /// Notes how many bytes the rows of a read took. Fewer than before count little by little: one small result among large
     /// ones says nothing of the next. A row is remembered for itself only where it is large.
     func note(bytes: Int, of shape: ReadShape) {
+        // More than all have is read alone, however much it is.
+        let (bytes, sender) = (min(bytes, RowBudget.capacity), Sender.current)
         entries.withLock { entries in
             for shape in shape.isRow ? [shape, shape.kind] : [shape] {
                 var entry = entries.peek(shape)
                 if let before = entry?.bytes {
                     // Nothing depends on how small a small one is.
-                    guard max(before, bytes) > RowBudget.free, before != bytes else { continue }
-                    entry?.bytes = max(bytes, before - before / 8)
+                    guard max(before, bytes) > RowBudget.free else { continue }
+                    // What one sender got is no measure for others for long.
+                    let rest = entry?.sender == sender ? before - before / 8 : before / 4
+                    if bytes >= before { entry?.sender = sender }
+                    entry?.bytes = max(bytes, rest)
                 } else {
                     guard entry != nil || !shape.isRow || bytes > PostgresClient.mostShared else { continue }
-                    entry = Entry(bytes: bytes, slowUntil: entry?.slowUntil)
+                    entry = Entry(bytes: bytes, sender: sender, slowUntil: entry?.slowUntil)
                 }
                 if let entry { entries.set(entry, for: shape, weight: shape.size) }
             }

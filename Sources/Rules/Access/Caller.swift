@@ -60,10 +60,7 @@ public struct Caller: Sendable, Hashable {
     public var writePrincipals: [Name]? { writesEverything ? nil : principals }
 
     /// `*`, the roles as `role:<name>`, and the user's id, unless that could be read as another principal.
-    public var principals: [Name] {
-        guard let user else { return ["*"] }
-        return ["*"] + user.roles + (Principal.isReserved(Name(user.id)) ? [] : [Name(user.id)])
-    }
+    public var principals: [Name] { user?.principals ?? ["*"] }
 }
 
 /// What the rules know about the request that they serve.

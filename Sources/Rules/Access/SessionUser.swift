@@ -1,4 +1,5 @@
 import JSON
+import ParseModel
 import Synchronization
 
 /// The user of a session. Requests with the same token share it for as long as the session is remembered.
@@ -27,6 +28,8 @@ public final class SessionUser: Sendable, Hashable {
     public let token: String
     /// The user's roles, inherited ones included, as `role:<name>`.
     public let roles: [Name]
+    /// `*`, the roles, and the user's id, unless that could be read as another principal: by which names the user is let in.
+    public let principals: [Name]
     /// Whether the user has no account but that of the anonymous provider.
     public let isAnonymous: Bool
 
@@ -39,6 +42,7 @@ public final class SessionUser: Sendable, Hashable {
         self.sessionId = sessionId
         self.token = token
         self.roles = roles
+        principals = ["*"] + roles + (Principal.isReserved(Name(id)) ? [] : [Name(id)])
         self.isAnonymous = isAnonymous
     }
 

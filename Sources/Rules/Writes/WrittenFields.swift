@@ -47,7 +47,9 @@ package enum WrittenFields {
         try HardLimits.check(
             numbers, atMost: HardLimits.elementNumbers, "elements before those named", code: ParseError.invalidJSON)
         let operations = try values.mapValues { try FieldOperation(json: $0, isCreating: isCreating) }
-        if className == "_Role", case .set(.string(let name)) = operations["name"], Principal.isReserved(Name(name)) {
+        if className == "_Role", case .set(.string(let name)) = operations["name"],
+            name.utf8.count > HardLimits.roleName || Principal.isReserved(Name(name))
+        {
             throw ParseError(139, "Invalid role name.")
         }
         return operations

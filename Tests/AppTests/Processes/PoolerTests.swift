@@ -195,7 +195,7 @@ struct PoolerTests {
                 var configuration = PostgresConfiguration(
                     connectionString: pooled + "?options=-c%20search_path%3Dpublic%2Cpg_catalog")
                 configuration.sharedConnections = 2
-                configuration.statementTimeout = .milliseconds(12_345)
+                configuration.sharedStatementTimeout = .milliseconds(12_345)
                 let client = PostgresClient(configuration: configuration, logger: lines.logger)
                 try await client.start()
                 #expect(try await client.query("SHOW statement_timeout").string(0, 0) == "12345ms")

@@ -6,6 +6,29 @@ import Testing
 @Suite struct LiveQueryLimitTests {
     private static let options = TestServer.publishing("Note")
 
+    @Test("The subscriptions of a connection have the rights of a hundred sessions at most")
+    func sessions() async throws {
+        try await TestServer.runLive(TestServer.publishing("Note")) { server, client in
+            _ = try await server.create("Note", ["n": 1])
+            let ann = try await server.signUp("ann")
+            try await server.execute(
+                """
+                INSERT INTO "_Session" ("objectId", "createdAt", "updatedAt", "sessionToken", "user")
+                SELECT 'session' || n, now(), now(), 'r:token' || n, '\(ann.id)' FROM generate_series(1, 101) AS n
+                """)
+            for number in 1...100 {
+                let answer = try await client.subscribe(number, "Note", sessionToken: "r:token\(number)")
+                #expect(answer["op"] == "subscribed", "\(answer)")
+            }
+            #expect(try await client.subscribe(101, "Note", sessionToken: "r:token101")["code"] == 155)
+            #expect(try await client.subscribe(102, "Note", sessionToken: "r:token1")["op"] == "subscribed")
+            // One that takes the place of another leaves room.
+            try await client.send(["op": "unsubscribe", "requestId": 2])
+            #expect(try await client.next()["op"] == "unsubscribed")
+            #expect(try await client.subscribe(103, "Note", sessionToken: "r:token101")["op"] == "subscribed")
+        }
+    }
+
     @Test("A client that reads nothing is closed when too much waits for it; writers and other clients do not feel it")
     func slowReader() async throws {
         let port = try await FreePort.find()

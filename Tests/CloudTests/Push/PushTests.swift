@@ -122,6 +122,36 @@ import Testing
         }
     }
 
+    @Test("A device whose row stays locked shows its badge like the others, and holds up none")
+    func lockedRows() async throws {
+        try await PushFixture.run(options: ["lockTimeout": 60_000]) { server, sink in
+            let locked = try await PushFixture.device(server, "b1", "ios", ["badge": 4])
+            let free = try await PushFixture.device(server, "b2", "ios", ["badge": 7])
+            let dead = try await PushFixture.device(server, "dead01", "ios", ["badge": 1])
+            let lock = """
+                SELECT "objectId" FROM "_Installation" WHERE "objectId" IN ('\(locked)', '\(dead)') FOR UPDATE
+                """
+            let row = try await server.whileLocked(lock) {
+                try await PushFixture.push(server, ["where": [:], "data": ["badge": "Increment"]])
+            }
+            #expect(row["numSent"] == 2 && row["numFailed"] == 1, "\(row.text)")
+            let shown = Dictionary(
+                uniqueKeysWithValues: sink.notifications.map { ($0.token, $0.body["aps"]?["badge"]) })
+            #expect(shown["b1"] == .number(5) && shown["b2"] == .number(8))
+            for (id, badge) in [(locked, 4.0), (free, 8)] {
+                let device = try await server.send("GET", "/installations/\(id)", as: .master)
+                #expect(device["badge"] == .number(badge))
+            }
+            // What was left as it was is done by the next push.
+            _ = try await PushFixture.push(server, ["where": [:], "data": ["badge": "Increment"]])
+            for (id, badge) in [(locked, 5.0), (free, 9)] {
+                let device = try await server.send("GET", "/installations/\(id)", as: .master)
+                #expect(device["badge"] == .number(badge))
+            }
+            #expect(try await server.send("GET", "/installations/\(dead)", as: .master)["deviceToken"] == nil)
+        }
+    }
+
     @Test("A device gets the texts of its locale, else of its language, else those for all")
     func locales() async throws {
         try await PushFixture.run { server, sink in

@@ -46,6 +46,30 @@ import Testing
         }
     }
 
+    @Test("Included objects in lists and in one another pass their trigger, however many paths a find includes")
+    func manyPaths() async throws {
+        try await TestServer.run(extensions: Self.banning("Artist")) { server in
+            let one = try await server.create("Artist", ["plays": 1])
+            let banned = try await server.create("Artist", ["banned": true])
+            let three = try await server.create("Artist", ["friend": .pointer("Artist", banned)])
+            let artists: JSONValue = .array([.pointer("Artist", one), .pointer("Artist", banned)])
+            let place: JSONValue = ["friend": .pointer("Artist", one)]
+            _ = try await server.create(
+                "Song", ["artists": artists, "artist": .pointer("Artist", three), "place": place])
+            let paths =
+                ["artist.friend", "artists", "place.friend"]
+                + (0..<450).flatMap { ["artists.a\($0)", "place.a\($0)"] }
+            let found = try await server.find("Song", ["include": .string(paths.joined(separator: ","))])
+            let song = try #require(found.results.first)
+            let types = song["artists"]?.arrayValue?.map { $0["__type"] }
+            #expect(types == ["Object", "Pointer"])
+            #expect(song["artist"]?["__type"] == "Object")
+            #expect(song["place"]?["friend"]?["__type"] == "Object")
+            #expect(song["place"]?["friend"]?["plays"] == 1)
+            #expect(song["artist"]?["friend"]?["__type"] == "Pointer")
+        }
+    }
+
     @Test(
         "A list beside a query inside of a query is joined with it, whichever was written first, with a trigger as without",
         arguments: ["Artist", "Other"] as [Name])
@@ -69,6 +93,22 @@ import Testing
                     "Song", ["where": ["artist": .object(condition)], "order": "createdAt"])
                 #expect(found.results.compactMap { $0["artist"]?["objectId"]?.stringValue } == expected, "\(condition)")
             }
+        }
+    }
+
+    @Test("A query has a hundred queries inside at most, also where each is a find with a trigger")
+    func manySubqueries() async throws {
+        try await TestServer.run(extensions: Self.banning("Artist")) { server in
+            let artist = try await server.create("Artist", ["plays": 1])
+            _ = try await server.create("Song", ["artist": .pointer("Artist", artist)])
+            func find(_ count: Int) async throws -> TestAnswer {
+                let queries = (0..<count).map { number -> JSONValue in
+                    ["artist": ["$inQuery": ["className": "Artist", "where": ["plays": .number(Double(number))]]]]
+                }
+                return try await server.find("Song", ["where": ["$or": .array(queries)]])
+            }
+            #expect(try await find(100).results.count == 1)
+            #expect(try await find(101).code == 102)
         }
     }
 

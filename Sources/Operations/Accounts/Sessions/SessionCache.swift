@@ -18,10 +18,17 @@ final class SessionCache: Sendable {
     }
 
     private struct State {
+        let capacity: Int
         var entries: BoundedTable<Name, Entry>
         var tokens: [Name: Set<Name>] = [:]
         /// Counts forgettings: an answer that was on its way meanwhile is not remembered.
         var generation = 0
+
+        /// Keeps an entry. One whose user has many roles takes the place of several.
+        mutating func keep(_ entry: Entry) {
+            let weight = min(1 + entry.user.roles.count / SessionCache.rolesOfOne, capacity)
+            for dropped in entries.set(entry, for: Name(entry.user.token), weight: weight) { removeToken(dropped.user) }
+        }
 
         mutating func removeToken(_ user: SessionUser) {
             let id = Name(user.id)
@@ -32,13 +39,16 @@ final class SessionCache: Sendable {
 
     private let state: Mutex<State>
     private let timeToLive: Int64
+    /// How many roles a session has that takes no more room than one.
+    static let rolesOfOne = 20
 
     /// - Parameters:
     ///   - timeToLive: How long an entry counts, in milliseconds.
     ///   - capacity: How many are remembered: those that were asked for last.
     init(timeToLive: Int64, capacity: Int) {
         self.timeToLive = timeToLive
-        state = Mutex(State(entries: BoundedTable(capacity: max(capacity, 1))))
+        let capacity = max(capacity, 1)
+        state = Mutex(State(capacity: capacity, entries: BoundedTable(capacity: capacity)))
     }
 
     /// What is remembered of a token, unless it is too old.
@@ -57,7 +67,7 @@ final class SessionCache: Sendable {
         state.withLock {
             guard $0.generation == generation else { return }
             $0.tokens[Name(entry.user.id), default: []].insert(Name(entry.user.token))
-            for dropped in $0.entries.set(entry, for: Name(entry.user.token)) { $0.removeToken(dropped.user) }
+            $0.keep(entry)
         }
     }
 
@@ -69,7 +79,7 @@ final class SessionCache: Sendable {
             guard var entry = $0.entries.peek(Name(token)) else { return true }
             guard entry.updatedAt < moment else { return false }
             entry.updatedAt = now
-            $0.entries.set(entry, for: Name(token))
+            $0.keep(entry)
             return true
         }
     }

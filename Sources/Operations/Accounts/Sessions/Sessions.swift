@@ -51,6 +51,8 @@ public struct Sessions: Sendable {
             let end = context.now.milliseconds + Int64(configuration.sessionLength) * 1000
             body["expiresAt"] = ParseDate(milliseconds: end).json
         }
+        // Before the row: who has too many gets no session.
+        let roles = try await roles(of: userId)
         let installationId = context.caller.installationId
         if let installationId { body["installationId"] = .string(installationId) }
         for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key.text) { body[key] = value }
@@ -70,8 +72,7 @@ public struct Sessions: Sendable {
             row = try await pipeline.run(save, rules: SessionRules(opener: opener, backend: backend))
         }
         body["objectId"] = row.body["objectId"]
-        let user = SessionUser(
-            id: userId, sessionId: objectId, token: token, roles: try await roles(of: userId), isAnonymous: false)
+        let user = SessionUser(id: userId, sessionId: objectId, token: token, roles: roles, isAnonymous: false)
         return OpenedSession(token: token, user: user, body: body)
     }
 

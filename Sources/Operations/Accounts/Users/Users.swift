@@ -43,6 +43,8 @@ public struct Users: Sendable {
         var request = ObjectStore.FindRequest(className: "_User")
         request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
         request.limit = 1
+        // The ACL is always there; all else may be large.
+        request.keys = []
         let acl = try await store.find(request).objects.first?["ACL"]?.objectValue
         let isWritable = acl.map { acl in caller.principals.contains { acl[$0]?["write"] == true } } ?? false
         guard isWritable else { throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.") }

@@ -1,0 +1,34 @@
+import JSON
+import ParseModel
+import Testing
+
+@testable import Operations
+
+@Suite("Objects in memory, as a caller sees them")
+struct ObjectReaderTests {
+    private static func mayRead(_ object: JSONObject, roles: Int, steps: Int) throws -> Bool {
+        let readers: [Name] = ["*"] + (0..<roles).map { Name("role:\($0)") } + ["kim"]
+        let reader = try ObjectReader(
+            ReadAccess(readers: readers), seesEverything: false, schema: ClassSchema(name: "Note"))
+        var budget = MatchBudget(steps: steps)
+        return try reader.mayRead(object, &budget)
+    }
+
+    @Test("are visible by their ACL, to users with many roles too")
+    func visible() throws {
+        let object: JSONObject = ["ACL": ["role:7": ["read": true], "lou": ["read": true]]]
+        #expect(try Self.mayRead(object, roles: 1_000, steps: 1_000))
+        let isVisible = try Self.mayRead(object, roles: 3, steps: 1_000)
+        #expect(!isVisible)
+    }
+
+    @Test("cost more where many roles are looked for in their ACL")
+    func steps() throws {
+        let object: JSONObject = ["ACL": ["lou": ["read": true]]]
+        #expect(throws: FilterMatcherError.self) { try Self.mayRead(object, roles: 1_000, steps: 100) }
+        // Who has few is looked for without counting, and what has no ACL is looked at in one step.
+        for (roles, object) in [(1, object), (1_000, ["title": "x"])] as [(Int, JSONObject)] {
+            _ = try Self.mayRead(object, roles: roles, steps: 1)
+        }
+    }
+}
