@@ -27,16 +27,18 @@ public struct SessionRows: Sendable {
         FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
         """
 
-    /// A role that was deleted leaves its members behind, and those of its parents; it hands nothing on. With the limit,
-    /// roles are followed no further than there is need of them.
+    /// A role that was deleted leaves its members behind, and those of its parents; it hands nothing on. Of more roles than
+    /// there may be, those of the user's own come first, the oldest before others: clients who may create roles can name
+    /// any user in them, and take none away by that. A role that does not count gives no right, as if it were not there.
     private static let rolesStatement = """
         WITH RECURSIVE held(id, name) AS (
-            SELECT role."objectId", role."name" FROM "_Join:users:_Role" AS member
+            (SELECT role."objectId", role."name" FROM "_Join:users:_Role" AS member
             JOIN "_Role" AS role ON role."objectId" = member."owningId" WHERE member."relatedId" = $1
+            ORDER BY role."createdAt", role."objectId" LIMIT \(HardLimits.roles))
             UNION SELECT role."objectId", role."name" FROM held
             JOIN "_Join:roles:_Role" AS child ON child."relatedId" = held.id
             JOIN "_Role" AS role ON role."objectId" = child."owningId")
-        SELECT name FROM held LIMIT \(HardLimits.roles + 1)
+        SELECT name FROM held LIMIT \(HardLimits.roles)
         """
 
     /// The session of a token.
@@ -97,15 +99,12 @@ public struct SessionRows: Sendable {
         }
     }
 
-    /// The names of a user's roles, those inherited included.
+    /// The names of a user's roles, those inherited included: at most ``HardLimits/roles``.
     ///
-    /// - Throws: 119 for a user with more roles than ``HardLimits/roles``: some of them alone would be other rights.
-    ///   `ParseError` for failures of the database.
+    /// - Throws: `ParseError` for failures of the database.
     public func roleNames(of userId: String) async throws -> [String] {
         do {
             let rows = try await store.query(Self.rolesStatement, [.text(userId)], readOnly: true)
-            try HardLimits.check(
-                rows.rowCount, atMost: HardLimits.roles, "roles of the user", code: ParseError.operationForbidden)
             return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
         } catch let error as PostgresError where error.sqlState == "42P01" {
             // The class of roles was removed, and all roles with it.
