@@ -10,7 +10,8 @@ public import Telemetry
 
 /// The operations of Parse over one database, or inside of one transaction of it.
 ///
-/// It is a table of contents: each family of operations is a type of its own, which names at its head what it needs.
+/// It is a table of contents: each family of operations is a type of its own, a ``BackendPart`` that names at its head what it
+/// needs besides.
 public struct Backend: Sendable {
     @usableFromInline let services: Services
     /// The objects.
@@ -229,5 +230,17 @@ public struct Backend: Sendable {
     func links(_ context: RequestContext) -> FileLinks {
         services.fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }
+}
 
+/// A family of operations, or the rules of one, over the parts that most of them need.
+protocol BackendPart {
+    /// What it is a part of.
+    var backend: Backend { get }
+}
+
+extension BackendPart {
+    @inline(__always) var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var catalog: SchemaCatalog { backend.catalog }
+    var logger: Logger { backend.logger }
 }

@@ -4,13 +4,9 @@ import Postgres
 import ServerConfiguration
 
 /// What other processes announce, and what they keep silent about.
-public struct CacheInvalidation: Sendable {
+public struct CacheInvalidation: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var logger: Logger { backend.logger }
     var userChanges: UserChanges { backend.userChanges }
-    var catalog: SchemaCatalog { backend.catalog }
     var sessionCache: SessionCache { backend.sessionCache }
     var hookChanges: HookChanges { backend.hookChanges }
     var peerFolders: PeerFolders { backend.peerFolders }

@@ -5,12 +5,9 @@ import Rules
 import ServerConfiguration
 
 /// Class-level permissions, where they need to know more than the class.
-public struct Permissions: Sendable {
+public struct Permissions: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var protectedFields: ProtectedFields { backend.protectedFields }
-    var catalog: SchemaCatalog { backend.catalog }
 
     /// Whether a count is answered as an empty list: up to line 7 to a caller without a user, in a class that lets
     /// through to some objects only.

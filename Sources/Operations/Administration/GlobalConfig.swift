@@ -6,9 +6,8 @@ import Rules
 import ServerConfiguration
 
 /// The deployment's parameters (`/config`): one row, the same for everybody.
-public struct GlobalConfig: Sendable {
+public struct GlobalConfig: Sendable, BackendPart {
     let backend: Backend
-    var store: ObjectStore { backend.store }
 
     /// The parameters as a caller sees them.
     public func read(_ context: RequestContext) async throws -> JSONObject {
@@ -43,10 +42,8 @@ public struct GlobalConfig: Sendable {
 /// Saving parameters: one row, whose fields no schema lists, with triggers of its own (`@Config`).
 private struct GlobalConfigRules: SaveRules {
     var backend: Backend
-    private var configuration: Configuration { backend.configuration }
     private var triggers: Triggers { backend.triggers }
     private var globalConfig: GlobalConfig { backend.globalConfig }
-    private var store: ObjectStore { backend.store }
 
     /// The parameters as they were, where a trigger wants to know.
     private var original: JSONObject?

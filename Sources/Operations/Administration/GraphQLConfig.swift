@@ -4,9 +4,8 @@ import ParseStorage
 import Rules
 
 /// `/graphql-config`: kept for parse-server, which reads it; Roost has no GraphQL.
-public struct GraphQLConfig: Sendable {
+public struct GraphQLConfig: Sendable, BackendPart {
     let backend: Backend
-    var store: ObjectStore { backend.store }
 
     /// The settings; empty when there are none.
     public func read() async throws -> JSONObject {

@@ -5,10 +5,9 @@ import ParseStorage
 import Rules
 
 /// Webhooks as they are declared: kept in `_Hooks`, one row a hook.
-public struct Hooks: Sendable {
+public struct Hooks: Sendable, BackendPart {
     let backend: Backend
     var caches: CacheInvalidation { backend.caches }
-    var store: ObjectStore { backend.store }
 
     /// Which hook a declaration is about.
     public enum HookName: Sendable, Hashable {

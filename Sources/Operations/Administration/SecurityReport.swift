@@ -3,9 +3,8 @@ import ParseModel
 import ServerConfiguration
 
 /// `/security`: what of the configuration an attacker would like.
-public struct SecurityReport: Sendable {
+public struct SecurityReport: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
 
     private struct Check {
         let title: String

@@ -5,11 +5,8 @@ import ParseStorage
 import ServerConfiguration
 
 /// What is over and would pile up: sessions that cannot be used any more, and counts of requests.
-public struct Sweeps: Sendable {
+public struct Sweeps: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var logger: Logger { backend.logger }
     var clock: WallClock { backend.clock }
 
     /// How long a session stays after its end, so that its client learns that it has ended.

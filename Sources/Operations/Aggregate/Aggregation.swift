@@ -6,11 +6,8 @@ import Rules
 import ServerConfiguration
 
 /// `/aggregate`: pipelines and distinct values, for the master key.
-public struct Aggregating: Sendable {
+public struct Aggregating: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var catalog: SchemaCatalog { backend.catalog }
     var findTriggers: FindTriggers { backend.findTriggers }
     var finding: Finding { backend.finding }
 

@@ -7,12 +7,9 @@ import ServerConfiguration
 
 /// What is done for a transaction before its first change, so that it holds its connection and its locks for a short
 /// time, and takes the locks in the order in which every other transaction does.
-public struct Transactions: Sendable {
+public struct Transactions: Sendable, BackendPart {
     let backend: Backend
     var changes: ChangeReporter { backend.changes }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var catalog: SchemaCatalog { backend.catalog }
     var permissions: Permissions { backend.permissions }
     var users: Users { backend.users }
 

@@ -4,9 +4,8 @@ import ParseStorage
 import Rules
 
 /// What a user, or a client without one, may do with a class and one of its objects, and by which rule.
-public struct Allowances: Sendable {
+public struct Allowances: Sendable, BackendPart {
     let backend: Backend
-    var catalog: SchemaCatalog { backend.catalog }
     var permissions: Permissions { backend.permissions }
 
     /// Whether an operation is allowed, and why.

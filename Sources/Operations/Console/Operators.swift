@@ -3,9 +3,8 @@ import ParseModel
 import ParseStorage
 
 /// Operators of the console: their names and passwords.
-public struct Operators: Sendable {
+public struct Operators: Sendable, BackendPart {
     let backend: Backend
-    var store: ObjectStore { backend.store }
     var passwords: Passwords { backend.passwords }
 
     /// How many characters the password of an operator has at least.

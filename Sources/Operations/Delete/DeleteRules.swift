@@ -4,7 +4,7 @@ import Rules
 
 /// What is special to deleting objects of one class, at the steps of ``DeletePipeline``. Each deletion has its own, so that
 /// it can remember at one step what another one needs.
-protocol DeleteRules: Sendable {
+protocol DeleteRules: Sendable, BackendPart {
     /// The operations that the rules build on: those of a transaction while the object is deleted in one.
     var backend: Backend { get set }
 

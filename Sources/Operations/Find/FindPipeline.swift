@@ -209,10 +209,8 @@ extension JSONValue {
 }
 
 /// Finds and gets, and what other operations read with a caller's rights.
-public struct Finding: Sendable {
+public struct Finding: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var permissions: Permissions { backend.permissions }
 
     /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.

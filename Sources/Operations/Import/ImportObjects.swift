@@ -6,12 +6,9 @@ import Rules
 import ServerConfiguration
 
 /// Importing objects: rows of an export become objects with the ids and dates that they had.
-public struct Imports: Sendable {
+public struct Imports: Sendable, BackendPart {
     let backend: Backend
     var caches: CacheInvalidation { backend.caches }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var catalog: SchemaCatalog { backend.catalog }
 
     /// How many rows go to the database together.
     private static let pageSize = 100

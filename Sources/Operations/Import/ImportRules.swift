@@ -9,7 +9,6 @@ import ServerConfiguration
 struct ImportRules: SaveRules {
     var backend: Backend
     private var users: Users { backend.users }
-    private var configuration: Configuration { backend.configuration }
     private var passwords: Passwords { backend.passwords }
     private var saving: Saving { backend.saving }
 

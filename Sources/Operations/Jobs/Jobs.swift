@@ -5,11 +5,9 @@ public import Rules
 import ServerConfiguration
 
 /// Jobs, as administrators start and schedule them.
-public struct Jobs: Sendable {
+public struct Jobs: Sendable, BackendPart {
     let backend: Backend
     var jobRunner: JobRunner? { backend.jobRunner }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var clock: WallClock { backend.clock }
     var schedulePause: Duration { backend.schedulePause }
     var saving: Saving { backend.saving }

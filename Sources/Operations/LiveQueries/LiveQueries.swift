@@ -4,9 +4,8 @@ import ParseStorage
 import Rules
 
 /// Live queries: who may subscribe to what, and what a subscriber gets of a change.
-public struct LiveQueries: Sendable {
+public struct LiveQueries: Sendable, BackendPart {
     let backend: Backend
-    var catalog: SchemaCatalog { backend.catalog }
     var permissions: Permissions { backend.permissions }
     var finding: Finding { backend.finding }
 

@@ -6,13 +6,10 @@ public import Rules
 import ServerConfiguration
 
 /// Notifications, as administrators and cloud code send them.
-public struct Pushes: Sendable {
+public struct Pushes: Sendable, BackendPart {
     let backend: Backend
     var triggers: Triggers { backend.triggers }
     var finding: Finding { backend.finding }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var logger: Logger { backend.logger }
     var pusher: (any Pusher)? { backend.pusher }
 
     /// Notes a push. It is sent soon after, or at its time.

@@ -23,14 +23,11 @@ public struct WriteResult: Sendable {
 }
 
 /// What is to be written, by the rules that hold for every class.
-public struct Saving: Sendable {
+public struct Saving: Sendable, BackendPart {
     let backend: Backend
     var changes: ChangeReporter { backend.changes }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var clock: WallClock { backend.clock }
     var protectedFields: ProtectedFields { backend.protectedFields }
-    var catalog: SchemaCatalog { backend.catalog }
     var isInTransaction: Bool { backend.isInTransaction }
     var permissions: Permissions { backend.permissions }
     var triggers: Triggers { backend.triggers }

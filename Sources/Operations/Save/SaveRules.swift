@@ -3,7 +3,7 @@ import ParseModel
 
 /// What is special to saving objects of one class, or on one way, at the steps of ``SavePipeline``. Each save has its own,
 /// so that it can remember at one step what another one needs.
-protocol SaveRules: Sendable {
+protocol SaveRules: Sendable, BackendPart {
     /// The operations that the rules build on: those of a transaction while the save is stored in one.
     var backend: Backend { get set }
 

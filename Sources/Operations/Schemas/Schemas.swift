@@ -7,13 +7,10 @@ import Rules
 import ServerConfiguration
 
 /// The schemas API: classes as administrators see and change them.
-public struct Schemas: Sendable {
+public struct Schemas: Sendable, BackendPart {
     let backend: Backend
     var caches: CacheInvalidation { backend.caches }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var protectedFields: ProtectedFields { backend.protectedFields }
-    var catalog: SchemaCatalog { backend.catalog }
 
     /// All classes but the volatile ones.
     public func all() async throws -> [JSONObject] {

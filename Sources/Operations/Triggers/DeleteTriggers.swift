@@ -4,11 +4,10 @@ import ParseStorage
 import Rules
 
 /// The calls of triggers and of observers around a deletion.
-public struct DeleteTriggers: Sendable {
+public struct DeleteTriggers: Sendable, BackendPart {
     let backend: Backend
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
     var protectedFields: ProtectedFields { backend.protectedFields }
-    var catalog: SchemaCatalog { backend.catalog }
     var triggers: Triggers { backend.triggers }
     var findTriggers: FindTriggers { backend.findTriggers }
     var finding: Finding { backend.finding }

@@ -61,11 +61,9 @@ public struct FindCall: Sendable {
 public typealias FindTrigger = @Sendable (inout FindCall) async throws -> Void
 
 /// The triggers before and after finds, those of included objects and of inner queries among them.
-public struct FindTriggers: Sendable {
+public struct FindTriggers: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
     var triggerSet: (any TriggerSet)? { backend.triggerSet }
-    var catalog: SchemaCatalog { backend.catalog }
     var triggers: Triggers { backend.triggers }
     var finding: Finding { backend.finding }
 

@@ -1,5 +1,4 @@
 import JSON
-import Logging
 import OrderedCollections
 import ParseModel
 import ParseStorage
@@ -7,13 +6,11 @@ import Rules
 import ServerConfiguration
 
 /// The calls of triggers and of observers in the life of a save.
-public struct SaveTriggers: Sendable {
+public struct SaveTriggers: Sendable, BackendPart {
     let backend: Backend
     var changes: ChangeReporter { backend.changes }
-    var configuration: Configuration { backend.configuration }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
     var protectedFields: ProtectedFields { backend.protectedFields }
-    var catalog: SchemaCatalog { backend.catalog }
     var triggers: Triggers { backend.triggers }
     var saving: Saving { backend.saving }
     var installations: Installations { backend.installations }

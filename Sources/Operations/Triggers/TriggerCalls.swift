@@ -7,14 +7,11 @@ import ServerConfiguration
 import Tasks
 
 /// What the calls of triggers share, and those around accounts and the configuration.
-public struct Triggers: Sendable {
+public struct Triggers: Sendable, BackendPart {
     let backend: Backend
-    var store: ObjectStore { backend.store }
-    var logger: Logger { backend.logger }
     var triggerSet: (any TriggerSet)? { backend.triggerSet }
     var changes: ChangeReporter { backend.changes }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
-    var catalog: SchemaCatalog { backend.catalog }
     var isInTransaction: Bool { backend.isInTransaction }
     var ownRecords: OwnRecords { backend.ownRecords }
 

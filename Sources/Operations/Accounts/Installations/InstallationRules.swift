@@ -8,7 +8,6 @@ import Rules
 /// What these rules remove goes only together with what is written: both are one transaction.
 struct InstallationRules: SaveRules {
     var backend: Backend
-    private var catalog: SchemaCatalog { backend.catalog }
     private var saving: Saving { backend.saving }
 
     private var device = DeviceIdentity()

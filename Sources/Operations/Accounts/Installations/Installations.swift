@@ -6,11 +6,8 @@ import Rules
 import ServerConfiguration
 
 /// Installations: one row a device, whatever tokens it had.
-public struct Installations: Sendable {
+public struct Installations: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var catalog: SchemaCatalog { backend.catalog }
 
     /// A body with its ids in the case in which they are kept.
     ///

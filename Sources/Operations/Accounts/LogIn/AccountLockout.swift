@@ -5,10 +5,8 @@ import Rules
 import ServerConfiguration
 
 /// The option `accountLockout`: so many wrong passwords lock an account for a while.
-public struct Lockout: Sendable {
+public struct Lockout: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var unknownAccounts: UnknownAccounts { backend.unknownAccounts }
 
     /// Counts an attempt before its password is compared, so that of many sent side by side no more are compared than

@@ -5,10 +5,9 @@ import Rules
 import Telemetry
 
 /// Logging in and out.
-public struct LogIn: Sendable {
+public struct LogIn: Sendable, BackendPart {
     let backend: Backend
     var caches: CacheInvalidation { backend.caches }
-    var store: ObjectStore { backend.store }
     var userChanges: UserChanges { backend.userChanges }
     var triggers: Triggers { backend.triggers }
     var changes: ChangeReporter { backend.changes }

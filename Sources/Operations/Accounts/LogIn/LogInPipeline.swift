@@ -20,9 +20,8 @@ struct ProvedUser: Sendable {
 
 /// The life of a log-in, the same for each way, after the way itself proved whose account it is: the trigger before it,
 /// the login data, the session. What it answers is the way's own.
-struct LogInPipeline: Sendable {
+struct LogInPipeline: Sendable, BackendPart {
     let backend: Backend
-    private var store: ObjectStore { backend.store }
     private var caches: CacheInvalidation { backend.caches }
     private var providers: Providers { backend.providers }
     private var sessions: Sessions { backend.sessions }

@@ -6,10 +6,8 @@ import ServerConfiguration
 import Tasks
 
 /// The records of users as they see them: `GET /users/me`, the answers to log-ins, what functions know of their caller.
-public struct OwnRecords: Sendable {
+public struct OwnRecords: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var catalog: SchemaCatalog { backend.catalog }
     var isInTransaction: Bool { backend.isInTransaction }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
     var finding: Finding { backend.finding }

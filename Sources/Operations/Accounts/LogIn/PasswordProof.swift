@@ -7,12 +7,9 @@ import ServerConfiguration
 
 /// The proof of who a client is by name or mail address and password: the same for a log-in, for `verifyPassword` and
 /// for `/challenge`.
-struct PasswordProof: Sendable {
+struct PasswordProof: Sendable, BackendPart {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var passwords: Passwords { backend.passwords }
-    var logger: Logger { backend.logger }
     var lockout: Lockout { backend.lockout }
     var users: Users { backend.users }
     var providers: Providers { backend.providers }

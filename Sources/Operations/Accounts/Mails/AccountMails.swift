@@ -22,12 +22,9 @@ extension MailUser {
 }
 
 /// What asks for mails.
-public struct AccountMails: Sendable {
+public struct AccountMails: Sendable, BackendPart {
     let backend: Backend
     var deferred: DeferredEffects? { backend.deferred }
-    var store: ObjectStore { backend.store }
-    var configuration: Configuration { backend.configuration }
-    var logger: Logger { backend.logger }
     var mailer: (any Mailer)? { backend.mailer }
 
     /// The error where mails cannot be sent. parse-server answers 500 here, which makes phones ask again and again.

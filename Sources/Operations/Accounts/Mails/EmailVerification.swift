@@ -14,12 +14,9 @@ public enum EmailVerification: Sendable, Equatable {
 }
 
 /// Confirming mail addresses by links.
-public struct EmailVerifications: Sendable {
+public struct EmailVerifications: Sendable, BackendPart {
     let backend: Backend
     var users: Users { backend.users }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var logger: Logger { backend.logger }
     var triggers: Triggers { backend.triggers }
     var mails: AccountMails { backend.mails }
 

@@ -13,12 +13,9 @@ public enum PasswordResetLink: Sendable, Equatable {
 }
 
 /// Choosing a new password by a link.
-public struct PasswordResets: Sendable {
+public struct PasswordResets: Sendable, BackendPart {
     let backend: Backend
     var users: Users { backend.users }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var logger: Logger { backend.logger }
     var triggers: Triggers { backend.triggers }
     var mails: AccountMails { backend.mails }
 

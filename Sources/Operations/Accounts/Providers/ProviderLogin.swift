@@ -1,5 +1,4 @@
 import JSON
-import Logging
 import OrderedCollections
 import ParseModel
 import ParseStorage
@@ -8,12 +7,9 @@ import ServerConfiguration
 import Telemetry
 
 /// Logging in by what providers say (`authData`).
-public struct Providers: Sendable {
+public struct Providers: Sendable, BackendPart {
     let backend: Backend
     var caches: CacheInvalidation { backend.caches }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var logger: Logger { backend.logger }
     var authProviders: [Name: any AuthProvider] { backend.authProviders }
     var saveTriggers: SaveTriggers { backend.saveTriggers }
     var ownRecords: OwnRecords { backend.ownRecords }

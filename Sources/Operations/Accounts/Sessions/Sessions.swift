@@ -1,5 +1,4 @@
 import JSON
-import Logging
 import OrderedCollections
 import ParseModel
 import ParseStorage
@@ -7,14 +6,10 @@ import Rules
 import ServerConfiguration
 
 /// Sessions: opening them, and who may see them.
-public struct Sessions: Sendable {
+public struct Sessions: Sendable, BackendPart {
     let backend: Backend
     var sessionCache: SessionCache { backend.sessionCache }
     var saving: Saving { backend.saving }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
-    var logger: Logger { backend.logger }
-    var catalog: SchemaCatalog { backend.catalog }
     var isInTransaction: Bool { backend.isInTransaction }
     var permissions: Permissions { backend.permissions }
 

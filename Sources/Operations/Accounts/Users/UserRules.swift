@@ -12,12 +12,9 @@ struct UserRules: SaveRules {
     private var users: Users { backend.users }
     private var permissions: Permissions { backend.permissions }
     private var providers: Providers { backend.providers }
-    private var catalog: SchemaCatalog { backend.catalog }
     private var saving: Saving { backend.saving }
-    private var configuration: Configuration { backend.configuration }
     private var verifications: EmailVerifications { backend.verifications }
     private var mails: AccountMails { backend.mails }
-    private var store: ObjectStore { backend.store }
     private var addressChanges: RecentCounts { backend.addressChanges }
     private var isInTransaction: Bool { backend.isInTransaction }
     private var caches: CacheInvalidation { backend.caches }

@@ -6,13 +6,10 @@ import Rules
 import ServerConfiguration
 
 /// What the rules of users are made of: names that are one in any case, ACLs, who may change whom.
-public struct Users: Sendable {
+public struct Users: Sendable, BackendPart {
     let backend: Backend
     var caches: CacheInvalidation { backend.caches }
-    var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var passwords: Passwords { backend.passwords }
-    var catalog: SchemaCatalog { backend.catalog }
     var sessions: Sessions { backend.sessions }
 
     /// Ends the sessions of a user whose password was changed, and opens a new one for a client.
