@@ -1,4 +1,3 @@
-import Crypto
 import Encoding
 import JSON
 import Operations

@@ -1,4 +1,3 @@
-import Synchronization
 
 /// What a server counts while it works, but for what it looks up when it is asked.
 ///

@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 
 /// Writes what a process prints to the log, line by line, and keeps the last lines for the message that says why it

@@ -1,6 +1,5 @@
 import JSON
 import Logging
-import OrderedCollections
 import ParseModel
 import Postgres
 import Tasks

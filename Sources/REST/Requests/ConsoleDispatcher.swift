@@ -1,7 +1,6 @@
 import Encoding
 import HTTP
 import JSON
-import Logging
 import ParseModel
 package import Rules
 package import ServerConfiguration

@@ -1,6 +1,5 @@
 import CloudCode
 import JSON
-import Logging
 public import OrderedCollections
 import ParseModel
 import Synchronization
