@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -36,7 +34,7 @@ public struct Sender: Hashable, Sendable {
     }
 
     /// The bytes of an address that name its network.
-    static func network(of address: String) -> [UInt8] {
+    package static func network(of address: String) -> [UInt8] {
         var parsed = in6_addr()
         guard address.utf8.contains(UInt8(ascii: ":")), inet_pton(AF_INET6, address, &parsed) == 1 else {
             return Array(address.utf8)

@@ -1,4 +1,3 @@
-
 /// What a server counts while it works, but for what it looks up when it is asked.
 ///
 /// The parts of the server add to it where things happen. There is one for each server, whether or not its metrics are

@@ -69,7 +69,7 @@ public struct HTTPServer: Service {
     private let transferTimeout: TransferTimeout
     private let drain: Drain
     private let meters: RequestMeters?
-    private let listeningPort = ListeningPort()
+    private let listeningPort = OneTime<Result<Int, any Error>>()
 
     /// Makes a server; it listens when it is run.
     ///
@@ -110,7 +110,10 @@ public struct HTTPServer: Service {
     ///
     /// - Throws: What kept the server from listening.
     public var boundPort: Int {
-        get async throws { try await listeningPort.value }
+        get async throws {
+            guard let port = await listeningPort.wait() else { throw CancellationError() }
+            return try port.get()
+        }
     }
 
     /// How the server stands at one moment.
@@ -152,9 +155,9 @@ public struct HTTPServer: Service {
                 try await group.next()
                 group.cancelAll()
             }
-            listeningPort.settle(.failure(CancellationError()))
+            listeningPort.set(.failure(CancellationError()))
         } catch {
-            listeningPort.settle(.failure(error))
+            listeningPort.set(.failure(error))
             throw error
         }
     }
@@ -171,7 +174,7 @@ public struct HTTPServer: Service {
         try await withTaskCancellationHandler {
             try await listener.run(host: host, port: port) {
                 onListening($0)
-                listeningPort.settle(.success($0))
+                listeningPort.set(.success($0))
             }
         } onCancel: {
             connections.closeAll()

@@ -1,4 +1,5 @@
 import Synchronization
+import Tasks
 
 /// The processes that take calls.
 final class WorkerPool: Sendable {

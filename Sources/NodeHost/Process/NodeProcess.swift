@@ -1,6 +1,7 @@
 import Foundation
 import NIOPosix
 import Subprocess
+import Tasks
 
 #if canImport(System)
     import System

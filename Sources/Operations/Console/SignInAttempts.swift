@@ -62,7 +62,7 @@ public final class SignInAttempts: Sendable {
     }
 
     private func key(ofAddress address: String) -> [UInt8] {
-        Array("console address ".utf8) + ClientNetwork.network(of: address)
+        Array("console address ".utf8) + Sender.network(of: address)
     }
 
     /// No operator has a longer name, and what is no name would fill the memory.

@@ -46,7 +46,7 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     func run(from address: String, _ input: Input) async throws -> Output {
         let caller = CallerPresence.current
         let sender = FairQueue<Job>.Sender(
-            address: ClientNetwork.network(of: address), connection: caller.map { ObjectIdentifier($0) })
+            address: Sender.network(of: address), connection: caller.map { ObjectIdentifier($0) })
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that comes once, and that any number of tasks wait for.
-final class OneTime<Value: Sendable>: Sendable {
+public final class OneTime<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var lastWaiter = 0
@@ -12,11 +12,14 @@ final class OneTime<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes one that waits for its value.
+    public init() {}
+
     /// The value, once it is there.
-    var value: Value? { state.withLock { $0.value } }
+    public var value: Value? { state.withLock { $0.value } }
 
     /// Gives the value; one that comes later than another is dropped.
-    func set(_ value: Value) {
+    public func set(_ value: Value) {
         let waiters = state.withLock { state in
             guard state.value == nil else { return [Int: CheckedContinuation<Value?, Never>]() }
             state.value = value
@@ -30,7 +33,7 @@ final class OneTime<Value: Sendable>: Sendable {
     ///
     /// - Parameter limit: How long it is waited for; nil for as long as it takes.
     /// - Returns: The value; nil when the time is over.
-    func wait(_ limit: Duration? = nil) async -> Value? {
+    public nonisolated(nonsending) func wait(_ limit: Duration? = nil) async -> Value? {
         let number = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
