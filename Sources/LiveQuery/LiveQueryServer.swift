@@ -1,3 +1,4 @@
+import Encoding
 public import HTTP
 import JSON
 public import Logging
@@ -118,5 +119,71 @@ public final class LiveQueryServer: WebSocketHandler {
         let connection = LiveQueryConnection(
             socket, address: address(socket.request), mountURL: mountURL(socket.request), of: self)
         try await connection.run()
+    }
+}
+
+/// The connections of live queries that are open in this process.
+final class OpenConnections: Sendable {
+    private struct State {
+        var all: [ObjectIdentifier: (order: Int, LiveQueryConnection)] = [:]
+        var count = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Adds one that begins.
+    func add(_ connection: LiveQueryConnection) {
+        state.withLock { state in
+            state.count += 1
+            state.all[ObjectIdentifier(connection)] = (state.count, connection)
+        }
+    }
+
+    /// Removes one that ends.
+    func remove(_ connection: LiveQueryConnection) {
+        state.withLock { state in state.all[ObjectIdentifier(connection)] = nil }
+    }
+
+    /// Those that have been open for longest.
+    func oldest(_ most: Int) -> [LiveQueryConnection] {
+        state.withLock { state in state.all.values.sorted { $0.order < $1.order }.prefix(most).map { $0.1 } }
+    }
+}
+
+/// Who may connect, and as what.
+struct LiveQueryAdmission: Sendable {
+    private let appId: String
+    private let keyPairs: [(name: Name, key: String)]
+    private let masterKeyAddresses: AddressList
+
+    init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
+        appId = configuration.appId
+        keyPairs = configuration.liveQuery.keyPairs
+        masterKeyAddresses = try AddressList(configuration.masterKeyIps)
+    }
+
+    /// Looks at the keys of a client. They are compared in constant time.
+    ///
+    /// - Parameters:
+    ///   - message: What the client says when it connects.
+    ///   - address: Its IP address.
+    /// - Returns: Whether it has the rights of the master key: where that is among the keys of live queries, and is
+    ///   taken from the address.
+    /// - Throws: ``LiveQueryError`` 4.
+    func isMaster(_ message: JSONObject, address: String) throws(LiveQueryError) -> Bool {
+        let refusal = LiveQueryError(LiveQueryError.wrongKey, "Key in request is not valid", reconnect: false)
+        guard appId.hasSameBytes(as: message["applicationId"]?.stringValue) else { throw refusal }
+        var admits = keyPairs.isEmpty
+        var isMaster = false
+        for (name, key) in keyPairs {
+            guard let given = message[name]?.stringValue, ConstantTime.areEqual(given, key) else { continue }
+            if name == "masterKey" {
+                guard masterKeyAddresses.contains(address) else { continue }
+                isMaster = true
+            }
+            admits = true
+        }
+        guard admits else { throw refusal }
+        return isMaster
     }
 }

@@ -6,6 +6,7 @@ import ParseStorage
 import Postgres
 import Rules
 import ServerConfiguration
+import Synchronization
 public import Telemetry
 
 /// The operations of Parse over one database, or inside of one transaction of it.
@@ -243,4 +244,30 @@ extension BackendPart {
     var store: ObjectStore { backend.store }
     var catalog: SchemaCatalog { backend.catalog }
     var logger: Logger { backend.logger }
+}
+
+/// What is to be done when a transaction has been committed.
+final class DeferredEffects: Sendable {
+    private struct State: Sendable {
+        var users: Set<Name> = []
+        var invalidatesRoles = false
+        var hasMails = false
+    }
+
+    private let state = Mutex(State())
+
+    /// The users whose sessions are to be forgotten.
+    var users: Set<Name> { state.withLock { $0.users } }
+
+    /// Whether everybody's roles are.
+    var invalidatesRoles: Bool { state.withLock { $0.invalidatesRoles } }
+
+    /// Whether mails wait.
+    var hasMails: Bool { state.withLock { $0.hasMails } }
+
+    func add(user id: String) { state.withLock { _ = $0.users.insert(Name(id)) } }
+
+    func addRoles() { state.withLock { $0.invalidatesRoles = true } }
+
+    func addMails() { state.withLock { $0.hasMails = true } }
 }

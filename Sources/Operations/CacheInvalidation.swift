@@ -1,7 +1,9 @@
+public import JSON
 import Logging
 import ParseStorage
 import Postgres
 import ServerConfiguration
+import Synchronization
 
 /// What other processes announce, and what they keep silent about.
 public struct CacheInvalidation: Sendable, BackendPart {
@@ -120,5 +122,47 @@ public struct CacheInvalidation: Sendable, BackendPart {
             // Others learn of it when their entries grow too old.
             logger.warning("other processes were not told of a change", metadata: ["error": "\(error)"])
         }
+    }
+}
+
+/// Who wants to know that something about a user changed, in this process or another: fields, roles, sessions that ended.
+public final class UserChanges: Sendable {
+    private struct Follower: Sendable {
+        let note: @Sendable (Name) -> Void
+        let settle: @Sendable (Name) async -> Void
+    }
+
+    private let followers = Mutex<[Follower]>([])
+
+    /// Has something called after each change.
+    ///
+    /// - Parameters:
+    ///   - note: Is given the id of the user. It only takes note: the change waits for it.
+    ///   - settle: Returns when what was noted of a user had its effect, or after a short time.
+    public func follow(_ note: @escaping @Sendable (Name) -> Void, settle: @escaping @Sendable (Name) async -> Void) {
+        followers.withLock { $0.append(Follower(note: note, settle: settle)) }
+    }
+
+    func notify(_ userId: String) {
+        for follower in followers.withLock({ $0 }) { follower.note(Name(userId)) }
+    }
+
+    /// Waits until what was noted of a user had its effect, for a short time at most.
+    func settle(_ userId: String) async {
+        for follower in followers.withLock({ $0 }) { await follower.settle(Name(userId)) }
+    }
+}
+
+/// Who wants to know that the declared webhooks changed, in this process or another.
+public final class HookChanges: Sendable {
+    private let followers = Mutex<[@Sendable () async -> Void]>([])
+
+    /// Has something called after each change.
+    public func follow(_ follower: @escaping @Sendable () async -> Void) {
+        followers.withLock { $0.append(follower) }
+    }
+
+    func notify() async {
+        for follower in followers.withLock({ $0 }) { await follower() }
     }
 }

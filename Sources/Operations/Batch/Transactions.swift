@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import OrderedCollections
 import ParseModel
@@ -149,5 +150,79 @@ public struct Transactions: Sendable, BackendPart {
     func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
         try caller.check(operation, of: className)
         try permissions.checkClassCreation(className, caller)
+    }
+
+    /// Takes note of a request's id where the deployment wants it for the path.
+    ///
+    /// - Throws: 159 when the id was used before.
+    public func claim(request id: String, path: String, _ context: RequestContext) async throws {
+        let options = configuration.idempotencyOptions
+        guard options.paths.contains(where: { Self.matches(path, $0) }) else { return }
+        let end = ParseDate(milliseconds: context.now.milliseconds + Int64(options.ttl * 1000))
+        let isNew = try await store.requests.claim(
+            requestId: id, objectId: Identifiers.alphanumeric(10), until: end, now: context.now)
+        guard isNew else { throw ParseError(ParseError.duplicateRequest, "Duplicate request") }
+    }
+
+    /// Patterns are anchored at the start of the path.
+    private static func matches(_ path: String, _ pattern: String) -> Bool {
+        path.range(of: pattern, options: [.regularExpression, .anchored]) != nil
+    }
+}
+
+/// A call of a transaction, as far as it was carried out before the transaction began.
+public enum TransactionStep: Sendable {
+    /// It writes no object: all of it is left to do.
+    case call
+    /// It saves an object.
+    case save(SavePipeline.Outcome)
+    /// It removes an object.
+    case delete(String, String, DeletePipeline.TriggerOutcome)
+    /// It was refused.
+    case refused(any Error)
+}
+
+/// What a call of a transaction came to, before it was committed.
+public enum TransactionOutcome: Sendable {
+    /// It wrote no object.
+    case nothing
+    /// It was a save in name only, and has its answer.
+    case saved(WriteResult)
+    /// An object was stored.
+    case stored(StoredSave)
+    /// An object was removed.
+    case deleted(DeletePipeline.Planned)
+}
+
+/// A call of a transaction that makes, changes or removes one object.
+public struct TransactionWrite: Sendable {
+    /// What becomes of the object.
+    public enum Kind: Sendable {
+        /// It is made.
+        case create
+        /// It is changed.
+        case update(objectId: String)
+        /// It is removed.
+        case delete(objectId: String)
+    }
+
+    /// What becomes of the object.
+    public var kind: Kind
+    /// The object's class.
+    public var className: String
+    /// What is sent of the object.
+    public var body: JSONObject
+
+    /// Makes a call from its parts.
+    public init(_ kind: Kind, _ className: String, _ body: JSONObject = [:]) {
+        self.kind = kind
+        self.className = className
+        self.body = body
+    }
+
+    /// Whether it makes an object.
+    func makes(_ className: String, _ objectId: String) -> Bool {
+        guard case .create = kind, className.hasSameBytes(as: self.className) else { return false }
+        return objectId.hasSameBytes(as: body["objectId"]?.stringValue)
     }
 }

@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import OrderedCollections
 import ParseModel
@@ -254,5 +255,28 @@ extension Finding {
         let found = try await store.find(request)
         guard found.rowCount > 0 else { throw ParseError.notFound }
         return found
+    }
+
+    /// Chooses where a find and what it includes are run.
+    ///
+    /// - Throws: 102 for a preference that does not exist.
+    func choosePlace(_ options: FindOptions, _ request: inout ObjectStore.FindRequest) throws(ParseError) {
+        guard !configuration.replicas.isEmpty else { return }
+        request.place = try place(options.readPreference)
+        request.placeOfIncluded =
+            options.includeReadPreference == nil ? request.place : try place(options.includeReadPreference)
+    }
+
+    /// Where a preference wants a read to be run. Without a replica none has an effect.
+    ///
+    /// - Throws: 102 for one that does not exist.
+    func place(_ preference: JSONValue?) throws(ParseError) -> ReadPlace {
+        guard !configuration.replicas.isEmpty, let preference, !preference.isNull else { return .primary }
+        switch preference.stringValue?.asciiUppercased {
+        case "", "PRIMARY", "PRIMARY_PREFERRED": return .primary
+        case "SECONDARY": return .replica
+        case "SECONDARY_PREFERRED", "NEAREST": return .replicaIfReachable
+        default: throw ParseError(ParseError.invalidQuery, "Not supported read preference.")
+        }
     }
 }

@@ -114,4 +114,10 @@ extension FindTriggers {
         }
         return objects
     }
+
+    /// Whether a find reaches a class with find triggers: its own, an included one, or one in a query inside of it.
+    func reachesFindTriggers(_ className: String, _ options: FindOptions) -> Bool {
+        hasFindTrigger(className) || options.redirectKey != nil || mayIncludeTriggered(className, options)
+            || Self.hasSubquery(.object(options.condition))
+    }
 }

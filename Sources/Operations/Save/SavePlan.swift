@@ -162,4 +162,60 @@ public struct Saving: Sendable, BackendPart {
         if let member = object[step] { branch[step] = self.branch(steps.dropFirst(), of: member, into: branch[step]) }
         return .object(branch)
     }
+
+    /// The id of a new object: the client's, where it may choose one, or a random one.
+    func newObjectId(_ body: JSONObject, _ className: String) throws(ParseError) -> String {
+        guard configuration.allowCustomObjectId else {
+            for key in ["objectId", "id"] {
+                if let value = body[key], value.isTruthy {
+                    throw ParseError(ParseError.invalidKeyName, "\(key) is an invalid field name.")
+                }
+            }
+            return Identifiers.alphanumeric(configuration.objectIdSize)
+        }
+        guard let given = body["objectId"] else { return Identifiers.alphanumeric(configuration.objectIdSize) }
+        guard given.isTruthy else {
+            throw ParseError(ParseError.missingObjectId, "objectId must not be empty, null or undefined")
+        }
+        guard let id = given.stringValue else {
+            let type = try FieldType.inferred(from: given) ?? .object
+            throw ParseError(
+                ParseError.incorrectType,
+                "schema mismatch for \(className).objectId; expected String but got \(type)")
+        }
+        guard className != "_User" || !Principal.isReserved(Name(id)) else {
+            throw ParseError(ParseError.operationForbidden, "Invalid object ID.")
+        }
+        return id
+    }
+
+    /// Members of an answer that are no fields of the object, or never protected.
+    private static let alwaysShown: Set<Name> = [
+        "objectId", "createdAt", "updatedAt", "sessionToken", "authDataResponse",
+    ]
+
+    /// The answer to a save without the fields that are protected from the caller, where the deployment wants that.
+    ///
+    /// - Parameter objectId: The id of the object; nil for a new one, whose id the answer carries.
+    func shown(
+        _ result: WriteResult, _ className: String, _ objectId: String?, _ context: RequestContext
+    ) async throws -> WriteResult {
+        let caller = context.caller
+        guard !configuration.protectedFieldsSaveResponseExempt, !caller.readsEverything,
+            let schema = catalog.schema(className), let id = objectId ?? result.body["objectId"]?.stringValue
+        else { return result }
+        var access = ReadAccess()
+        protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(className, id), &access)
+        let doubtful = access.hidden.intersection(result.body.keys).subtracting(Self.alwaysShown)
+        guard !doubtful.isEmpty else { return result }
+        // A field of the object itself can decide who sees what, so the object is asked.
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
+        request.limit = 1
+        request.access = access
+        let visible = try await store.find(request).objects.first ?? [:]
+        var shown = result
+        for name in doubtful where visible[name] == nil { shown.body[name] = nil }
+        return shown
+    }
 }

@@ -29,3 +29,37 @@ struct RelationRows: ExportRows {
         writer.byte(UInt8(ascii: "}"))
     }
 }
+
+/// The permission lists of a row as they are stored, where the ACL alone would not give them back: one of the two is
+/// NULL and the other is not, or they hold a name twice or in another order.
+enum ExactPermissions {
+    /// The lists as members of an object; none when the ACL says it all.
+    ///
+    /// - Parameter column: The place of `_rperm`; `_wperm` follows it.
+    static func members(_ result: PostgresResult, _ row: Int, _ column: Int) -> [[UInt8]] {
+        let readers = result.textArray(row, column)
+        let writers = result.textArray(row, column + 1)
+        guard !isExact(readers, writers) else { return [] }
+        return [member("_rperm", readers), member("_wperm", writers)]
+    }
+
+    /// Whether lists that are made of the ACL are these.
+    static func isExact(_ readers: [String]?, _ writers: [String]?) -> Bool {
+        guard let readers, let writers else { return readers == nil && writers == nil }
+        if readers.count <= 1, writers.count <= 1 { return true }
+        var known = Set(readers.map { Name($0) })
+        guard known.count == readers.count else { return false }
+        let names = Set(writers.map { Name($0) })
+        guard names.count == writers.count else { return false }
+        // The ACL has readers first, so that those who write too come in the order of the readers.
+        var named = readers.filter { names.contains(Name($0)) }
+        for writer in writers where known.insert(Name(writer)).inserted { named.append(writer) }
+        return named.elementsEqual(writers) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    private static func member(_ name: String, _ list: [String]?) -> [UInt8] {
+        let value = list.map { JSONValue.array($0.map { .string($0) }) } ?? .null
+        let object: JSONObject = [Name(name): value]
+        return Array(object.serialized().dropFirst().dropLast())
+    }
+}
