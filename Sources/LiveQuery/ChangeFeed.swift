@@ -201,12 +201,10 @@ public final class ChangeFeed: ChangeObserver {
         followers.withLock { $0.here[topic].map { Array($0.values) } ?? [] }
     }
 
-    /// Has an inbox notified of a topic.
     func add(_ inbox: ChangeInbox, to topic: Topic) {
         followers.withLock { $0.here[topic, default: [:]][ObjectIdentifier(inbox)] = inbox }
     }
 
-    /// Ends that.
     func remove(_ inbox: ChangeInbox, from topic: Topic) {
         let isLast = followers.withLock { followers in
             followers.here[topic]?[ObjectIdentifier(inbox)] = nil

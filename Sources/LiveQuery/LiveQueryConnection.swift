@@ -26,7 +26,6 @@ actor LiveQueryConnection {
         let message: String
     }
 
-    /// The session of the connection has ended.
     struct SessionEnded: Error {}
     /// More changes came than the client reads.
     private struct TooSlow: Error {}

@@ -93,7 +93,6 @@ struct LiveQueryError: Error {
 
     /// One of the above, or a code of Parse.
     var code: Int
-    /// Why.
     var message: String
     /// The subscription that it concerns; nil for the connection.
     var requestID: LiveQueryMessage.RequestID?

@@ -131,7 +131,6 @@ final class OpenConnections: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds one that begins.
     func add(_ connection: LiveQueryConnection) {
         state.withLock { state in
             state.count += 1
@@ -139,7 +138,6 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Removes one that ends.
     func remove(_ connection: LiveQueryConnection) {
         state.withLock { state in state.all[ObjectIdentifier(connection)] = nil }
     }

@@ -29,7 +29,6 @@ struct OtherProcesses: Sendable {
         /// The process has come, and wants to know who has.
         case who
 
-        /// The text of the announcement by a process.
         func text(of process: String) -> String { "\(rawValue) \(process)" }
 
         /// Reads an announcement; nil for what is none of another process.

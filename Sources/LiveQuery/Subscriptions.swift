@@ -18,7 +18,6 @@ struct Subscriptions {
         var query: LiveQuery
     }
 
-    /// The most subscriptions.
     private static let most = 1000
     /// The most sessions whose rights they have: with each change each is looked for, if not long ago.
     private static let mostSessions = 100

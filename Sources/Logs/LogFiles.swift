@@ -26,7 +26,6 @@ package struct LogFiles {
         }
     }
 
-    /// The kinds of files.
     enum Kind: String, CaseIterable {
         case all = "parse-server.info."
         case errors = "parse-server.err."

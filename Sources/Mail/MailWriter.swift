@@ -13,7 +13,6 @@ public struct MailWriter: Sendable {
     private let linksHaveLocale: Bool
     private let templates: [AccountMail.Kind: Template]
 
-    /// The parts of one kind of mail.
     private struct Template: Sendable {
         var subject: MailPart?
         var text: MailPart?
@@ -88,7 +87,6 @@ public struct MailWriter: Sendable {
             values: values)
     }
 
-    /// The names of all mails.
     var names: [String] { AccountMail.Kind.allCases.map(\.rawValue) }
 
     /// A mail with made-up values, in a language.

@@ -93,7 +93,6 @@ public struct Backend: Sendable {
     public var providers: Providers { Providers(backend: self) }
     /// Attempts to log in, and locked accounts.
     var lockout: Lockout { Lockout(backend: self) }
-    /// Mails about accounts.
     var mails: AccountMails { AccountMails(backend: self) }
     /// Links for forgotten passwords.
     public var passwordResets: PasswordResets { PasswordResets(backend: self) }
@@ -262,7 +261,6 @@ final class DeferredEffects: Sendable {
     /// Whether everybody's roles are.
     var invalidatesRoles: Bool { state.withLock { $0.invalidatesRoles } }
 
-    /// Whether mails wait.
     var hasMails: Bool { state.withLock { $0.hasMails } }
 
     func add(user id: String) { state.withLock { _ = $0.users.insert(Name(id)) } }

@@ -50,7 +50,6 @@ final class Services: Sendable {
     let fileLinks: FileLinks
     /// Which fields are hidden from whom.
     let protectedFields: ProtectedFields
-    /// What is counted.
     let meters: Meters
     /// Operations of the database that took long.
     let slowLog: SlowOperationLog

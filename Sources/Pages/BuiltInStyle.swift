@@ -1,6 +1,5 @@
 /// The style of the built-in pages: a file `style.css` in the folder of `pagesPath` takes its place.
 enum BuiltInStyle {
-    /// The name of the file.
     static let file = "style.css"
 
     static let css = """

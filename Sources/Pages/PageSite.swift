@@ -245,7 +245,6 @@ struct PageFiles: Sendable {
         }
     }
 
-    /// The content of a file.
     func content(_ path: String) -> [UInt8]? { contents[Array(path.utf8)] }
 
     /// The type of a file by its extension.

@@ -29,7 +29,6 @@ struct ServicePauses {
     /// - Returns: How long the pause is that begins, in seconds; nil where one goes on.
     mutating func noteUnreached() -> Int64? { begin(Self.connectionPause) }
 
-    /// Ends a pause.
     mutating func end() { isOn = false }
 
     private mutating func begin(_ first: Int64) -> Int64? {

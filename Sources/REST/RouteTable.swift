@@ -68,7 +68,6 @@ struct Route: Sendable {
         static let form = Traits(rawValue: 1 << 5)
     }
 
-    /// A component of a path.
     enum Component: Sendable, Equatable {
         /// A name, found whatever the case of its letters; written as parse-server writes it.
         case literal(String)
@@ -78,7 +77,6 @@ struct Route: Sendable {
         case rest(String)
     }
 
-    /// Answers a call.
     typealias Handler = @Sendable (ParseRoutes, RouteCall) async throws -> Reply
 
     let method: Method

@@ -51,7 +51,6 @@ struct Pattern: Sendable {
         }
     }
 
-    /// Whether a text is a pattern.
     static func isValid(_ pattern: String) -> Bool {
         (try? NSRegularExpression(pattern: pattern)) != nil
     }

@@ -7,7 +7,6 @@ import ParseModel
 /// A signed token (RFC 7519) as it came, before anybody has checked it.
 struct JSONWebToken {
     let text: String
-    /// The members of the header.
     let header: JSONObject
     /// What the token says.
     let claims: JSONObject

@@ -157,7 +157,6 @@ struct ProfileProvider: AuthProvider {
 struct ProfileService: Sendable {
     /// How a code is exchanged for a token.
     struct Codes: Sendable {
-        /// The form of the request.
         enum Form: Sendable { case json, form }
         var url: String
         var form = Form.form

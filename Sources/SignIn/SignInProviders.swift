@@ -54,7 +54,6 @@ enum ProviderOptions {
         }
     }
 
-    /// A text that is not empty.
     static func text(_ value: JSONValue?) -> String? {
         value?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -9,9 +9,7 @@ import ServerConfiguration
 struct TokenProvider: AuthProvider {
     /// What is special to a provider.
     struct Rules: Sendable {
-        /// The member that carries the token.
         var member: Name = "id_token"
-        /// The option that names the apps.
         var audienceOption: Name = "clientId"
         /// The text for data without a token.
         var missing = "id token is invalid for this user."
@@ -94,7 +92,6 @@ struct TokenProvider: AuthProvider {
 }
 
 extension TokenProvider.Rules {
-    /// Sign in with Apple.
     static let apple = TokenProvider.Rules(
         member: "token", unconfigured: "Apple auth is not configured."
     ) { _, audiences in
@@ -102,7 +99,6 @@ extension TokenProvider.Rules {
             keys: "https://appleid.apple.com/auth/keys", issuers: ["https://appleid.apple.com"], audiences: audiences)
     }
 
-    /// Sign in with Google.
     static let google = TokenProvider.Rules(unconfigured: "Google auth is not configured.") { _, audiences in
         TokenCheck(
             keys: "https://www.googleapis.com/oauth2/v3/certs",

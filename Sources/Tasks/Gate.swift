@@ -13,7 +13,6 @@ public final class Gate: Sendable {
         let continuation: CheckedContinuation<Void, any Error>
     }
 
-    /// What is inside.
     private struct Load {
         var used = 0
         var usedBySender: [Sender: Int] = [:]

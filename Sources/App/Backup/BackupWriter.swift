@@ -26,7 +26,6 @@ final class BackupWriter {
         size += bytes.count
     }
 
-    /// Adds a folder.
     func addFolder(_ path: String) throws {
         try write(TarHeader(kind: .folder, path: path, size: 0, modified: 0).blocks)
     }

@@ -1,7 +1,6 @@
 /// The header of an entry of a tar archive (POSIX.1-1988 ustar, with the records of POSIX.1-2001 for long names and
 /// large files). Files and folders only.
 struct TarHeader: Equatable {
-    /// What an entry is.
     enum Kind: UInt8 {
         case file = 0x30
         case folder = 0x35

@@ -256,7 +256,6 @@ actor ExportFile {
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// Appends bytes.
     func append(_ bytes: some Sequence<UInt8> & Sendable) throws {
         buffer.append(contentsOf: bytes)
         if buffer.count >= Self.bufferSize { try flush() }

@@ -60,7 +60,6 @@ final class FreshFolder: Sendable {
         throw CommandFailure("\(path) is used by others")
     }
 
-    /// Makes a folder below it.
     func makeFolder(_ name: String) throws {
         guard mkdir(path + "/" + name, 0o700) == 0 else {
             throw CommandFailure("\(name) cannot be made: \(CommandFailure.reason())")

@@ -19,7 +19,6 @@ final class CloudCallCounts: Sendable {
 
     private let counts = Mutex<[CloudTarget: Count]>([:])
 
-    /// Counts a call.
     func add(_ target: CloudTarget, _ duration: Duration, isFailed: Bool) {
         counts.withLock { counts in
             guard counts[target] != nil || counts.count < Self.mostTargets else { return }

@@ -173,7 +173,6 @@ public final class CloudEngine: Sendable {
         return try result.get()
     }
 
-    /// Measures a call.
     private func counted(
         _ call: CloudCall, _ host: CloudHostKind, _ span: RequestTrace.Child?,
         _ body: nonisolated(nonsending) () async throws -> CloudResult

@@ -8,7 +8,6 @@ import Rules
 
 /// The routes of the console beside the session and the interface of apps.
 enum ConsoleRouteTable {
-    /// The routes.
     static let all =
         own + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
         + backups

@@ -23,7 +23,6 @@ struct ExportWriter: Sendable {
     /// Whether no cell of a table begins a formula.
     let isGuarded: Bool
     let className: Name
-    /// The columns of a table.
     let columns: [Name]
     let role: ConsoleRole
     let limits: OperatorLimits?

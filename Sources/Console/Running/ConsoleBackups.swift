@@ -56,7 +56,6 @@ final class ConsoleBackups: Sendable {
         throw HTTPError(status: 409, message: "The option console.backupFolder says where backups lie.")
     }
 
-    /// Makes an address of a backup.
     func address(of name: String, for token: [UInt8]) -> String {
         let secret = ConsoleSecrets.make()
         addresses.withLock { addresses in

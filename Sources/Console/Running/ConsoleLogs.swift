@@ -111,7 +111,6 @@ private struct LogFilter: Sendable {
         }
     }
 
-    /// The latest lines.
     func latest(_ tail: LogTail) async -> Lines {
         let count = await tail.count() ?? 0
         let lines = await tail.lines(from: 0, onlyErrors: onlyErrors)
@@ -124,7 +123,6 @@ private struct LogFilter: Sendable {
         return found
     }
 
-    /// The lines from a number on.
     func following(_ tail: LogTail, from number: Int) async -> Lines {
         let count = await tail.count() ?? number
         let lines = await tail.lines(from: number, onlyErrors: onlyErrors)

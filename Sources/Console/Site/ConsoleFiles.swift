@@ -7,7 +7,6 @@ import Synchronization
 
 /// The files of the page: in the binary, or in a folder while they are worked on.
 struct ConsoleFiles: Sendable {
-    /// A file as it is answered.
     private struct File: Sendable {
         let type: String
         let bytes: [UInt8]

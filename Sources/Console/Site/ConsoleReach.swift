@@ -64,7 +64,6 @@ package struct ConsoleReach: Sendable {
         return scheme.prefix { $0 != "," } == "https"
     }
 
-    /// Whether an address is one of this machine.
     static func isThisMachine(_ address: String) -> Bool { loopback?.contains(address) ?? false }
 }
 

@@ -20,7 +20,6 @@ package final class IncomingBody: AsyncSequence {
     private var firstChunk: ByteBuffer?
     /// Whether all of it is being kept.
     private var isCollecting = false
-    /// Whether its memory is counted.
     private var isCounted = false
     private var ticket: TransferTimeout.Ticket?
     private let connection: HTTPConnection

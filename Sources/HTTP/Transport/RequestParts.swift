@@ -75,7 +75,6 @@ final class RequestParts: Sendable {
         state.withLock { $0.popFirst() }
     }
 
-    /// Adds a part.
     func append(_ part: HTTPServerRequestPart) {
         let consumer = state.withLock { state in
             let consumer = state.consumer.take()

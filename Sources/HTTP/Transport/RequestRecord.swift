@@ -60,7 +60,6 @@ package final class RequestRecord: Sendable {
     /// Whether the request is logged at the level debug.
     var isQuiet: Bool { quiet.load(ordering: .relaxed) }
 
-    /// Begins with a request.
     func begin(method: String) {
         quiet.store(false, ordering: .relaxed)
         isKnown.store(false, ordering: .relaxed)

@@ -268,7 +268,6 @@ struct Responder: Sendable {
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
 
-    /// Begins the trace of a request.
     private func trace(_ headers: RequestHeaders, from peer: String) -> RequestTrace? {
         guard let tracing = additions.tracing else { return nil }
         let given = headers[.traceParent].flatMap { TraceContext(traceparent: $0, tracestate: headers[.traceState]) }

@@ -13,7 +13,6 @@ import Telemetry
 /// What begins and ends a transfer is never inlined: in an async function that does both, Swift 6.3 keeps where the id of
 /// the first thread is, and a lock that is taken on another one is then taken in the wrong thread's name.
 final class TransferTimeout: Sendable {
-    /// What is transferred.
     enum Kind {
         /// A body that a client sends.
         case body

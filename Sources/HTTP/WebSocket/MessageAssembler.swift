@@ -11,7 +11,6 @@ final class MessageAssembler: ChannelInboundHandler {
 
     /// The most bytes of a message.
     static let largestMessage = 1024 * 1024
-    /// The most frames of a message.
     private static let mostFrames = 1024
 
     /// What came of a message that is not whole.

@@ -92,7 +92,6 @@ package struct MultipartForm {
         return false
     }
 
-    /// What the header of a part says.
     private struct PartHeader {
         var disposition: HeaderParameters
         var contentType: String

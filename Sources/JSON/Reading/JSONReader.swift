@@ -171,7 +171,6 @@ struct JSONReader: ~Copyable {
         failure(cursor < end ? "unexpected character" : "unexpected end")
     }
 
-    /// An error at the cursor.
     @inline(never)
     func failure(_ reason: String) -> JSONError {
         JSONError(offset: cursor - start, reason: reason)

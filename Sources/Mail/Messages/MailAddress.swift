@@ -43,7 +43,6 @@ struct MailAddress: Equatable {
         return isPlain ? "\(name) <\(address)>" : "\"\(quoted)\" <\(address)>"
     }
 
-    /// The part after the @.
     var domain: String {
         address.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(address[address.utf8.index(after: $0)...]) } ?? ""
     }

@@ -29,7 +29,6 @@ struct MailPart: Sendable {
         }
     }
 
-    /// The languages that it has.
     var locales: [String] { byLocale.keys.map(\.text) }
 
     /// The text in the first of some languages that there is, else in none.

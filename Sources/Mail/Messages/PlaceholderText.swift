@@ -7,7 +7,6 @@ enum PlaceholderText: Sendable {
     case mustache(TextTemplate)
     case marked([Piece])
 
-    /// A piece of a text.
     enum Piece: Sendable, Equatable {
         case text(String)
         /// The path of a value: `user.name`.
@@ -48,7 +47,6 @@ enum PlaceholderText: Sendable {
         return ""
     }
 
-    /// The longest name of a value.
     private static let longestName = 100
 
     /// Takes a text apart; what only begins like a place is text.

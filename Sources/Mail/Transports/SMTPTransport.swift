@@ -243,7 +243,6 @@ struct SMTPTransport: MailTransport {
             var line = ""
             /// The last command to it, but for the farewell.
             var command = Command.other
-            /// Whether it has the whole mail.
             var isWhole = false
             var isLeaving = false
             /// The status before the farewell.

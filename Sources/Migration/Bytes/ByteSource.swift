@@ -13,7 +13,6 @@ protocol ByteSource: AnyObject {
 struct SourceDamage: Error, CustomStringConvertible {
     /// The file, and where in it where that is known.
     let place: String
-    /// What is wrong.
     let reason: String
 
     var description: String { "\(place): \(reason)" }

@@ -193,7 +193,6 @@ struct LiveFile {
         file = try PrivateFile.create(path + ".part")
     }
 
-    /// Adds an object.
     mutating func add(_ object: JSONObject) throws {
         buffer += Array((isFirst ? "\n" : ",\n").utf8) + object.serialized()
         isFirst = false

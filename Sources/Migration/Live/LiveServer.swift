@@ -81,7 +81,6 @@ package struct LiveServer: Sendable {
         return list.compactMap(\.objectValue)
     }
 
-    /// A page of objects.
     func page(_ className: Name, _ filter: JSONValue, order: String, keys: String? = nil, limit: Int) async throws
         -> [JSONObject]
     {

@@ -62,7 +62,6 @@ struct GridFiles: Sendable {
 
 /// A reading of pieces that goes on where it was, confined to a thread.
 actor GridReading {
-    /// One file.
     struct File: Sendable {
         let name: String
         let size: Int64

@@ -19,7 +19,6 @@ struct ImportPlan: Sendable {
     var jobs: [Job] = []
     /// Classes that the source knows and that have no objects.
     var emptyClasses: [ClassSchema] = []
-    /// The notes for the report.
     var notes: [String] = []
 
     /// Makes the plan of a source.

@@ -73,7 +73,6 @@ struct Loss: Sendable {
     var field: String?
     /// Why, in words.
     var reason: String
-    /// The value as it was.
     var value: JSONValue
 }
 

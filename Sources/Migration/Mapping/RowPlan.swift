@@ -9,7 +9,6 @@ struct RowPlan: Sendable {
     enum Route: Sendable {
         case id(Int)
         case field(Int, FieldType)
-        /// A list of principals.
         case principals(Int)
         case acl
         /// Data of a login provider.
@@ -19,7 +18,6 @@ struct RowPlan: Sendable {
 
     /// The class, or `_Join:field:Class`.
     let name: Name
-    /// The table that the rows are for.
     let table: ImportTable
     /// A row without values.
     let empty: [PostgresParameter]
@@ -105,7 +103,6 @@ enum MappedRecord: Sendable {
         }
     }
 
-    /// The id of the object.
     var id: String? {
         switch self {
         case .row(let id, _, _), .refused(let id, _): id

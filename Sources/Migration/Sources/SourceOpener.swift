@@ -3,7 +3,6 @@ import Foundation
 
 /// Finds out what a source is, and lists what is in it.
 enum SourceOpener {
-    /// The files of a source.
     struct Opened: Sendable {
         /// The files, those of a container included.
         var entries: [SourceEntry]

@@ -5,14 +5,12 @@ import ParseModel
 
 /// What a source says of its classes, in MongoDB's form or in that of the schemas API.
 struct SourceSchema: Sendable {
-    /// One class.
     struct Class: Sendable {
         var fields: OrderedDictionary<Name, Field> = [:]
         var permissions: JSONObject?
         var indexes: JSONObject = [:]
     }
 
-    /// The classes by name.
     private(set) var classes: [Name: Class] = [:]
 
     /// Of a source that says nothing.

@@ -11,7 +11,6 @@ enum ZipEntries {
     private static let endSize = 22
     private static let mostEntries = 1_000_000
 
-    /// One entry of the directory.
     private struct Entry {
         var name: String
         var method: Int

@@ -13,7 +13,6 @@ final class WorkerPool: Sendable {
     enum Placement: Sendable {
         /// It takes calls, in the place of another where it was given that of one.
         case taken(from: NodeWorker?)
-        /// There is no place for it.
         case full
     }
 

@@ -6,9 +6,7 @@ import Foundation
 struct HostFolder: Sendable {
     private let path: String
 
-    /// The script.
     var script: String { path + "/host.mjs" }
-    /// The socket.
     var socket: String { path + "/socket" }
 
     private static let files: [(name: String, content: [UInt8])] = [

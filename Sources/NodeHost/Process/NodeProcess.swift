@@ -11,7 +11,6 @@ import Tasks
 
 /// One process of Node, from its start to its end. It does not outlive the server: it looks whose child it is.
 enum NodeProcess {
-    /// What is started.
     struct Command: Sendable {
         var node: String
         var arguments: [String]

@@ -172,7 +172,6 @@ final class NodeWorker: Sendable {
     /// How long it has served.
     var lifetime: Duration { .now - clock.withLock { $0 } }
 
-    /// The number of the process.
     var processIdentifier: Int32 { state.withLock { $0.processIdentifier } }
 
     /// What the file offers; nil before it is loaded.

@@ -17,12 +17,9 @@ struct WorkerOwner: Sendable {
 final class LivingWorkers: Sendable {
     private let workers = Mutex<[ObjectIdentifier: NodeWorker]>([:])
 
-    /// All of them.
     var all: [NodeWorker] { workers.withLock { Array($0.values) } }
 
-    /// Takes one in.
     func add(_ worker: NodeWorker) { workers.withLock { $0[ObjectIdentifier(worker)] = worker } }
 
-    /// Lets one go.
     func remove(_ worker: NodeWorker) { workers.withLock { $0[ObjectIdentifier(worker)] = nil } }
 }

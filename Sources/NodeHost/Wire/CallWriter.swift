@@ -12,7 +12,6 @@ enum CallWriter {
         case validate
     }
 
-    /// The message of a call.
     static func message(_ kind: Kind, _ id: Int, _ call: CloudCall) -> JSONObject {
         var message: JSONObject = [
             "type": .string(kind.rawValue), "id": .number(Double(id)), "depth": .number(Double(call.depth)),

@@ -12,13 +12,11 @@ enum HostMessage {
     case failed(stack: String)
     /// The answer to a call.
     case result(id: Int, JSONObject)
-    /// A line for the log.
     case log(level: String, text: String, requestID: String?)
     /// What a job says of its progress.
     case progress(call: Int, text: String)
     /// A request of the code.
     case rest(id: Int, JSONObject)
-    /// A mail of the code.
     case mail(id: Int, JSONObject)
     /// The event loop is alive, and was late by so many milliseconds at most.
     case pong(lag: Double)
@@ -56,7 +54,6 @@ enum HostMessage {
         }
     }
 
-    /// What is no message.
     struct Invalid: Error, CustomStringConvertible {
         var description: String { "a message came that is none" }
     }

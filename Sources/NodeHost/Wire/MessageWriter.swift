@@ -12,7 +12,6 @@ struct OutgoingMessage: Sendable {
     /// A message of any kind.
     static func plain(_ bytes: [UInt8]) -> Self { Self(bytes: bytes) }
 
-    /// A call.
     static func call(_ number: Int, _ bytes: [UInt8]) -> Self { Self(bytes: bytes, call: number) }
 
     /// Says that no caller waits for a call any more.

@@ -5,7 +5,6 @@ import Rules
 extension FindTriggers {
     /// What a trigger made of an aggregation.
     struct TriggeredAggregate {
-        /// The parameters.
         var query: JSONObject
         /// What objects must fulfil besides; nil for nothing.
         var condition: JSONObject?

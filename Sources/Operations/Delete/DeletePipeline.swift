@@ -14,13 +14,11 @@ public struct DeletePipeline {
         let objectId: String
         let context: RequestContext
         let access: ObjectStore.WriteAccess
-        /// What triggers get.
         var outcome = TriggerOutcome()
         /// What became of the object, where anybody wants to know.
         var change: ObjectStore.ChangedObject?
         /// The name under which the trash keeps the object; nil where it is gone for good.
         var operatorName: String?
-        /// The id under which the trash has it.
         var trashId: String?
         /// What is special to the class; nil for ordinary classes.
         var rules: (any DeleteRules)?

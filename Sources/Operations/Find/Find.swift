@@ -4,11 +4,9 @@ import Rules
 
 /// A find or a get on its way to its answer; ``FindPipeline`` takes it through the steps.
 struct Find: Sendable {
-    /// What is asked for.
     enum Kind: Sendable {
         /// Objects that fulfil a condition.
         case objects
-        /// One object by its id.
         case object(id: String)
         /// The objects of a query inside of another one, so many at most.
         case inner(most: Int)
@@ -21,7 +19,6 @@ struct Find: Sendable {
     let kind: Kind
     /// The parameters as they were sent.
     let parameters: JSONObject
-    /// The request.
     let context: RequestContext
     /// The parameters, read: the client's, or what a trigger made of them.
     var options: FindOptions

@@ -143,7 +143,6 @@ extension FindPipeline {
         }
     }
 
-    /// A relation of an object.
     private struct Relation: Hashable {
         let owner: Pointer
         let key: Name

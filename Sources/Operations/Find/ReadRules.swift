@@ -58,7 +58,6 @@ struct SessionReadRules: ReadRules {
         return caller.userId.map(Self.sessions) ?? .any([])
     }
 
-    /// All sessions of a user.
     static func sessions(of userId: String) -> Filter {
         .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json))
     }

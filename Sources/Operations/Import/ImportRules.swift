@@ -12,7 +12,6 @@ struct ImportRules: SaveRules {
     private var passwords: Passwords { backend.passwords }
     private var saving: Saving { backend.saving }
 
-    /// The row.
     let row: ImportRow
 
     mutating func callBefore(_ save: inout Save) async throws {}

@@ -6,13 +6,11 @@ import Rules
 
 /// One object on its way from what a client sent to what is stored; ``SavePipeline`` takes it through the steps.
 struct Save: Sendable {
-    /// The class of the object.
     let className: String
     /// The id of the object that is changed; nil for a new one.
     let objectId: String?
     /// What is to be saved: what the client sent, and what triggers and rules made of it.
     var body: JSONObject
-    /// The request.
     let context: RequestContext
 
     /// Values of columns that no schema lists.
@@ -47,7 +45,6 @@ struct Save: Sendable {
         self.context = context
     }
 
-    /// Whether a new object is made.
     var isNew: Bool { objectId == nil }
 
     /// Who saves it.

@@ -9,7 +9,6 @@ public final class ValuePlace: Sendable {
     /// How long a change waits for its place: after that those who keep values are slower than changes come.
     static let timeToEnter = Duration.seconds(1)
 
-    /// There is no place.
     struct NoPlace: Error {}
 
     private let gate: Gate

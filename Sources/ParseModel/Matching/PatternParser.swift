@@ -13,7 +13,6 @@ struct PatternParser {
         rest = Array(String(decoding: translation.body, as: UTF8.self).unicodeScalars)[...]
     }
 
-    /// The whole pattern.
     mutating func parse() throws(FilterMatcherError) -> PatternNode {
         let node = try choice(depth: 0)
         guard rest.isEmpty else { throw Self.invalid }

@@ -80,7 +80,6 @@ public struct SessionRows: Sendable {
         }
     }
 
-    /// The names of the providers that have data in a column.
     private static func providers(_ rows: PostgresResult, _ column: Int) -> [Name] {
         let authData = rows.jsonb(0, column).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
         return authData.filter { !$0.value.isNull }.map(\.key)

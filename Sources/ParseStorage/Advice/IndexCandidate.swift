@@ -3,7 +3,6 @@ import Postgres
 
 /// An index that may help.
 struct IndexCandidate: Hashable, Sendable {
-    /// A column of an index.
     struct Key: Hashable, Sendable {
         let column: Name
         /// Whether the index finds what begins with a text, in every collation.
@@ -24,7 +23,6 @@ struct IndexCandidate: Hashable, Sendable {
         return IndexName.ofRoost("\(Self.prefix)\(table):\(columns.joined(separator: ","))")
     }
 
-    /// Its columns in words.
     var words: String { keys.map(\.column.text).joined(separator: ", ") }
 
     /// What stands behind `CREATE INDEX` and the name.

@@ -5,7 +5,6 @@ import Postgres
 struct NoteTable: Sendable {
     let client: PostgresClient
 
-    /// What was noted of a shape.
     struct Note: Sendable {
         let shape: StatementShape
         /// Since midnight, UTC.

@@ -29,7 +29,6 @@ struct RefusingIndexes {
         return index
     }
 
-    /// Drops an advised index.
     func drop(_ index: String) async throws {
         store.logger.warning(
             "an advised index is dropped, as a value is too long for it", metadata: ["index": "\(index)"])

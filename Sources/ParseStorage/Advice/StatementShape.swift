@@ -2,7 +2,6 @@ import JSON
 
 /// What a statement asks of one table, as far as an index can help: the same for all that differ in their values only.
 struct StatementShape: Hashable, Sendable {
-    /// The table.
     let table: Name
     /// Columns that are compared for equality, or with what another query gives; sorted.
     var equal: [Name] = []
@@ -64,7 +63,6 @@ struct StatementShape: Hashable, Sendable {
         return JSONValue.object(object).text
     }
 
-    /// The shape of a table.
     init(table: Name) { self.table = table }
 
     /// Reads ``key``; nil for what is none.

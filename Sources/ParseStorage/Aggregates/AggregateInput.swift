@@ -3,7 +3,6 @@ import ParseModel
 
 /// What an expression of a pipeline looks at.
 enum AggregateDocument {
-    /// The columns of a row of a class.
     case row(ClassSchema)
     /// A document that an earlier stage made, as an expression of jsonb.
     case json(String)
@@ -19,7 +18,6 @@ enum AggregateInput {
     /// A query that gives one column of jsonb, called `doc`.
     case documents(query: String)
 
-    /// All rows of a class.
     init(of schema: ClassSchema) {
         self = .rows(schema, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
     }

@@ -4,7 +4,6 @@ import Postgres
 
 /// What PostgreSQL's catalogue and `_SCHEMA` say of a database; findings are judged from it without asking further.
 struct DatabaseFacts: Sendable {
-    /// An index as it is.
     struct Index: Sendable {
         let name: String
         let table: String

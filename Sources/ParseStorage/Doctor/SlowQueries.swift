@@ -32,7 +32,6 @@ struct SlowQueries: Sendable {
         return relationFindings() + unused + noted + (try await statementFindings(adviser, besides: report.advice))
     }
 
-    /// The index as a remedy.
     private static func remedy(_ advice: IndexAdvice) -> Finding.Remedy {
         Finding.Remedy(
             words:

@@ -7,7 +7,6 @@ import Schema
 struct StartDiagnosis {
     let facts: DatabaseFacts
 
-    /// Classes that there always are.
     static let systemClasses = ["_User", "_Role", "_Session", "_Installation"]
 
     var findings: [Finding] {

@@ -35,7 +35,6 @@ enum MongoValue {
         writer.raw("\"}")
     }
 
-    /// Appends a date.
     static func date(_ date: ParseDate, into writer: inout JSONWriter) {
         writer.raw("{\"$date\":{\"$numberLong\":\"")
         writer.integer(Int(date.milliseconds))

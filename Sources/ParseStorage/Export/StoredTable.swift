@@ -4,7 +4,6 @@ import Postgres
 
 /// The tables of a database with their columns, as PostgreSQL's catalogue lists them.
 struct StoredTable: Sendable {
-    /// One column.
     struct Column: Sendable {
         let name: String
         /// The object id of its type.
@@ -26,7 +25,6 @@ struct StoredTable: Sendable {
     var isDivided = false
     var columns: [Column] = []
 
-    /// The column of a name.
     func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
 
     /// An expression for about how many bytes a row takes, for which nothing that lies outside of the row is read; nil
@@ -63,7 +61,6 @@ struct StoredTable: Sendable {
         """
     }
 
-    /// Reads that list.
     static func read(_ rows: PostgresResult) -> [Name: StoredTable] {
         var tables: [Name: StoredTable] = [:]
         for row in 0..<rows.rowCount {

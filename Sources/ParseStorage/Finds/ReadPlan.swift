@@ -21,7 +21,6 @@ public final class ReadPlan: Sendable {
         case exactNumber
     }
 
-    /// One selected column.
     struct Column: Sendable {
         let name: String
         /// `,"name":`
@@ -63,7 +62,6 @@ public final class ReadPlan: Sendable {
         fileprivate let opening: Range<Int>
     }
 
-    /// The class.
     let className: String
     /// The columns in the order of the select list; the two permission lists follow them when the ACL is wanted.
     let columns: [Column]
@@ -74,7 +72,6 @@ public final class ReadPlan: Sendable {
     let hasACL: Bool
     /// Relation markers and whatever else is the same for every row, each as `,"key":value`.
     let constants: [[UInt8]]
-    /// The select list.
     let selectList: String
     /// The statement that reads the object whose id is `$1`, if one of `$2` may read it.
     let readableById: String

@@ -70,7 +70,6 @@ extension ImportStorage {
         }
     }
 
-    /// The names of the class's indexes.
     func indexNames(of table: String) throws -> [String] { try indexes(of: table).map(\.name) }
 
     private func indexName(_ record: ImportRecord, _ name: String) -> String {

@@ -26,7 +26,6 @@ struct ClassIndexes {
         return (rows.int(0, 0) ?? 0) > Self.largeTable
     }
 
-    /// Makes an index.
     func make(_ name: String, _ fields: JSONObject) async throws {
         for (number, part) in try await IndexDefinition(fields, of: schema).parts(in: session).enumerated() {
             let free = try await freeName(IndexName(className: schema.name, name: name), part: number)
@@ -112,7 +111,6 @@ struct ClassIndexes {
         AND NOT starts_with(i.relname::text, 'roost_') AND \(isUsers) ORDER BY i.relname, n
         """
 
-    /// Reads that list.
     static func read(_ rows: PostgresResult) throws -> [Name: JSONObject] {
         var classes: [Name: JSONObject] = [:]
         for row in 0..<rows.rowCount {

@@ -18,7 +18,6 @@ struct IndexDefinition {
         /// The condition on the rows that are in it; nil when all are.
         var condition: String?
 
-        /// The statement that makes it.
         func statement(name: String, concurrently: Bool = false) -> String {
             "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(concurrently ? "CONCURRENTLY " : "")\(SQL.identifier(name)) "
                 + "ON \(SQL.identifier(table)) USING \(method) (\(keys.joined(separator: ", ")))"

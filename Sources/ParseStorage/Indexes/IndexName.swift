@@ -27,7 +27,6 @@ struct IndexName {
     /// What made names begin with.
     var prefix: String { "roost_index:\(digest):" }
 
-    /// The made name of a part.
     func made(part: Int) -> String { "\(prefix)\(part)" }
 
     /// The name of a part while it is being built.

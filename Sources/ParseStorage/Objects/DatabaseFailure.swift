@@ -20,14 +20,12 @@ enum DatabaseFailure {
     /// Whether a replica stopped a read for the sake of its primary's changes.
     static func isConflict(_ error: PostgresError) -> Bool { error.sqlState == "40001" }
 
-    /// Whether the table of the class is missing.
     static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
 
     /// Whether a function about tables and indexes was asked for one that was dropped since the statement began:
     /// PostgreSQL calls that an internal error.
     static func isVanishedRelation(_ error: PostgresError) -> Bool { error.sqlState == "XX000" }
 
-    /// Whether a column of the class is missing.
     static func isMissingColumn(_ error: PostgresError) -> Bool { error.sqlState == "42703" }
 
     /// Parse's error for a failed statement.

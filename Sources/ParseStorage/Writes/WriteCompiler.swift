@@ -40,7 +40,6 @@ struct WriteCompiler {
         var removed: [String] { members.filter { !$0.value }.keys.elements.texts }
     }
 
-    /// The row of a new object.
     func insertRow(objectId: String, _ write: ObjectWrite) throws(ParseError) -> InsertRow {
         // Beside the fields: its id, two dates and two lists of the ACL.
         var row = InsertRow(

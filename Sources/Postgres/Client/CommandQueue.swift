@@ -146,7 +146,6 @@ final class LeaseRequest: @unchecked Sendable {
     let promise = OneShotPromise<Int>()
     /// What is sent before the first statement, in the same go.
     let prelude: EncodedStatement?
-    /// What the connection is for.
     let purpose: PoolPurpose
     /// A name for what it locks first, where that is known: no other request with that name gets a connection
     /// meanwhile.

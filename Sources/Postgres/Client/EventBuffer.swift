@@ -28,7 +28,6 @@ final class EventBuffer: Sendable {
     /// - Parameter capacity: How many bytes of events it holds.
     init(capacity: Int = 4 * 1024 * 1024) { self.capacity = capacity }
 
-    /// Adds an event.
     func append(_ event: PostgresEvent) {
         let consumer = state.withLock { state -> UnsafeContinuation<PostgresEvent?, Never>? in
             guard !state.isFinished else { return nil }

@@ -47,7 +47,6 @@ public struct PostgresError: Error, Sendable {
         self.sqlState = sqlState
     }
 
-    /// The error of a result.
     init(_ result: OpaquePointer) {
         func field(_ code: Unicode.Scalar) -> String? {
             PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }

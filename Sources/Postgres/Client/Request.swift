@@ -34,7 +34,6 @@ final class Request: @unchecked Sendable {
     let members: [Request]
     /// The caller of a change that may share a transaction, where that is known.
     let caller: ObjectIdentifier?
-    /// Gives the results.
     let promise = OneShotPromise<[PostgresResult]>()
 
     // MARK: Touched by the I/O thread alone
@@ -49,9 +48,7 @@ final class Request: @unchecked Sendable {
     var isCancelled = false
     /// Its place among all that its connection sent.
     var sequence: UInt64 = 0
-    /// The results of its statements.
     var results: [PostgresResult] = []
-    /// The first error.
     var error: PostgresError?
     /// How many results came before the first error.
     var errorPlace = 0

@@ -26,7 +26,6 @@ final class Connection {
     enum ScriptPhase { case running, rollingBack, resetting }
 
     let context: LoopContext
-    /// The parameters with which it is opened.
     let parameters: ConnectionParameters
     // The pool owns its connections and outlives them.
     unowned let pool: any ConnectionPool
@@ -232,7 +231,6 @@ final class Connection {
         pool.didBreak(self, losing: lost, because: reason)
     }
 
-    /// Closes the connection.
     func close() {
         PQfinish(handle)
         handle = nil

@@ -9,7 +9,6 @@ enum Greeting {
     /// Asks how far the server is in the history of the database.
     case timeline
 
-    /// The statement.
     func statement(_ settings: String?) -> String {
         switch self {
         case .settings: settings ?? ""

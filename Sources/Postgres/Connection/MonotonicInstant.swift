@@ -52,6 +52,5 @@ extension Duration {
         return min(max(seconds, 0), 3_153_600_000) * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
-    /// Whole milliseconds.
     var milliseconds: Int64 { nanoseconds / 1_000_000 }
 }

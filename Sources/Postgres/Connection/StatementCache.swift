@@ -34,7 +34,6 @@ struct StatementCache {
 
     var count: Int { statements.count }
 
-    /// The statement of a key, if it is prepared.
     mutating func find(_ key: StatementKey, sequence: UInt64) -> PreparedStatement? {
         guard let statement = statements[key] else { return nil }
         statement.lastUse = sequence

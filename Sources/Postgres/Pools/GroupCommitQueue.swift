@@ -33,7 +33,6 @@ struct GroupCommitQueue {
         return one.map { $0 < other } ?? true
     }
 
-    /// Takes all requests.
     mutating func removeAll() -> Deque<Request> {
         defer { requests = [] }
         return requests

@@ -67,7 +67,6 @@ extension PostgresConfiguration {
         }
     }
 
-    /// The settings of the pool's connections for a purpose.
     func parameters(of purpose: PoolPurpose) -> ConnectionParameters {
         switch purpose {
         // Building an index beside a table waits for all statements that use the table.

@@ -21,7 +21,6 @@ enum APNsForm {
         "interruptionLevel": "interruption-level", "sound": "sound",
     ]
 
-    /// The body.
     static func body(_ data: JSONObject) -> JSONObject {
         var aps = data["aps"]?.objectValue ?? [:]
         var others: JSONObject = [:]

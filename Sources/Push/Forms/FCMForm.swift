@@ -8,7 +8,6 @@ enum FCMForm {
         "badge", "content-available", "mutable-content", "priority", "expiration_time",
     ]
 
-    /// The message for a device of Android's.
     static func android(_ message: PushMessage, now: Int64, makesNotification: Bool) -> JSONObject {
         if let raw = message.raw { return raw }
         var android: JSONObject = ["priority": "high"]
@@ -36,7 +35,6 @@ enum FCMForm {
         return ["android": .object(android)]
     }
 
-    /// The message for a device of Apple's.
     static func apple(_ message: PushMessage) -> JSONObject {
         if let raw = message.raw { return raw }
         var payload = APNsForm.body(message.data ?? [:])

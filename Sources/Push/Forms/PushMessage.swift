@@ -54,7 +54,6 @@ struct PushContent: Sendable {
     /// When the services give up, in milliseconds since 1970; nil for never.
     var expiry: Int64? = nil
 
-    /// What is sent.
     var data: JSONObject? { body["data"]?.objectValue }
 
     /// Whether it is only found out what would be sent.

@@ -5,7 +5,6 @@ import NIOHPACK
 struct HTTP2Call: Sendable {
     /// The header fields after the pseudo-header fields; many calls share them.
     var headers: HPACKHeaders
-    /// The path.
     var path: String
     /// The body; many calls may share it.
     var body: ByteBuffer
@@ -38,6 +37,5 @@ struct HTTP2Failure: Error, CustomStringConvertible {
 struct HTTP2Result: Sendable {
     /// Its place among them.
     var index: Int
-    /// What became of it.
     var outcome: HTTP2Outcome
 }

@@ -120,7 +120,6 @@ final class HTTP2Pool {
         report(lastError)
     }
 
-    /// A connection has ended.
     func closed(_ connection: HTTP2Connection, wasReady: Bool) {
         connections.removeAll { $0 === connection }
         if !wasReady { pause(pauses.noteUnreached(), lastError) }

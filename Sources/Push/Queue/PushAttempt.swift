@@ -1,6 +1,5 @@
 /// A device that is sent to, and how far it has come.
 struct PushAttempt: Sendable {
-    /// The device.
     let device: PushDevice
     /// What may send to it, in the order in which it is tried.
     let entries: [any PushSender]

@@ -32,7 +32,6 @@ final class RangeSlots: Sendable {
     /// Notes that a range was taken.
     func noteOpened() { state.withLock { $0.open += 1 } }
 
-    /// Notes that a range is done.
     func noteDone() { state.withLock { $0.open -= 1 } }
 
     /// Notes that all that is left of a range waits, or does so no more.

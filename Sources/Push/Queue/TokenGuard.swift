@@ -13,7 +13,6 @@ final class TokenGuard: Sendable {
     private let windows = Mutex<[String: Window]>([:])
     private static let size = 1000
 
-    /// Notes an answer of an entry.
     func note(_ entry: String, isRefusal: Bool) {
         windows.withLock { windows in
             var window = windows.removeValue(forKey: entry) ?? Window()

@@ -186,7 +186,6 @@ struct APNsAnswer {
         }
     }
 
-    /// What it means.
     var outcome: PushOutcome {
         switch (status, reason) {
         case (200, _): .sent

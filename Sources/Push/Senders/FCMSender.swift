@@ -180,7 +180,6 @@ struct FCMAnswer {
     /// Whether the service on which Firebase relies refuses Firebase.
     var blamesOtherService: Bool { code == "THIRD_PARTY_AUTH_ERROR" }
 
-    /// What it means.
     var outcome: PushOutcome {
         switch (status, code) {
         case (200, _): .sent

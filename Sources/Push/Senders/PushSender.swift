@@ -1,6 +1,5 @@
 /// A device that a notification is for.
 struct PushDevice: Sendable {
-    /// The id of its installation.
     var objectId: String
     /// The token by which its service knows it.
     var token: String

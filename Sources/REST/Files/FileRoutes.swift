@@ -171,7 +171,6 @@ struct FileRequest {
         return result
     }
 
-    /// The credentials that the headers hold.
     func headerCredentials() throws -> Credentials {
         try opener.credentials(of: request.headers)
     }

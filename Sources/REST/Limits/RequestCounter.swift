@@ -6,7 +6,6 @@ import Tasks
 
 /// Requests that are to be counted for a limit.
 struct RequestDemand: Sendable {
-    /// The number of the limit.
     let limit: Int
     /// Who sent them; empty for everybody.
     let sender: [UInt8]

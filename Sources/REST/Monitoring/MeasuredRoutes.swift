@@ -17,7 +17,6 @@ public enum MeasuredRoutes {
             }
         }
 
-        /// The number of the row.
         var number: Int { RequestMeters.firstRoute + RouteTable.all.count + rawValue }
     }
 

@@ -79,7 +79,6 @@ extension RouteCall {
 }
 
 extension Reply {
-    /// The answer to a write.
     static func saved(_ result: WriteResult) -> Reply {
         var reply = Reply(status: result.status, body: .json(result.answer.serialized()))
         if let location = result.location { reply.headers.append(("Location", location)) }

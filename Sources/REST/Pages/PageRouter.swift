@@ -248,7 +248,6 @@ struct PageRouter {
         return routes.redirect(PageAddress.appending(present, to: address), status: 302)
     }
 
-    /// The file of a page.
     private static func file(_ page: Configuration.CustomPage) -> String {
         switch page {
         case .choosePassword: "choose_password"

@@ -31,7 +31,6 @@ public final class PageRoutes: Sendable {
         endpoint = configuration.pages.pagesEndpoint.split(separator: "/").map(String.init)
     }
 
-    /// The largest form, in bytes.
     private static let largestForm = 16 * 1024
 
     /// Whether links lead here: their address is configured. Without, the pages of parse-server's redirects are shown
@@ -99,7 +98,6 @@ public final class PageRoutes: Sendable {
         return reply
     }
 
-    /// A page as an answer.
     func html(_ page: PageSite.Page, _ headers: [(String, String)] = []) -> Reply {
         Reply(
             headers: headers + [("Content-Security-Policy", page.securityPolicy)] + pageGuards,
@@ -180,7 +178,6 @@ struct PageRequest {
     /// Whether a field came more than once.
     func isRepeated(_ name: Name) -> Bool { form[name]?.arrayValue != nil }
 
-    /// A field of the query.
     func queried(_ name: Name) -> String? { query[name]?.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }
 
     /// The language that is asked for.

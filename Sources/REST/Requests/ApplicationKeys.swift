@@ -46,7 +46,6 @@ public struct ApplicationKeys: Sendable {
         maintenanceKeyAddresses = try AddressList(configuration.maintenanceKeyIps)
     }
 
-    /// Whether this is the application that the server serves.
     func serves(_ applicationID: String?) -> Bool {
         self.applicationID.hasSameBytes(as: applicationID)
     }

@@ -36,7 +36,6 @@ struct ValueEncoder: Encoder {
     /// - Throws: `EncodingError` for what JSON cannot say, and what the value's own encoding throws.
     static func encode(_ value: some Encodable) throws -> JSONValue { try node(value, []).value }
 
-    /// A value that must be an object.
     static func encodeObject(_ value: some Encodable) throws -> JSONObject {
         guard case .object(let object) = try encode(value) else {
             throw EncodingError.invalidValue(

@@ -14,7 +14,6 @@ public struct ParseObject: Sendable {
     public internal(set) var createdAt: Date?
     /// When it was changed last.
     public internal(set) var updatedAt: Date?
-    /// The fields as they are stored.
     var stored: JSONObject = [:]
     /// What is to change, by field, as a client sends it.
     var operations: JSONObject = [:]
@@ -254,7 +253,6 @@ extension ParseRecord {
     /// - Throws: `DecodingError` for fields of other types.
     init(_ object: ParseObject) throws { self = try ValueDecoder.decode(from: .object(object.json)) }
 
-    /// The record as the fields of an object.
     func fields() throws -> JSONObject {
         var fields = try ValueEncoder.encodeObject(self)
         for key in ["objectId", "createdAt", "updatedAt", "className", "__type"] as [Name] { fields[key] = nil }

@@ -32,7 +32,6 @@ extension ClassSchema {
         return Self.pointing(fields.texts, to: userId)
     }
 
-    /// Objects of which one of the fields points to a user.
     private static func pointing(_ fields: [String], to userId: String) -> Filter {
         let pointer = Pointer(className: "_User", objectId: userId).json
         return .any(fields.map { .field(FieldPath($0), .equal(pointer)) })

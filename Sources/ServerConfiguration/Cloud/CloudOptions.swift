@@ -29,7 +29,6 @@ extension OptionTable {
             "Whether cloud code is loaded again when its files change, for development"),
     ]
 
-    /// Webhooks.
     static let webhooks: [OptionDefinition] = [
         .text(
             "webhookKey", "PARSE_SERVER_WEBHOOK_KEY", \.webhooks.key,
@@ -42,7 +41,6 @@ extension OptionTable {
             "How many calls are open to one host of webhooks at a time; ten times as many wait"),
     ]
 
-    /// Jobs.
     static let jobs: [OptionDefinition] = [
         .flag(
             "jobSchedules", "ROOST_JOB_SCHEDULES", \.jobSchedules,

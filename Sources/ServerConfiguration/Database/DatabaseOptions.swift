@@ -1,7 +1,6 @@
 import JSON
 
 extension OptionTable {
-    /// Settings of the database.
     static let databaseOptions =
         OptionDefinition(
             "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object, "Settings of the database; others are ignored",
@@ -183,7 +182,6 @@ extension Configuration.DeclaredSchemas {
 }
 
 extension OptionTable {
-    /// Advice on indexes.
     static let indexAdvice: [OptionDefinition] = [
         .choiceOption(
             "indexAdvice", "ROOST_INDEX_ADVICE", \.indexAdvice,

@@ -1,7 +1,6 @@
 import JSON
 
 extension OptionTable {
-    /// Uploaded files.
     static let files: [OptionDefinition] = [
         OptionDefinition(
             "fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Who may upload what",

@@ -1,7 +1,6 @@
 import JSON
 
 extension OptionTable {
-    /// Live queries.
     static let liveQueries: [OptionDefinition] = [
         OptionDefinition(
             "liveQuery", "PARSE_SERVER_LIVE_QUERY", .object,

@@ -41,7 +41,6 @@ enum ServiceMailAdapters {
         ["TemplateId", "TemplateName", "TemplateAlias"].map { mail + $0 }
     }
 
-    /// Postmark.
     static func postmark(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         for key in templatesOfService where options.value(Name(key)) != nil {
             throw options.refusal(
@@ -60,7 +59,6 @@ enum ServiceMailAdapters {
             })
     }
 
-    /// Mandrill.
     static func mandrill(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         for key in templatesOfService where options.value(Name(key)) != nil {
             throw options.refusal(

@@ -2,7 +2,6 @@ import JSON
 
 /// The options of an adapter, read one by one. Those that were not asked for are unknown.
 struct AdapterOptions {
-    /// The name of the module.
     let module: String
     private let values: JSONObject
     private var known: Set<Name> = []

@@ -33,7 +33,6 @@ struct MemberVariables: Sendable {
     /// starting.
     private static let unbuilt: Set<String> = ["checkGroups", "initOptions", "pubSubAdapter", "redisUrl", "wssAdapter"]
 
-    /// The names of the variables.
     var names: [String] { members.keys.map { variable(of: $0) } }
 
     /// Puts what the environment says of the members into the values of the options, where it outweighs the same
@@ -81,7 +80,6 @@ struct MemberVariables: Sendable {
         return .object(object)
     }
 
-    /// The variable of a member.
     func variable(of member: String) -> String {
         if let irregular = Self.irregular[member] { return "\(prefix)_\(irregular)" }
         var name = prefix + "_"

@@ -168,7 +168,6 @@ extension OptionDefinition.Kind {
         }
     }
 
-    /// Whether a value is one of this kind.
     func fits(_ value: JSONValue) -> Bool {
         switch self {
         case .string: value.stringValue != nil

@@ -187,7 +187,6 @@ extension OptionDefinition {
 }
 
 extension ConfigurationError {
-    /// A value that cannot be.
     static func invalid(_ name: String, _ value: String) -> ConfigurationError {
         ConfigurationError("Key \(name) has invalid value \(value)")
     }

@@ -1,7 +1,6 @@
 import JSON
 
 extension OptionTable {
-    /// Push notifications.
     static let pushes: [OptionDefinition] = [
         OptionDefinition(
             "push", "PARSE_SERVER_PUSH", .object,

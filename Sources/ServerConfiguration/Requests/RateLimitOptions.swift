@@ -23,7 +23,6 @@ extension OptionTable {
 
 /// Limits on requests, as they are written.
 enum RateLimitOptions {
-    /// The members of a limit.
     static let members: [OptionDefinition] = [
         .member("requestPath", .string), .member("requestTimeWindow", .number),
         .member("requestCount", .number), .member("requestMethods", .array),

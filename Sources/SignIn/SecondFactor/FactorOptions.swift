@@ -103,7 +103,6 @@ package struct FactorSecrets: Sendable {
         return Self.digestPrefix + Data(hash).base64EncodedString()
     }
 
-    /// Whether a code is the stored one.
     func isSame(_ code: String, as stored: String) -> Bool {
         ConstantTime.areEqual(stored.hasPrefix(Self.digestPrefix) ? digest(code) : code, stored)
     }

@@ -4,7 +4,6 @@ public struct TraceContext: Sendable, Equatable {
     public struct TraceID: Sendable, Hashable {
         let high, low: UInt64
 
-        /// A new one.
         static func random() -> TraceID { TraceID(high: .random(in: .min ... .max), low: .random(in: 1 ... .max)) }
 
         /// Its 32 digits.

@@ -5,7 +5,6 @@ import Rules
 
 /// Whose account a client proved to have, by whichever way.
 struct ProvedUser: Sendable {
-    /// The user.
     let id: String
     /// The way, as the session keeps it in `createdWith`: `password`, `masterkey`, the names of providers.
     let way: String

@@ -8,7 +8,6 @@ import ServerConfiguration
 
 /// The user that a mail is about.
 struct MailRecipient {
-    /// The user's id.
     var id: String
     var username: String
     var email: String?

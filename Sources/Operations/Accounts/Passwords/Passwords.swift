@@ -78,7 +78,6 @@ struct Bcrypt: Sendable {
     /// How many bytes of a password count; what follows them is cut off, as parse-server's bcrypt does.
     static let passwordLimit = 72
 
-    /// The password as it is hashed.
     private let password: [UInt8]
     /// The variant, the cost and the salt, as in the first 29 characters of a hash; what follows does not count.
     private let setting: String
