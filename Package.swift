@@ -66,7 +66,7 @@ let package = Package(
         .target(name: "LocalPostgres", dependencies: ["Encoding", logging, subprocess]),
         .target(name: "ParseModel", dependencies: ["Encoding", "JSON", collections]),
         .target(name: "Logs", dependencies: ["JSON", "ParseModel", collections, logging]),
-        .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),
+        .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON", collections]),
         .target(
             name: "Schema", path: "schema",
             resources: [.embedInCode("sql"), .embedInCode("classes")]),

@@ -29,3 +29,24 @@ extension StringProtocol {
         return result
     }
 }
+
+extension UInt8 {
+    /// Whether the byte is one of 0 to 9.
+    @inlinable public var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// Whether the byte is one of A to Z and a to z.
+    @inlinable public var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+
+    /// Whether the byte is one of either.
+    @inlinable public var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
+
+    /// What the byte is worth as a hexadecimal digit; nil for what is none.
+    public var hexadecimalDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -112,6 +112,18 @@ extension JSONValue: ExpressibleByBooleanLiteral {
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
+extension JSONValue {
+    /// Whether a NUL character, which PostgreSQL cannot store, stands anywhere in the value.
+    public var containsNUL: Bool {
+        switch self {
+        case .string(let text): text.utf8.contains(0)
+        case .array(let list): list.contains { $0.containsNUL }
+        case .object(let object): object.contains { $0.key.utf8.contains(0) || $0.value.containsNUL }
+        case .null, .bool, .number: false
+        }
+    }
+}
+
 extension JSONValue: ExpressibleByIntegerLiteral {
     /// Makes a number.
     public init(integerLiteral value: Int) { self = .number(Double(value)) }

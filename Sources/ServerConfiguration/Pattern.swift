@@ -1,3 +1,4 @@
+import Encoding
 import Foundation
 import JSON
 
@@ -12,14 +13,7 @@ struct Pattern: Sendable {
 
     /// Reads a pattern. One that is no regular expression stands for itself.
     init(_ source: String) {
-        let isWord = source.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
+        let isWord = source.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
         if !isWord, let expression = try? NSRegularExpression(pattern: source) {
             form = .expression(expression)
         } else {

@@ -16,7 +16,7 @@ import Testing
         "FileStorage": ["Encoding", "JSON", "Tasks"],
         "ParseModel": ["Encoding", "JSON"],
         "Logs": ["JSON", "ParseModel"],
-        "ServerConfiguration": ["JSON"],
+        "ServerConfiguration": ["Encoding", "JSON"],
         "ParseStorage": ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks"],
         "Rules": ["Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry"],
         "Operations": [

@@ -1,3 +1,4 @@
+import Encoding
 import Synchronization
 import Telemetry
 
@@ -68,12 +69,7 @@ public struct RequestID: Sendable, CustomStringConvertible {
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+        byte.isASCIIAlphanumeric || "._-".utf8.contains(byte)
     }
 
     /// An id with some number.

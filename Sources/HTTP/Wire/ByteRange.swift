@@ -23,7 +23,7 @@ package enum ByteRange: Equatable {
         guard unit.asciiLowercased == "bytes", unit.endIndex < header.endIndex else { return nil }
         let specification = header[header.index(after: unit.endIndex)...].trimmingSpaces()
         let bounds = specification.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.allSatisfy(isDigit) }) else { return nil }
+        guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.allSatisfy { $0.isASCIIDigit } }) else { return nil }
         switch (bounds[0].isEmpty, bounds[1].isEmpty) {
         case (true, true):
             return nil
@@ -41,9 +41,5 @@ package enum ByteRange: Equatable {
     /// The number, or the largest there is when it is larger.
     private static func number(_ digits: Substring) -> Int64 {
         Int64(digits) ?? .max
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

@@ -36,7 +36,7 @@ package enum JSONBody {
 
     /// Whether a query string or form holds a NUL character, which PostgreSQL cannot store.
     package static func containsNull(_ object: JSONObject) -> Bool {
-        object.contains { $0.key.utf8.contains(0) || containsNull($0.value) }
+        JSONValue.object(object).containsNUL
     }
 
     /// The refusal of NUL characters.
@@ -66,19 +66,6 @@ package enum JSONBody {
     /// Text without the mark that some editors put before UTF-8.
     package static func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes[3...]) : bytes
-    }
-
-    private static func containsNull(_ text: String) -> Bool {
-        text.utf8.contains(0)
-    }
-
-    private static func containsNull(_ value: JSONValue) -> Bool {
-        switch value {
-        case .string(let text): containsNull(text)
-        case .array(let elements): elements.contains { containsNull($0) }
-        case .object(let object): containsNull(object)
-        default: false
-        }
     }
 
     /// Whether JSON text holds the escape sequence of a NUL character. A backslash that is itself escaped does not

@@ -53,14 +53,7 @@ package struct MultipartForm {
         let marks = Array("'()+_,-./:=? ".utf8)
         guard let boundary = HeaderParameters(contentType.utf8)?.parameters["boundary"].map({ Array($0.utf8) }),
             (1...70).contains(boundary.count), boundary.last != UInt8(ascii: " "),
-            boundary.allSatisfy({ byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: marks.contains(byte)
-                }
-            })
+            boundary.allSatisfy({ $0.isASCIIAlphanumeric || marks.contains($0) })
         else { throw malformed("the boundary is missing or wrong") }
         return boundary
     }

@@ -59,7 +59,7 @@ enum RESTFields {
     private static func clean(_ value: JSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses)
         -> JSONValue
     {
-        guard hasNUL(value) else { return value }
+        guard value.containsNUL else { return value }
         switch value {
         case .string(let text): return .string(MongoValues.text(text, field(), &losses))
         case .array(let list): return .array(list.enumerated().map { clean($1, "\(field()).\($0)", &losses) })
@@ -71,15 +71,6 @@ enum RESTFields {
             }
             return .object(result)
         case .null, .bool, .number: return value
-        }
-    }
-
-    private static func hasNUL(_ value: JSONValue) -> Bool {
-        switch value {
-        case .string(let text): text.utf8.contains(0)
-        case .array(let list): list.contains(where: hasNUL)
-        case .object(let object): object.contains { $0.key.utf8.contains(0) || hasNUL($0.value) }
-        case .null, .bool, .number: false
         }
     }
 }

@@ -1,11 +1,13 @@
+import Encoding
+
 /// The rules for names of classes and fields.
 public enum Names {
     /// `^[A-Za-z][A-Za-z0-9_]*$`
     public static func isIdentifier(_ name: String) -> Bool {
         var utf8 = name.utf8.makeIterator()
-        guard let first = utf8.next(), isLetter(first) else { return false }
+        guard let first = utf8.next(), first.isASCIILetter else { return false }
         while let byte = utf8.next() {
-            guard isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") else { return false }
+            guard byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_") else { return false }
         }
         return true
     }
@@ -20,7 +22,7 @@ public enum Names {
     public static func isJoinName(_ name: String) -> Bool {
         let parts = name.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "_Join", isIdentifier(String(parts[1])) else { return false }
-        return parts[2].utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+        return parts[2].utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
             && !parts[2].isEmpty
     }
 
@@ -46,20 +48,12 @@ public enum Names {
     /// What a client's `where` may name: `^[a-zA-Z][a-zA-Z0-9_.]*$`
     public static func isQueryKey(_ name: String) -> Bool {
         var utf8 = name.utf8.makeIterator()
-        guard let first = utf8.next(), isLetter(first) else { return false }
+        guard let first = utf8.next(), first.isASCIILetter else { return false }
         while let byte = utf8.next() {
-            guard isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".") else {
+            guard byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".") else {
                 return false
             }
         }
         return true
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

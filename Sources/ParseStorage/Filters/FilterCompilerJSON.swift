@@ -121,7 +121,7 @@ extension FilterCompiler {
 
     /// The JSON text of a value; nil for one with a NUL in it, which jsonb cannot hold.
     static func bytes(_ value: JSONValue) -> [UInt8]? {
-        ValueEncoder.hasNUL(value) ? nil : value.serialized()
+        value.containsNUL ? nil : value.serialized()
     }
 
     private static func wrapped(_ bytes: [UInt8]) -> [UInt8] {

@@ -74,16 +74,6 @@ enum ValueEncoder {
         return abs(angle) < 1e-9 ? 0 : angle
     }
 
-    /// Whether a NUL character stands anywhere in a value.
-    static func hasNUL(_ value: JSONValue) -> Bool {
-        switch value {
-        case .string(let text): text.utf8.contains(0)
-        case .array(let list): list.contains(where: hasNUL)
-        case .object(let object): object.contains { $0.key.utf8.contains(0) || hasNUL($0.value) }
-        case .null, .bool, .number: false
-        }
-    }
-
     private static let nulCharacter = ParseError(
         ParseError.invalidJSON, "Strings cannot contain the NUL character")
 

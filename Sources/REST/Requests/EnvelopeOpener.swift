@@ -232,14 +232,7 @@ struct ApplicationScan: Sendable {
 
     init(applicationID: String) {
         self.applicationID = Array(applicationID.utf8)
-        isPlain = applicationID.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
+        isPlain = applicationID.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) }
     }
 
     /// Whether the id stands behind the key somewhere in the bytes. It takes time in proportion to their number.

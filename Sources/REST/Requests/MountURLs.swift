@@ -71,17 +71,7 @@ final class MountURLs: Sendable {
 
     /// Whether a text can stand in a URL as a host and port. Clients write it.
     private static func isHost(_ text: String) -> Bool {
-        text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["),
-                UInt8(ascii: "]"):
-                true
-            default: false
-            }
-        }
+        text.utf8.allSatisfy { $0.isASCIIAlphanumeric || ".-_:[]".utf8.contains($0) }
     }
 }
 

@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import ParseModel
 import ServerConfiguration
@@ -78,11 +79,9 @@ extension SchemaRules {
     private static func checkEntity(_ entity: String, _ configuration: Configuration) throws(ParseError) {
         if entity == "*" || entity == "requiresAuthentication" { return }
         if let role = entity.dropping(prefix: "role:"), !role.isEmpty { return }
-        let isId =
-            configuration.allowCustomObjectId
-            ? !entity.isEmpty
-            : !entity.isEmpty
-                && entity.utf8.allSatisfy { ($0 | 32) >= 97 && ($0 | 32) <= 122 || (48...57).contains($0) }
+        let hasCharactersOfId =
+            configuration.allowCustomObjectId || entity.utf8.allSatisfy { $0.isASCIIAlphanumeric }
+        let isId = !entity.isEmpty && hasCharactersOfId
         guard isId, entity.dropping(prefix: "role:") == nil || configuration.allowCustomObjectId else {
             throw invalid("'\(entity)' is not a valid key for class level permissions")
         }

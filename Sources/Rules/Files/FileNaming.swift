@@ -65,30 +65,20 @@ package struct FileNaming {
     }
 
     private static func isFolderName(_ name: Substring) -> Bool {
-        guard let first = name.utf8.first, isAlphanumeric(first) else { return false }
-        return name.utf8.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+        guard let first = name.utf8.first, first.isASCIIAlphanumeric else { return false }
+        return name.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
     }
 
     private static func check(name: String) throws(ParseError) {
         guard name.unicodeScalars.count <= maximumLength else {
             throw ParseError(ParseError.invalidFileName, "Filename too long.")
         }
-        guard let first = name.utf8.first, isAlphanumeric(first) || first == UInt8(ascii: "_"),
-            name.utf8.allSatisfy({ isAlphanumeric($0) || nameMarks.contains($0) })
+        guard let first = name.utf8.first, first.isASCIIAlphanumeric || first == UInt8(ascii: "_"),
+            name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || nameMarks.contains($0) })
         else { throw ParseError(ParseError.invalidFileName, "Filename contains invalid characters.") }
     }
 
     private static let nameMarks = Array("@. ~_-".utf8)
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default:
-            false
-        }
-    }
 
     private static func mediaType(_ text: String) throws(ParseError) -> MediaType {
         guard let type = MediaType(text) else {

@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 extension OptionTable {
@@ -91,15 +92,7 @@ extension Configuration.Pages {
     /// A path below the mount, without slashes at its ends.
     static func folder(_ endpoint: String) throws(ConfigurationError) -> String {
         let parts = endpoint.utf8.split(separator: UInt8(ascii: "/"))
-        func isPlain(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "~"):
-                true
-            default: false
-            }
-        }
+        func isPlain(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || "-_.~".utf8.contains(byte) }
         guard !parts.isEmpty,
             parts.allSatisfy({ $0.allSatisfy(isPlain) && !$0.allSatisfy { $0 == UInt8(ascii: ".") } })
         else { throw ConfigurationError("Key pages.pagesEndpoint has invalid value \(endpoint)") }
@@ -123,13 +116,7 @@ extension Configuration.Pages {
     private static func isWhole(_ url: String) -> Bool {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), colon > url.startIndex else { return false }
         let scheme = url.utf8[..<colon]
-        return scheme.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        } && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(scheme[scheme.startIndex])
+        return scheme.allSatisfy { $0.isASCIIAlphanumeric || "+-.".utf8.contains($0) }
+            && !scheme[scheme.startIndex].isASCIIDigit
     }
 }

@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 extension OptionTable {
@@ -85,15 +86,7 @@ extension Configuration {
             let components = text.split(separator: "/")
             let isPlain = components.allSatisfy { component in
                 component != "." && component != ".."
-                    && component.utf8.allSatisfy { byte in
-                        switch byte {
-                        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-                            UInt8(ascii: "."):
-                            true
-                        default: false
-                        }
-                    }
+                    && component.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) }
             }
             guard !components.isEmpty, isPlain else { throw .invalid(name, text) }
             return components.map { "/" + $0 }.joined()

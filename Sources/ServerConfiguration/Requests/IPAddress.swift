@@ -1,3 +1,5 @@
+import Encoding
+
 /// An IP address of either family, as bytes.
 public struct IPAddress: Sendable, Hashable {
     /// Four bytes (IPv4) or sixteen (IPv6), the most significant first.
@@ -42,9 +44,9 @@ public struct IPAddress: Sendable, Hashable {
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            guard part.utf8.allSatisfy(isDigit), part.count == 1 || part.first != "0", let byte = UInt8(part) else {
-                return nil
-            }
+            guard part.utf8.allSatisfy({ $0.isASCIIDigit }), part.count == 1 || part.first != "0",
+                let byte = UInt8(part)
+            else { return nil }
             bytes.append(byte)
         }
         return bytes
@@ -72,20 +74,12 @@ public struct IPAddress: Sendable, Hashable {
                 guard let last = version4(part) else { return nil }
                 bytes += last
             } else {
-                guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(isHexadecimalDigit),
+                guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy({ $0.hexadecimalDigit != nil }),
                     let group = UInt16(part, radix: 16)
                 else { return nil }
                 bytes += [UInt8(group >> 8), UInt8(group & 0xFF)]
             }
         }
         return bytes
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-
-    private static func isHexadecimalDigit(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
     }
 }

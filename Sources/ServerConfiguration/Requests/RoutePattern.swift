@@ -1,3 +1,4 @@
+import Encoding
 import Foundation
 
 /// Paths with parameters (`/classes/:name`), wildcards (`/functions/*path`, `*`, `(.*)`) and optional parts (`{/:id}`).
@@ -53,14 +54,7 @@ enum RoutePattern {
 
     /// Takes the name of a parameter; false when there is none.
     private static func name(_ rest: inout Substring) -> Bool {
-        let length = rest.utf8.prefix { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }.count
+        let length = rest.utf8.prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }.count
         rest.removeFirst(length)
         return length > 0
     }

@@ -1,3 +1,5 @@
+import Encoding
+
 /// A hash of a password as parse-server stores it: `$2b$10$`, 22 characters of salt, 31 of the hash.
 struct BcryptHash: Sendable {
     /// Hashes of a higher cost are not computed: each step doubles the time, and cost 31 takes hours.
@@ -26,15 +28,10 @@ struct BcryptHash: Sendable {
     private static let variants = Array("abxy".utf8)
 
     private static func digit(_ byte: UInt8) -> Int? {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) ? Int(byte) - 48 : nil
+        byte.isASCIIDigit ? Int(byte) - 48 : nil
     }
 
     private static func isBase64(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: false
-        }
+        byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "/")
     }
 }
