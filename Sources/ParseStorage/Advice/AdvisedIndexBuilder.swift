@@ -50,7 +50,7 @@ public struct AdvisedIndexBuilder: Sendable {
             let facts = try await DatabaseFacts.read(client)
             let wanted = try await wanted(facts)
             guard !Self.leftovers(facts).isEmpty || wanted != nil else { return nil }
-            return try await withBuilder { builder in
+            return try await PostgresClient.opened(configuration.forBuilding, logger: logger) { builder in
                 try await ProcessLock.advisedIndexes.attempt(builder) { session in
                     try await build(in: session)
                 } ?? nil
@@ -61,14 +61,6 @@ public struct AdvisedIndexBuilder: Sendable {
             logger.warning("advised indexes are not built", metadata: ["error": "\(error)"])
             return nil
         }
-    }
-
-    private func withBuilder<R: Sendable>(_ body: (PostgresClient) async throws -> R) async throws -> R {
-        var configuration = configuration.direct
-        configuration.sharedConnections = 1
-        configuration.exclusiveConnections = 1
-        configuration.statementTimeout = .zero
-        return try await PostgresClient.opened(configuration, logger: logger, body)
     }
 
     /// Indexes that a build left behind that ended, and that nothing uses.

@@ -15,13 +15,6 @@ struct AggregateCompiler {
     let mergesDateParts: Bool
     var builder = SQLBuilder()
 
-    init(schemas: SchemaSnapshot, schema: ClassSchema, now: Int64, mergesDateParts: Bool) {
-        self.schemas = schemas
-        self.schema = schema
-        self.now = now
-        self.mergesDateParts = mergesDateParts
-    }
-
     /// The statement of a pipeline, which gives one column of documents.
     ///
     /// - Throws: 102 for stages and expressions that do not exist, 105 for names that no field has.

@@ -64,6 +64,15 @@ public struct PostgresConfiguration: Sendable {
         return configuration
     }
 
+    /// The same for one session of the server, whose statements may take as long as they like: those that build indexes.
+    public var forBuilding: PostgresConfiguration {
+        var configuration = direct
+        configuration.sharedConnections = 1
+        configuration.exclusiveConnections = 1
+        configuration.statementTimeout = .zero
+        return configuration
+    }
+
     /// The most connections there can be at a time, those that listen included: for caches, and for live queries.
     public var mostConnections: Int { sharedConnections + PoolPurpose.allCases.map(limit).reduce(0, +) + 2 }
 

@@ -56,11 +56,6 @@ public final class PostgresResult: @unchecked Sendable {
         PQfname(result, Int32(column)).map { String(cString: $0) } ?? ""
     }
 
-    /// The first column of a name.
-    public func columnIndex(_ name: String) -> Int? {
-        (0..<columnCount).first { columnName($0) == name }
-    }
-
     /// The object id of a column's type.
     @inlinable
     public func columnType(_ column: Int) -> UInt32 { PQftype(result, Int32(column)) }

@@ -28,7 +28,6 @@ public final class SpanExporter: Sendable {
     /// The spans, by what became of them.
     public let outcomes = Counters<Outcome>()
     private let queue = Mutex<[SpanRecord]>([])
-    private let isStopping = Atomic(false)
     private let resource: [SpanField]
     private let version: String
     private let delay: Duration
