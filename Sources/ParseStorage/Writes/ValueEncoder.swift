@@ -1,5 +1,5 @@
 import JSON
-import ParseModel
+public import ParseModel
 import Postgres
 
 /// Turns written values into what their columns take.
@@ -74,7 +74,7 @@ enum ValueEncoder {
         return abs(angle) < 1e-9 ? 0 : angle
     }
 
-    private static let nulCharacter = ParseError(
+    fileprivate static let nulCharacter = ParseError(
         ParseError.invalidJSON, "Strings cannot contain the NUL character")
 
     private static func checkNestedKeys(_ value: JSONValue) throws(ParseError) {
@@ -94,5 +94,16 @@ enum ValueEncoder {
             guard !text.utf8.contains(0) else { throw nulCharacter }
         case .null, .bool, .number: break
         }
+    }
+}
+
+/// Text that PostgreSQL can hold.
+public enum ValueText {
+    /// The text itself.
+    ///
+    /// - Throws: `ParseError` 107 when it has a NUL character in it.
+    public static func checked(_ text: String) throws(ParseError) -> String {
+        guard !text.utf8.contains(0) else { throw ValueEncoder.nulCharacter }
+        return text
     }
 }
