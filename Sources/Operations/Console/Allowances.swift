@@ -85,9 +85,7 @@ public struct Allowances: Sendable, BackendPart {
 
     /// An object as it is read with an access; nil where it is not visible.
     private func object(_ schema: ClassSchema, _ id: String, _ access: ReadAccess) async throws -> JSONObject? {
-        var request = ObjectStore.FindRequest(className: schema.name)
-        request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
-        request.limit = 1
+        var request = ObjectStore.FindRequest(className: schema.name, objectId: id)
         request.access = access
         request.shorten = access.readers == nil ? nil : 256
         return try await backend.store.find(request).objects.first

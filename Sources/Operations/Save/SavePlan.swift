@@ -209,9 +209,7 @@ public struct Saving: Sendable, BackendPart {
         let doubtful = access.hidden.intersection(result.body.keys).subtracting(Self.alwaysShown)
         guard !doubtful.isEmpty else { return result }
         // A field of the object itself can decide who sees what, so the object is asked.
-        var request = ObjectStore.FindRequest(className: className)
-        request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
-        request.limit = 1
+        var request = ObjectStore.FindRequest(className: className, objectId: id)
         request.access = access
         let visible = try await store.find(request).objects.first ?? [:]
         var shown = result

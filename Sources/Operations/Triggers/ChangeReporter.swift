@@ -132,9 +132,7 @@ final class ChangeReporter: Sendable {
         -> (object: JSONObject, place: ValuePlace?)?
     {
         guard store.catalog.schema(className) != nil, !objectId.utf8.contains(0) else { return nil }
-        var request = ObjectStore.FindRequest(className: className)
-        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
-        request.limit = 1
+        var request = ObjectStore.FindRequest(className: className, objectId: objectId)
         request.links = links
         let found = try await store.find(request)
         guard found.rowCount > 0 else { return nil }

@@ -124,9 +124,7 @@ public struct Triggers: Sendable, BackendPart {
     /// - Parameter links: How its files are linked to; names alone, for objects that no client sees.
     func original(_ className: String, _ objectId: String, _ links: FileLinks = .none) async throws -> JSONObject? {
         guard catalog.schema(className) != nil, !objectId.utf8.contains(0) else { return nil }
-        var request = ObjectStore.FindRequest(className: className)
-        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
-        request.limit = 1
+        var request = ObjectStore.FindRequest(className: className, objectId: objectId)
         request.links = links
         return try await store.find(request).objects.first
     }
@@ -153,9 +151,7 @@ public struct Triggers: Sendable, BackendPart {
     func object(_ className: String, _ objectId: String, _ access: ReadAccess, _ context: RequestContext)
         async throws -> JSONObject
     {
-        var request = ObjectStore.FindRequest(className: className)
-        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
-        request.limit = 1
+        var request = ObjectStore.FindRequest(className: className, objectId: objectId)
         request.access = access
         request.links = backend.links(context)
         guard let found = try await store.find(request).objects.first else { throw ParseError.notFound }

@@ -50,5 +50,12 @@ extension ObjectStore {
 
         /// Asks for every object of a class.
         public init(className: String) { self.className = className }
+
+        /// Asks for one object of a class.
+        public init(className: String, objectId: String) {
+            self.className = className
+            filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+            limit = 1
+        }
     }
 }

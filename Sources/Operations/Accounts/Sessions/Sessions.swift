@@ -73,9 +73,7 @@ public struct Sessions: Sendable, BackendPart {
 
     /// Whose session a row is; nil when there is no such row.
     func owner(_ objectId: String) async throws -> String? {
-        var request = ObjectStore.FindRequest(className: "_Session")
-        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
-        request.limit = 1
+        let request = ObjectStore.FindRequest(className: "_Session", objectId: objectId)
         return try await store.find(request).objects.first?["user"]?["objectId"]?.stringValue
     }
 

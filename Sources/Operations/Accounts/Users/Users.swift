@@ -37,9 +37,7 @@ public struct Users: Sendable, BackendPart {
 
     private func checkWriter(of objectId: String, _ caller: Caller) async throws {
         guard !caller.writesEverything, !caller.isUser(objectId) else { return }
-        var request = ObjectStore.FindRequest(className: "_User")
-        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
-        request.limit = 1
+        var request = ObjectStore.FindRequest(className: "_User", objectId: objectId)
         // The ACL is always there; all else may be large.
         request.keys = []
         let acl = try await store.find(request).objects.first?["ACL"]?.objectValue
