@@ -15,7 +15,7 @@ struct BackupCommand: AsyncParsableCommand {
             \(CommandRun.exitHelp). See docs/operations.md.
             """)
 
-    @OptionGroup var archive: ArchiveArguments
+    @OptionGroup var archive: ScriptArguments
 
     func run() async throws {
         try await archive.run(called: "file to write") { deployment, file, lines in
@@ -45,7 +45,7 @@ struct RestoreCommand: AsyncParsableCommand {
             \(CommandRun.exitHelp). See docs/operations.md.
             """)
 
-    @OptionGroup var archive: ArchiveArguments
+    @OptionGroup var archive: ScriptArguments
 
     func run() async throws {
         try await archive.run(called: "backup to restore") { deployment, file, lines in
@@ -57,14 +57,7 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
-/// What both take: the file, and the deployment that it is of.
-struct ArchiveArguments: ParsableArguments {
-    @Flag(help: "Tell what was done as lines of JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
-
+extension ScriptArguments {
     /// Runs a command on the file and the deployment that the arguments name.
     ///
     /// - Parameter name: What the file is called when it is missing.

@@ -54,3 +54,12 @@ enum CommandRun {
         return (first, Array(arguments.dropFirst()))
     }
 }
+
+/// What commands take whose output scripts read.
+struct ScriptArguments: ParsableArguments {
+    @Flag(help: "Tell what was done as lines of JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+}

@@ -34,14 +34,10 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(name: .customLong("no-files"), help: "Leave out the uploaded files.")
     var leavesOutFiles = false
 
-    @Flag(help: "Tell what was done as lines of JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
+    @OptionGroup var common: ScriptArguments
 
     func run() async throws {
-        let (folder, rest) = try CommandRun.target(arguments, called: "folder to write")
+        let (folder, rest) = try CommandRun.target(common.arguments, called: "folder to write")
         var request = Export.Request(folder: folder)
         request.form = format
         request.withFiles = !leavesOutFiles
@@ -50,7 +46,7 @@ struct ExportCommand: AsyncParsableCommand {
             guard let date = ParseDate(iso: since) else { throw ValidationError("--since: \(since) is not a date") }
             request.since = date
         }
-        let (isForScripts, wanted) = (json, request)
+        let (isForScripts, wanted) = (common.json, request)
         try await CommandRun.run(isForScripts: isForScripts) {
             try await Self.export(wanted, rest, isForScripts)
         }

@@ -23,14 +23,10 @@ struct FilesCheckCommand: AsyncParsableCommand {
         usage: "roost files check [--json] [configuration]",
         discussion: "\(CommandRun.exitHelp), 2 something is refused. See docs/files.md.")
 
-    @Flag(help: "Tell what was done as lines of JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
+    @OptionGroup var common: ScriptArguments
 
     func run() async throws {
-        let (isForScripts, arguments) = (json, arguments)
+        let (isForScripts, arguments) = (common.json, common.arguments)
         try await CommandRun.run(isForScripts: isForScripts) {
             let lines = ProgressLines(isForScripts: isForScripts)
             let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
@@ -80,11 +76,7 @@ struct FilesCopyCommand: AsyncParsableCommand {
     @Flag(help: "Read each file in both stores, and compare.")
     var verify = false
 
-    @Flag(help: "Tell what was done as lines of JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
+    @OptionGroup var common: ScriptArguments
 
     func validate() throws {
         guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be from 1 to 64") }
@@ -92,7 +84,7 @@ struct FilesCopyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (isForScripts, arguments, isDryRun) = (json, arguments, dryRun)
+        let (isForScripts, arguments, isDryRun) = (common.json, common.arguments, dryRun)
         let request = StoreWork.CopyRequest(
             from: from, to: to, prefix: prefix, jobs: jobs, isDryRun: isDryRun, verifies: verify)
         try await CommandRun.run(isForScripts: isForScripts) {
@@ -146,18 +138,15 @@ struct FilesRotateCommand: AsyncParsableCommand {
     @Flag(help: "Only count what would be encrypted anew.")
     var dryRun = false
 
-    @Flag(help: "Tell what was done as lines of JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
+    @OptionGroup var common: ScriptArguments
 
     func validate() throws {
         guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be from 1 to 64") }
     }
 
     func run() async throws {
-        let (isForScripts, arguments, isDryRun, jobs, keyFile) = (json, arguments, dryRun, jobs, oldKeyFile)
+        let (isForScripts, arguments) = (common.json, common.arguments)
+        let (isDryRun, jobs, keyFile) = (dryRun, jobs, oldKeyFile)
         try await CommandRun.run(isForScripts: isForScripts) {
             let lines = ProgressLines(isForScripts: isForScripts)
             let oldKey = try keyFile.map {

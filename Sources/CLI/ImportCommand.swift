@@ -63,15 +63,11 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: "How many classes are loaded at the same time; as many as processors when it is missing.")
     var jobs: Int?
 
-    @Flag(help: "Tell what was done as lines of JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
+    @OptionGroup var common: ScriptArguments
 
     func run() async throws {
         let (source, rest) = try source()
-        let (isForScripts, wanted) = (json, try options())
+        let (isForScripts, wanted) = (common.json, try options())
         try await CommandRun.run(isForScripts: isForScripts) {
             let deployment = try CommandRun.deployment(rest)
             return try await Self.bring(source, wanted, deployment, isForScripts)
@@ -80,7 +76,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func source() throws -> (DataImport.Source, rest: [String]) {
         guard let from else {
-            let (path, rest) = try CommandRun.target(arguments, called: "source to import")
+            let (path, rest) = try CommandRun.target(common.arguments, called: "source to import")
             return (.path(path), rest)
         }
         let environment = ProcessInfo.processInfo.environment
@@ -93,7 +89,7 @@ struct ImportCommand: AsyncParsableCommand {
         let address = LiveServer.Address(
             url: from, applicationID: id, masterKey: master,
             maintenanceKey: fromMaintenanceKey ?? environment["ROOST_FROM_MAINTENANCE_KEY"])
-        return (.server(address), arguments)
+        return (.server(address), common.arguments)
     }
 
     private func options() throws -> ImportOptions {
