@@ -37,12 +37,13 @@ public struct Pointer: Hashable, Sendable {
 
     /// Names are compared by their bytes.
     public static func == (left: Pointer, right: Pointer) -> Bool {
-        left.className.hasSameBytes(as: right.className) && left.objectId.hasSameBytes(as: right.objectId)
+        left.objectId.hasSameBytes(as: right.objectId) && left.className.hasSameBytes(as: right.className)
     }
 
+    /// Of the class the length is enough: who finds one id in many classes reads each of them, which costs more.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(Name(className))
         hasher.combine(Name(objectId))
+        hasher.combine(className.utf8.count)
     }
 }
 
