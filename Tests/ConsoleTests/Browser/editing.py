@@ -152,27 +152,13 @@ def scenario_38_each_type_is_set_and_cleared(console, rest):
     for field in ("string", "number", "flag", "date", "pointer", "list", "object", "place", "area", "data"):
         console.at(0, field)
         console.press("Delete")
-        console.settle()
-        if console.value("document.querySelector('dialog') !== null"):
-            console.click_text("Remove the value", "dialog")
         until(stored(field), None)
 
 
-def scenario_38_null_files_and_members_are_set_and_taken_away(console, rest):
-    object_id, artists = edited(console, rest, string="a", number=1, file={"__type": "File", "name": "a.txt"})
+def scenario_38_files_and_members_are_set_and_taken_away(console, rest):
+    object_id, artists = edited(console, rest, file={"__type": "File", "name": "a.txt"})
     rest.update("Edited", object_id, fans={"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
     console.open_class("Edited")
-    console.at(0, "string")
-    console.press("Delete")
-    console.click_text("Set null", "dialog")
-    # A field that is null is one without a value.
-    until(lambda: rest.get("Edited", object_id).get("string", "absent"), "absent")
-    console.wait("document.querySelector('dialog') === null")
-    # The answer holds for this visit.
-    console.at(0, "number")
-    console.press("Delete")
-    until(lambda: rest.get("Edited", object_id).get("number", "absent"), "absent")
-    console.wait("document.querySelector('dialog') === null")
     sheet(console, 0, "file")
     console.click_text("Remove", "dialog")
     until(lambda: rest.get("Edited", object_id).get("file", "absent"), "absent")
@@ -1084,3 +1070,217 @@ def scenario_50_what_an_acl_reads_as_is_so_for_apps(console, rest):
     assert "updatedAt" in app.update("Accessible", ids["open"], name="changed")
     assert app.update("Accessible", ids["closed"], name="changed")["code"] == 101
     assert rest.get("Accessible", ids["closed"])["name"] == "closed"
+
+
+def scenario_41_a_form_that_is_left_while_it_is_stored_is_undone_all_the_same(console, rest):
+    rest.define("Left", name={"type": "String"})
+    for leave in ("Escape", "Cancel"):
+        console.open_class("Left")
+        console.click_text("New object", "main")
+        console.wait("document.querySelector('dialog .form input')")
+        console.value("document.querySelector('dialog .form input').focus()")
+        console.type(leave)
+        console.value(HOLD.replace("PUT", "POST") % "'/classes/Left'")
+        console.press("Control+Enter")
+        console.wait("window.held === 1")
+        if leave == "Escape":
+            console.press("Escape")
+        else:
+            console.click_text("Cancel", "dialog")
+        console.wait("document.querySelector('dialog') === null")
+        # The key waits for what is under way, too.
+        console.press("Control+z")
+        console.settle()
+        console.value("window.release()")
+        console.wait_text("created", ".toasts") if leave == "Cancel" else None
+        until(lambda: rest.count("Left"), 0)
+        console.wait_text("gone again", ".toasts")
+    # What is refused after it was left is said.
+    rest.define("Left", name={"type": "String"}, number={"type": "Number"})
+    rest.sql('CREATE UNIQUE INDEX ON "Left" ("name")')
+    rest.create("Left", name="taken")
+    console.open_class("Left")
+    console.click_text("New object", "main")
+    console.wait("document.querySelector('dialog .form input')")
+    console.value("document.querySelector('dialog .form input').focus()")
+    console.type("taken")
+    console.value(HOLD.replace("PUT", "POST") % "'/classes/Left'")
+    console.press("Control+Enter")
+    console.wait("window.held === 1")
+    console.press("Escape")
+    console.settle()
+    console.value("window.release()")
+    console.wait("document.querySelector('.toast.bad')")
+    assert rest.count("Left") == 1
+
+
+def scenario_38_a_name_of_nobody_is_no_id(console, rest):
+    object_id, artists = edited(console, rest)
+    stored = lambda: rest.get("Edited", object_id).get("pointer")
+    console.edit(0, "pointer", "Nobody")
+    console.wait_text("No EArtist has the name or the id Nobody", ".g-message")
+    assert stored() is None
+    console.click_text("Keep it as an id", ".g-message")
+    console.wait_text("leads nowhere", "dialog")
+    console.click_text("Cancel", "dialog")
+    console.wait("document.querySelector('dialog') === null && document.activeElement.matches('.g-editor input')")
+    assert stored() is None
+    console.click_text("Keep it as an id", ".g-message")
+    console.click_text("Keep it as an id", "dialog")
+    until(stored, {"__type": "Pointer", "className": "EArtist", "objectId": "Nobody"})
+    # An id is itself, although another's name begins with it.
+    rest.create("EArtist", name=artists[0] + " tribute")
+    console.edit(0, "pointer", artists[0])
+    until(lambda: stored()["objectId"], artists[0])
+    # What is no id is not offered as one.
+    console.edit(0, "pointer", "not one")
+    console.wait_text("No EArtist has the name or the id not one", ".g-message")
+    assert console.value("document.querySelector('.g-message button') === null")
+    console.press("Escape")
+    console.wait("document.querySelector('.g-editor') === null")
+    assert stored()["objectId"] == artists[0]
+
+
+def scenario_38_a_name_of_nobody_is_no_id_in_a_form(console, rest):
+    rest.define("EArtist", name={"type": "String"})
+    rest.define("Formed", artist={"type": "Pointer", "targetClass": "EArtist"})
+    artist = rest.create("EArtist", name="Abba")
+    console.open_class("Formed")
+
+    def fill(text):
+        console.value("(() => { const input = document.querySelector('dialog .picker input'); input.focus(); input.select(); })()")
+        console.type(text)
+        console.press("Control+Enter")
+    console.click_text("New object", "main")
+    console.wait("document.querySelector('dialog .picker input')")
+    fill("Nobody")
+    console.wait_text("No EArtist has the name or the id Nobody", "dialog .field-row")
+    assert rest.count("Formed") == 0
+    fill("abb")
+    until(lambda: [row["artist"]["objectId"] for row in rest.find("Formed")], [artist])
+    console.wait("document.querySelector('dialog') === null")
+    console.press("Alt+n")
+    console.wait("document.querySelector('dialog .picker input')")
+    fill("Nobody")
+    console.click_text("Keep it as an id", "dialog .field-row")
+    console.wait_text("leads nowhere", "dialog:last-of-type")
+    console.click_text("Keep it as an id", "dialog:last-of-type .dialog-foot")
+    console.wait("document.querySelectorAll('dialog').length === 1")
+    console.press("Control+Enter")
+    until(lambda: sorted(row["artist"]["objectId"] for row in rest.find("Formed")), sorted([artist, "Nobody"]))
+
+
+def scenario_41_undo_after_a_password_takes_back_nothing_else(console, rest):
+    name = f"secretive-{time.time_ns()}"
+    object_id = rest.call("POST", "/users", {"username": name, "password": "old secret", "phone": "1"})["objectId"]
+    stored = lambda: rest.get("_User", object_id)["phone"]
+    console.open_class("_User", where={"username": name})
+    console.edit(0, "phone", "2")
+    until(stored, "2")
+    console.wait_text("phone of", ".toasts")
+    console.edit(0, "password", "new secret")
+    console.wait_text("password of", ".toasts")
+    undo(console)
+    console.wait_text("cannot be taken back", ".toasts")
+    console.settle()
+    assert stored() == "2"
+    assert "sessionToken" in rest.call("GET", "/login", username=name, password="new secret")
+    # The one before is taken back by the next.
+    undo(console)
+    until(stored, "1")
+    # The same where the password is set beside the user.
+    console.edit(0, "phone", "3")
+    until(stored, "3")
+    console.wait_text("phone of", ".toasts")
+    console.value(f"history.pushState(null, '', location.pathname.replace(/data.*/, 'users/user/{object_id}')); dispatchEvent(new PopStateEvent('popstate'))")
+    console.click_text("Set password", "main")
+    console.wait("document.querySelector('dialog input[type=password]')")
+    console.type("newer secret")
+    console.press("Enter")
+    console.wait_text("has a new password", ".toasts")
+    console.wait("document.querySelector('dialog') === null")
+    console.press("Control+z")
+    console.wait_text("cannot be taken back", ".toasts")
+    console.settle()
+    assert stored() == "3"
+
+
+def scenario_38_null_is_stored_where_it_is_another_than_nothing(console, rest):
+    object_id, _ = edited(console, rest, string="start", object={"a": 1, "b": 2})
+    stored = lambda name: (lambda: rest.get("Edited", object_id).get(name, "absent"))
+    # A field has a value or none: nothing is asked, and it comes back.
+    console.at(0, "string")
+    console.press("Delete")
+    until(stored("string"), "absent")
+    assert console.value("document.querySelector('dialog') === null")
+    console.wait_text("string of", ".toasts")
+    undo(console)
+    until(stored("string"), "start")
+    # A member may be null, and be there.
+    sheet(console, 0, "object")
+    fill_area(console, '{"a": null, "b": 2}')
+    console.wait_text("Saved alone: object.a", "dialog")
+    save_sheet(console)
+    until(stored("object"), {"a": None, "b": 2})
+    console.wait_text("object of", ".toasts")
+    sheet(console, 0, "object")
+    fill_area(console, '{"b": 2}')
+    save_sheet(console)
+    until(stored("object"), {"b": 2})
+    console.settle()
+    undo(console)
+    until(stored("object"), {"a": None, "b": 2})
+    undo(console)
+    until(stored("object"), {"a": 1, "b": 2})
+
+
+def scenario_43_what_is_edited_while_its_undo_is_stored_asks_nothing(console, rest):
+    object_id, _ = edited(console, rest, string="start", number=1)
+    stored = lambda: [rest.get("Edited", object_id)[name] for name in ("string", "number")]
+    asked = lambda: console.value("document.querySelector('dialog') !== null")
+
+    def ask_during(change):
+        """Makes a change while the undo of another is stored."""
+        console.settle()
+        console.value(HOLD % "'/classes/'")
+        undo(console)
+        console.wait("window.held === 1")
+        change()
+        console.settle()
+        console.value("window.release()")
+        console.wait("document.querySelector('dialog') || document.querySelector('.toasts')?.innerText.includes('of " + object_id + " saved')")
+        console.settle()
+        assert not asked(), console.text("dialog")
+    saved = lambda: console.wait_text("saved", ".toasts")
+    console.edit(0, "string", "mine")
+    saved()
+    ask_during(lambda: console.edit(0, "string", "mine again"))
+    until(stored, ["mine again", 1])
+    # The undo of what came after goes back to what was there.
+    undo(console)
+    until(stored, ["start", 1])
+    console.settle()
+    # Another field beside it.
+    console.edit(0, "string", "second")
+    until(stored, ["second", 1])
+    saved()
+    ask_during(lambda: console.edit(0, "number", "2"))
+    until(stored, ["start", 2])
+    until(lambda: console.cell(0, "string"), "start")
+    # What an app set meanwhile is not overwritten by either.
+    console.edit(0, "string", "third")
+    until(stored, ["third", 2])
+    saved()
+    console.settle()
+    rest.update("Edited", object_id, string="theirs")
+    console.value(HOLD % "'/classes/'")
+    undo(console)
+    console.wait("window.held >= 1")
+    console.edit(0, "string", "fourth")
+    console.settle()
+    console.value("window.release()")
+    console.wait_text("Changed by another", "dialog")
+    assert "theirs" in console.text("dialog") and "fourth" in console.text("dialog")
+    console.click_text("Keep theirs", "dialog")
+    until(lambda: console.cell(0, "string"), "theirs")
+    assert stored() == ["theirs", 2]

@@ -61,6 +61,7 @@ const words = new Map(Object.entries({
   "save": "Save",
   "delete": "Delete",
   "undo": "Undo",
+  "undo.none": "{what}: this cannot be taken back.",
   "classes.label": "Classes",
   "classes.find": "Find a class",
   "classes.server": "Server",

@@ -42,7 +42,7 @@ export async function openBulk(page, which) {
     draw();
     return {
       body: [labelled(t("bulk.field"), choice), labelled(t("bulk.value"), place), h("p.quiet", t("bulk.empty"))],
-      save: () => ({ field: fields[choice.selectedIndex], value: input.read(), text: place.querySelector("input, select, textarea").value }),
+      save: async () => ({ field: fields[choice.selectedIndex], value: await input.read(), text: place.querySelector("input, select, textarea").value }),
       focus: () => input.focus(),
     };
   });

@@ -4,7 +4,7 @@ import { h } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
 import { newChange, record, toast, whileStoring } from "../parts/states.js";
-import { conditionalPut, nameOfRow, refreshOthers } from "./save.js";
+import { conditionalPut, nameOfRow, refreshOthers, showUnstored } from "./save.js";
 import { isReadOnly, isShortened } from "./schema.js";
 import { asText, fromText, guarded, isEqual, unguarded } from "./values.js";
 
@@ -220,6 +220,7 @@ function write(className, row, fields, from, to) {
       return kept.size < fields.size;
     });
     for (const [name, change] of wanted()) row.set(name, change[to]);
+    showUnstored(row);
     return [...kept];
   });
   row.queue = work.catch(() => {});

@@ -6,11 +6,15 @@ import { mayChangeClasses, mayWrite, session } from "../../core/session.js";
 import { addWords, plain, t, zone } from "../../core/words.js";
 import "../../data/filter/model.js";
 import { choices, choose, deleteView, ranked, visible } from "../../data/schema.js";
-import "../../data/values.js";
 import { openMenu, openPanel } from "../../parts/dialog.js";
 import { complain, toast } from "../../parts/states.js";
 
 addWords({
+  "grid.ascending": "Sort ascending",
+  "grid.descending": "Sort descending",
+  "grid.unsort": "Newest first",
+  "grid.hide": "Hide column",
+  "filter.byField": "Filter by {field}",
   "menu.setAll": "Set a field of all {n} …",
   "menu.deleteAll": "Delete all {n} …",
   "menu.newField": "New field …",

@@ -153,7 +153,7 @@ function setPassword(id, name, again) {
       if (!input.value) throw new Error(t("one.passwordEmpty"));
       await parse.put("users/" + encodeURIComponent(id), { password: input.value });
       await again();
-      toast(t("one.passwordDone", { name }));
+      record(t("one.passwordDone", { name }));
       return true;
     },
   }));
