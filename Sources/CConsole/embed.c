@@ -135,147 +135,150 @@ static const unsigned char file_40[] = {
 #embed "files/pages/account.js"
 };
 static const unsigned char file_41[] = {
-#embed "files/pages/class-frame.js"
+#embed "files/pages/audit/index.js"
 };
 static const unsigned char file_42[] = {
-#embed "files/pages/cloud/call.js"
+#embed "files/pages/class-frame.js"
 };
 static const unsigned char file_43[] = {
-#embed "files/pages/cloud/hooks.js"
+#embed "files/pages/cloud/call.js"
 };
 static const unsigned char file_44[] = {
-#embed "files/pages/cloud/index.js"
+#embed "files/pages/cloud/hooks.js"
 };
 static const unsigned char file_45[] = {
-#embed "files/pages/cloud/jobs.js"
+#embed "files/pages/cloud/index.js"
 };
 static const unsigned char file_46[] = {
-#embed "files/pages/cloud/schedule.js"
+#embed "files/pages/cloud/jobs.js"
 };
 static const unsigned char file_47[] = {
-#embed "files/pages/config/index.js"
+#embed "files/pages/cloud/schedule.js"
 };
 static const unsigned char file_48[] = {
-#embed "files/pages/data/class-actions.js"
+#embed "files/pages/config/index.js"
 };
 static const unsigned char file_49[] = {
-#embed "files/pages/data/class-menu.js"
+#embed "files/pages/data/class-actions.js"
 };
 static const unsigned char file_50[] = {
-#embed "files/pages/data/class-view.js"
+#embed "files/pages/data/class-menu.js"
 };
 static const unsigned char file_51[] = {
-#embed "files/pages/data/export.js"
+#embed "files/pages/data/class-view.js"
 };
 static const unsigned char file_52[] = {
-#embed "files/pages/data/import-note.js"
+#embed "files/pages/data/export.js"
 };
 static const unsigned char file_53[] = {
-#embed "files/pages/data/import.js"
+#embed "files/pages/data/import-note.js"
 };
 static const unsigned char file_54[] = {
-#embed "files/pages/data/index.js"
+#embed "files/pages/data/import.js"
 };
 static const unsigned char file_55[] = {
-#embed "files/pages/data/new.js"
+#embed "files/pages/data/index.js"
 };
 static const unsigned char file_56[] = {
-#embed "files/pages/data/object-view.js"
+#embed "files/pages/data/new.js"
 };
 static const unsigned char file_57[] = {
-#embed "files/pages/data/viewing.js"
+#embed "files/pages/data/object-view.js"
 };
 static const unsigned char file_58[] = {
-#embed "files/pages/files/index.js"
+#embed "files/pages/data/viewing.js"
 };
 static const unsigned char file_59[] = {
-#embed "files/pages/health/backups.js"
+#embed "files/pages/files/index.js"
 };
 static const unsigned char file_60[] = {
-#embed "files/pages/health/index.js"
+#embed "files/pages/health/backups.js"
 };
 static const unsigned char file_61[] = {
-#embed "files/pages/live/index.js"
+#embed "files/pages/health/index.js"
 };
 static const unsigned char file_62[] = {
-#embed "files/pages/logs/index.js"
+#embed "files/pages/live/index.js"
 };
 static const unsigned char file_63[] = {
-#embed "files/pages/logs/line.js"
+#embed "files/pages/logs/index.js"
 };
 static const unsigned char file_64[] = {
-#embed "files/pages/logs/list.js"
+#embed "files/pages/logs/line.js"
 };
 static const unsigned char file_65[] = {
-#embed "files/pages/operators.js"
+#embed "files/pages/logs/list.js"
 };
 static const unsigned char file_66[] = {
-#embed "files/pages/palette.js"
+#embed "files/pages/operators.js"
 };
 static const unsigned char file_67[] = {
-#embed "files/pages/performance/index.js"
+#embed "files/pages/palette.js"
 };
 static const unsigned char file_68[] = {
-#embed "files/pages/performance/plan.js"
+#embed "files/pages/performance/index.js"
 };
 static const unsigned char file_69[] = {
-#embed "files/pages/performance/statements.js"
+#embed "files/pages/performance/plan.js"
 };
 static const unsigned char file_70[] = {
-#embed "files/pages/push/compose.js"
+#embed "files/pages/performance/statements.js"
 };
 static const unsigned char file_71[] = {
-#embed "files/pages/push/index.js"
+#embed "files/pages/push/compose.js"
 };
 static const unsigned char file_72[] = {
-#embed "files/pages/push/report.js"
+#embed "files/pages/push/index.js"
 };
 static const unsigned char file_73[] = {
-#embed "files/pages/rest/code.js"
+#embed "files/pages/push/report.js"
 };
 static const unsigned char file_74[] = {
-#embed "files/pages/rest/index.js"
+#embed "files/pages/rest/code.js"
 };
 static const unsigned char file_75[] = {
-#embed "files/pages/schema/diagram.js"
+#embed "files/pages/rest/index.js"
 };
 static const unsigned char file_76[] = {
-#embed "files/pages/schema/forms.js"
+#embed "files/pages/schema/diagram.js"
 };
 static const unsigned char file_77[] = {
-#embed "files/pages/schema/index.js"
+#embed "files/pages/schema/forms.js"
 };
 static const unsigned char file_78[] = {
-#embed "files/pages/settings/index.js"
+#embed "files/pages/schema/index.js"
 };
 static const unsigned char file_79[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/settings/index.js"
 };
 static const unsigned char file_80[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/shell.js"
 };
 static const unsigned char file_81[] = {
-#embed "files/pages/users/index.js"
+#embed "files/pages/trash/index.js"
 };
 static const unsigned char file_82[] = {
-#embed "files/pages/users/one.js"
+#embed "files/pages/users/index.js"
 };
 static const unsigned char file_83[] = {
-#embed "files/parts/chart.js"
+#embed "files/pages/users/one.js"
 };
 static const unsigned char file_84[] = {
-#embed "files/parts/dialog.js"
+#embed "files/parts/chart.js"
 };
 static const unsigned char file_85[] = {
-#embed "files/parts/states.js"
+#embed "files/parts/dialog.js"
 };
 static const unsigned char file_86[] = {
-#embed "files/parts/task.js"
+#embed "files/parts/states.js"
 };
 static const unsigned char file_87[] = {
-#embed "files/style/console.css"
+#embed "files/parts/task.js"
 };
 static const unsigned char file_88[] = {
+#embed "files/style/console.css"
+};
+static const unsigned char file_89[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -321,54 +324,55 @@ static const struct file all[] = {
     {"pages/access/model.js", file_38, sizeof file_38},
     {"pages/access/view-as.js", file_39, sizeof file_39},
     {"pages/account.js", file_40, sizeof file_40},
-    {"pages/class-frame.js", file_41, sizeof file_41},
-    {"pages/cloud/call.js", file_42, sizeof file_42},
-    {"pages/cloud/hooks.js", file_43, sizeof file_43},
-    {"pages/cloud/index.js", file_44, sizeof file_44},
-    {"pages/cloud/jobs.js", file_45, sizeof file_45},
-    {"pages/cloud/schedule.js", file_46, sizeof file_46},
-    {"pages/config/index.js", file_47, sizeof file_47},
-    {"pages/data/class-actions.js", file_48, sizeof file_48},
-    {"pages/data/class-menu.js", file_49, sizeof file_49},
-    {"pages/data/class-view.js", file_50, sizeof file_50},
-    {"pages/data/export.js", file_51, sizeof file_51},
-    {"pages/data/import-note.js", file_52, sizeof file_52},
-    {"pages/data/import.js", file_53, sizeof file_53},
-    {"pages/data/index.js", file_54, sizeof file_54},
-    {"pages/data/new.js", file_55, sizeof file_55},
-    {"pages/data/object-view.js", file_56, sizeof file_56},
-    {"pages/data/viewing.js", file_57, sizeof file_57},
-    {"pages/files/index.js", file_58, sizeof file_58},
-    {"pages/health/backups.js", file_59, sizeof file_59},
-    {"pages/health/index.js", file_60, sizeof file_60},
-    {"pages/live/index.js", file_61, sizeof file_61},
-    {"pages/logs/index.js", file_62, sizeof file_62},
-    {"pages/logs/line.js", file_63, sizeof file_63},
-    {"pages/logs/list.js", file_64, sizeof file_64},
-    {"pages/operators.js", file_65, sizeof file_65},
-    {"pages/palette.js", file_66, sizeof file_66},
-    {"pages/performance/index.js", file_67, sizeof file_67},
-    {"pages/performance/plan.js", file_68, sizeof file_68},
-    {"pages/performance/statements.js", file_69, sizeof file_69},
-    {"pages/push/compose.js", file_70, sizeof file_70},
-    {"pages/push/index.js", file_71, sizeof file_71},
-    {"pages/push/report.js", file_72, sizeof file_72},
-    {"pages/rest/code.js", file_73, sizeof file_73},
-    {"pages/rest/index.js", file_74, sizeof file_74},
-    {"pages/schema/diagram.js", file_75, sizeof file_75},
-    {"pages/schema/forms.js", file_76, sizeof file_76},
-    {"pages/schema/index.js", file_77, sizeof file_77},
-    {"pages/settings/index.js", file_78, sizeof file_78},
-    {"pages/shell.js", file_79, sizeof file_79},
-    {"pages/trash/index.js", file_80, sizeof file_80},
-    {"pages/users/index.js", file_81, sizeof file_81},
-    {"pages/users/one.js", file_82, sizeof file_82},
-    {"parts/chart.js", file_83, sizeof file_83},
-    {"parts/dialog.js", file_84, sizeof file_84},
-    {"parts/states.js", file_85, sizeof file_85},
-    {"parts/task.js", file_86, sizeof file_86},
-    {"style/console.css", file_87, sizeof file_87},
-    {"style/icon.svg", file_88, sizeof file_88},
+    {"pages/audit/index.js", file_41, sizeof file_41},
+    {"pages/class-frame.js", file_42, sizeof file_42},
+    {"pages/cloud/call.js", file_43, sizeof file_43},
+    {"pages/cloud/hooks.js", file_44, sizeof file_44},
+    {"pages/cloud/index.js", file_45, sizeof file_45},
+    {"pages/cloud/jobs.js", file_46, sizeof file_46},
+    {"pages/cloud/schedule.js", file_47, sizeof file_47},
+    {"pages/config/index.js", file_48, sizeof file_48},
+    {"pages/data/class-actions.js", file_49, sizeof file_49},
+    {"pages/data/class-menu.js", file_50, sizeof file_50},
+    {"pages/data/class-view.js", file_51, sizeof file_51},
+    {"pages/data/export.js", file_52, sizeof file_52},
+    {"pages/data/import-note.js", file_53, sizeof file_53},
+    {"pages/data/import.js", file_54, sizeof file_54},
+    {"pages/data/index.js", file_55, sizeof file_55},
+    {"pages/data/new.js", file_56, sizeof file_56},
+    {"pages/data/object-view.js", file_57, sizeof file_57},
+    {"pages/data/viewing.js", file_58, sizeof file_58},
+    {"pages/files/index.js", file_59, sizeof file_59},
+    {"pages/health/backups.js", file_60, sizeof file_60},
+    {"pages/health/index.js", file_61, sizeof file_61},
+    {"pages/live/index.js", file_62, sizeof file_62},
+    {"pages/logs/index.js", file_63, sizeof file_63},
+    {"pages/logs/line.js", file_64, sizeof file_64},
+    {"pages/logs/list.js", file_65, sizeof file_65},
+    {"pages/operators.js", file_66, sizeof file_66},
+    {"pages/palette.js", file_67, sizeof file_67},
+    {"pages/performance/index.js", file_68, sizeof file_68},
+    {"pages/performance/plan.js", file_69, sizeof file_69},
+    {"pages/performance/statements.js", file_70, sizeof file_70},
+    {"pages/push/compose.js", file_71, sizeof file_71},
+    {"pages/push/index.js", file_72, sizeof file_72},
+    {"pages/push/report.js", file_73, sizeof file_73},
+    {"pages/rest/code.js", file_74, sizeof file_74},
+    {"pages/rest/index.js", file_75, sizeof file_75},
+    {"pages/schema/diagram.js", file_76, sizeof file_76},
+    {"pages/schema/forms.js", file_77, sizeof file_77},
+    {"pages/schema/index.js", file_78, sizeof file_78},
+    {"pages/settings/index.js", file_79, sizeof file_79},
+    {"pages/shell.js", file_80, sizeof file_80},
+    {"pages/trash/index.js", file_81, sizeof file_81},
+    {"pages/users/index.js", file_82, sizeof file_82},
+    {"pages/users/one.js", file_83, sizeof file_83},
+    {"parts/chart.js", file_84, sizeof file_84},
+    {"parts/dialog.js", file_85, sizeof file_85},
+    {"parts/states.js", file_86, sizeof file_86},
+    {"parts/task.js", file_87, sizeof file_87},
+    {"style/console.css", file_88, sizeof file_88},
+    {"style/icon.svg", file_89, sizeof file_89},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

@@ -35,6 +35,7 @@ const words = new Map(Object.entries({
   "rail.health": "Health",
   "rail.settings": "Settings",
   "rail.trash": "Trash",
+  "rail.audit": "Audit",
   "rail.find": "Find",
   "rail.keys": "Keys",
   "rail.more": "More",
