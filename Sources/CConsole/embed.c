@@ -39,97 +39,97 @@ static const unsigned char file_8[] = {
 #embed "files/data/batches.js"
 };
 static const unsigned char file_9[] = {
-#embed "files/data/bulk.js"
+#embed "files/data/bulk-others.js"
 };
 static const unsigned char file_10[] = {
-#embed "files/data/cells.js"
+#embed "files/data/bulk.js"
 };
 static const unsigned char file_11[] = {
-#embed "files/data/clipboard.js"
+#embed "files/data/cells.js"
 };
 static const unsigned char file_12[] = {
-#embed "files/data/editing.js"
+#embed "files/data/clipboard.js"
 };
 static const unsigned char file_13[] = {
-#embed "files/data/editors/file.js"
+#embed "files/data/editing.js"
 };
 static const unsigned char file_14[] = {
-#embed "files/data/editors/inline.js"
+#embed "files/data/editors/file.js"
 };
 static const unsigned char file_15[] = {
-#embed "files/data/editors/map.js"
+#embed "files/data/editors/inline.js"
 };
 static const unsigned char file_16[] = {
-#embed "files/data/editors/members.js"
+#embed "files/data/editors/map.js"
 };
 static const unsigned char file_17[] = {
-#embed "files/data/editors/pointer.js"
+#embed "files/data/editors/members.js"
 };
 static const unsigned char file_18[] = {
-#embed "files/data/editors/sheet.js"
+#embed "files/data/editors/pointer.js"
 };
 static const unsigned char file_19[] = {
-#embed "files/data/editors/tree.js"
+#embed "files/data/editors/sheet.js"
 };
 static const unsigned char file_20[] = {
-#embed "files/data/filter/chips.js"
+#embed "files/data/editors/tree.js"
 };
 static const unsigned char file_21[] = {
-#embed "files/data/filter/editor.js"
+#embed "files/data/filter/chips.js"
 };
 static const unsigned char file_22[] = {
-#embed "files/data/filter/model.js"
+#embed "files/data/filter/editor.js"
 };
 static const unsigned char file_23[] = {
-#embed "files/data/grid-geometry.js"
+#embed "files/data/filter/model.js"
 };
 static const unsigned char file_24[] = {
-#embed "files/data/grid-keys.js"
+#embed "files/data/grid-geometry.js"
 };
 static const unsigned char file_25[] = {
-#embed "files/data/grid.js"
+#embed "files/data/grid-keys.js"
 };
 static const unsigned char file_26[] = {
-#embed "files/data/import/columns.js"
+#embed "files/data/grid.js"
 };
 static const unsigned char file_27[] = {
-#embed "files/data/import/reader.js"
+#embed "files/data/import/columns.js"
 };
 static const unsigned char file_28[] = {
-#embed "files/data/indexing.js"
+#embed "files/data/import/reader.js"
 };
 static const unsigned char file_29[] = {
-#embed "files/data/rows.js"
+#embed "files/data/indexing.js"
 };
 static const unsigned char file_30[] = {
-#embed "files/data/save.js"
+#embed "files/data/rows.js"
 };
 static const unsigned char file_31[] = {
-#embed "files/data/schema.js"
+#embed "files/data/save.js"
 };
 static const unsigned char file_32[] = {
-#embed "files/data/values.js"
+#embed "files/data/schema.js"
 };
 static const unsigned char file_33[] = {
-#embed "files/index.html"
+#embed "files/data/values.js"
 };
 static const unsigned char file_34[] = {
-#embed "files/main.js"
+#embed "files/index.html"
 };
 static const unsigned char file_35[] = {
-#embed "files/pages/access/editors.js"
+#embed "files/main.js"
 };
 static const unsigned char file_36[] = {
-#embed "files/pages/access/index.js"
+#embed "files/pages/access/editors.js"
 };
 static const unsigned char file_37[] = {
-#embed "files/pages/access/may.js"
+#embed "files/pages/access/eyes.js"
 };
 static const unsigned char file_38[] = {
-#embed "files/pages/access/model.js"
+#embed "files/pages/access/index.js"
 };
 static const unsigned char file_39[] = {
-#embed "files/pages/access/view-as.js"
+#embed "files/pages/access/model.js"
 };
 static const unsigned char file_40[] = {
 #embed "files/pages/account.js"
@@ -192,93 +192,87 @@ static const unsigned char file_59[] = {
 #embed "files/pages/files/index.js"
 };
 static const unsigned char file_60[] = {
-#embed "files/pages/health/backups.js"
-};
-static const unsigned char file_61[] = {
 #embed "files/pages/health/index.js"
 };
-static const unsigned char file_62[] = {
+static const unsigned char file_61[] = {
 #embed "files/pages/live/index.js"
 };
-static const unsigned char file_63[] = {
+static const unsigned char file_62[] = {
 #embed "files/pages/logs/index.js"
 };
-static const unsigned char file_64[] = {
+static const unsigned char file_63[] = {
 #embed "files/pages/logs/line.js"
 };
-static const unsigned char file_65[] = {
+static const unsigned char file_64[] = {
 #embed "files/pages/logs/list.js"
 };
-static const unsigned char file_66[] = {
+static const unsigned char file_65[] = {
 #embed "files/pages/operators.js"
 };
-static const unsigned char file_67[] = {
+static const unsigned char file_66[] = {
 #embed "files/pages/palette.js"
 };
-static const unsigned char file_68[] = {
+static const unsigned char file_67[] = {
 #embed "files/pages/performance/index.js"
 };
-static const unsigned char file_69[] = {
+static const unsigned char file_68[] = {
 #embed "files/pages/performance/plan.js"
 };
-static const unsigned char file_70[] = {
+static const unsigned char file_69[] = {
 #embed "files/pages/performance/statements.js"
 };
-static const unsigned char file_71[] = {
+static const unsigned char file_70[] = {
 #embed "files/pages/push/compose.js"
 };
-static const unsigned char file_72[] = {
+static const unsigned char file_71[] = {
 #embed "files/pages/push/index.js"
 };
-static const unsigned char file_73[] = {
-#embed "files/pages/push/report.js"
-};
-static const unsigned char file_74[] = {
+static const unsigned char file_72[] = {
 #embed "files/pages/rest/code.js"
 };
-static const unsigned char file_75[] = {
+static const unsigned char file_73[] = {
 #embed "files/pages/rest/index.js"
 };
-static const unsigned char file_76[] = {
+static const unsigned char file_74[] = {
 #embed "files/pages/schema/diagram.js"
 };
-static const unsigned char file_77[] = {
+static const unsigned char file_75[] = {
 #embed "files/pages/schema/forms.js"
 };
-static const unsigned char file_78[] = {
+static const unsigned char file_76[] = {
 #embed "files/pages/schema/index.js"
 };
-static const unsigned char file_79[] = {
+static const unsigned char file_77[] = {
 #embed "files/pages/settings/index.js"
 };
-static const unsigned char file_80[] = {
+static const unsigned char file_78[] = {
 #embed "files/pages/shell.js"
 };
-static const unsigned char file_81[] = {
+static const unsigned char file_79[] = {
 #embed "files/pages/trash/index.js"
 };
-static const unsigned char file_82[] = {
+static const unsigned char file_80[] = {
 #embed "files/pages/users/index.js"
 };
-static const unsigned char file_83[] = {
+static const unsigned char file_81[] = {
 #embed "files/pages/users/one.js"
 };
-static const unsigned char file_84[] = {
+static const unsigned char file_82[] = {
 #embed "files/parts/chart.js"
 };
-static const unsigned char file_85[] = {
+static const unsigned char file_83[] = {
 #embed "files/parts/dialog.js"
 };
-static const unsigned char file_86[] = {
+static const unsigned char file_84[] = {
 #embed "files/parts/states.js"
 };
-static const unsigned char file_87[] = {
+static const unsigned char file_85[] = {
 #embed "files/parts/task.js"
 };
-static const unsigned char file_88[] = {
+static const unsigned char file_86[] = {
 #embed "files/style/console.css"
 };
-static const unsigned char file_89[] = {
+static const unsigned char file_87[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -292,37 +286,37 @@ static const struct file all[] = {
     {"core/signal.js", file_6, sizeof file_6},
     {"core/words.js", file_7, sizeof file_7},
     {"data/batches.js", file_8, sizeof file_8},
-    {"data/bulk.js", file_9, sizeof file_9},
-    {"data/cells.js", file_10, sizeof file_10},
-    {"data/clipboard.js", file_11, sizeof file_11},
-    {"data/editing.js", file_12, sizeof file_12},
-    {"data/editors/file.js", file_13, sizeof file_13},
-    {"data/editors/inline.js", file_14, sizeof file_14},
-    {"data/editors/map.js", file_15, sizeof file_15},
-    {"data/editors/members.js", file_16, sizeof file_16},
-    {"data/editors/pointer.js", file_17, sizeof file_17},
-    {"data/editors/sheet.js", file_18, sizeof file_18},
-    {"data/editors/tree.js", file_19, sizeof file_19},
-    {"data/filter/chips.js", file_20, sizeof file_20},
-    {"data/filter/editor.js", file_21, sizeof file_21},
-    {"data/filter/model.js", file_22, sizeof file_22},
-    {"data/grid-geometry.js", file_23, sizeof file_23},
-    {"data/grid-keys.js", file_24, sizeof file_24},
-    {"data/grid.js", file_25, sizeof file_25},
-    {"data/import/columns.js", file_26, sizeof file_26},
-    {"data/import/reader.js", file_27, sizeof file_27},
-    {"data/indexing.js", file_28, sizeof file_28},
-    {"data/rows.js", file_29, sizeof file_29},
-    {"data/save.js", file_30, sizeof file_30},
-    {"data/schema.js", file_31, sizeof file_31},
-    {"data/values.js", file_32, sizeof file_32},
-    {"index.html", file_33, sizeof file_33},
-    {"main.js", file_34, sizeof file_34},
-    {"pages/access/editors.js", file_35, sizeof file_35},
-    {"pages/access/index.js", file_36, sizeof file_36},
-    {"pages/access/may.js", file_37, sizeof file_37},
-    {"pages/access/model.js", file_38, sizeof file_38},
-    {"pages/access/view-as.js", file_39, sizeof file_39},
+    {"data/bulk-others.js", file_9, sizeof file_9},
+    {"data/bulk.js", file_10, sizeof file_10},
+    {"data/cells.js", file_11, sizeof file_11},
+    {"data/clipboard.js", file_12, sizeof file_12},
+    {"data/editing.js", file_13, sizeof file_13},
+    {"data/editors/file.js", file_14, sizeof file_14},
+    {"data/editors/inline.js", file_15, sizeof file_15},
+    {"data/editors/map.js", file_16, sizeof file_16},
+    {"data/editors/members.js", file_17, sizeof file_17},
+    {"data/editors/pointer.js", file_18, sizeof file_18},
+    {"data/editors/sheet.js", file_19, sizeof file_19},
+    {"data/editors/tree.js", file_20, sizeof file_20},
+    {"data/filter/chips.js", file_21, sizeof file_21},
+    {"data/filter/editor.js", file_22, sizeof file_22},
+    {"data/filter/model.js", file_23, sizeof file_23},
+    {"data/grid-geometry.js", file_24, sizeof file_24},
+    {"data/grid-keys.js", file_25, sizeof file_25},
+    {"data/grid.js", file_26, sizeof file_26},
+    {"data/import/columns.js", file_27, sizeof file_27},
+    {"data/import/reader.js", file_28, sizeof file_28},
+    {"data/indexing.js", file_29, sizeof file_29},
+    {"data/rows.js", file_30, sizeof file_30},
+    {"data/save.js", file_31, sizeof file_31},
+    {"data/schema.js", file_32, sizeof file_32},
+    {"data/values.js", file_33, sizeof file_33},
+    {"index.html", file_34, sizeof file_34},
+    {"main.js", file_35, sizeof file_35},
+    {"pages/access/editors.js", file_36, sizeof file_36},
+    {"pages/access/eyes.js", file_37, sizeof file_37},
+    {"pages/access/index.js", file_38, sizeof file_38},
+    {"pages/access/model.js", file_39, sizeof file_39},
     {"pages/account.js", file_40, sizeof file_40},
     {"pages/audit/index.js", file_41, sizeof file_41},
     {"pages/class-frame.js", file_42, sizeof file_42},
@@ -343,36 +337,34 @@ static const struct file all[] = {
     {"pages/data/object-view.js", file_57, sizeof file_57},
     {"pages/data/viewing.js", file_58, sizeof file_58},
     {"pages/files/index.js", file_59, sizeof file_59},
-    {"pages/health/backups.js", file_60, sizeof file_60},
-    {"pages/health/index.js", file_61, sizeof file_61},
-    {"pages/live/index.js", file_62, sizeof file_62},
-    {"pages/logs/index.js", file_63, sizeof file_63},
-    {"pages/logs/line.js", file_64, sizeof file_64},
-    {"pages/logs/list.js", file_65, sizeof file_65},
-    {"pages/operators.js", file_66, sizeof file_66},
-    {"pages/palette.js", file_67, sizeof file_67},
-    {"pages/performance/index.js", file_68, sizeof file_68},
-    {"pages/performance/plan.js", file_69, sizeof file_69},
-    {"pages/performance/statements.js", file_70, sizeof file_70},
-    {"pages/push/compose.js", file_71, sizeof file_71},
-    {"pages/push/index.js", file_72, sizeof file_72},
-    {"pages/push/report.js", file_73, sizeof file_73},
-    {"pages/rest/code.js", file_74, sizeof file_74},
-    {"pages/rest/index.js", file_75, sizeof file_75},
-    {"pages/schema/diagram.js", file_76, sizeof file_76},
-    {"pages/schema/forms.js", file_77, sizeof file_77},
-    {"pages/schema/index.js", file_78, sizeof file_78},
-    {"pages/settings/index.js", file_79, sizeof file_79},
-    {"pages/shell.js", file_80, sizeof file_80},
-    {"pages/trash/index.js", file_81, sizeof file_81},
-    {"pages/users/index.js", file_82, sizeof file_82},
-    {"pages/users/one.js", file_83, sizeof file_83},
-    {"parts/chart.js", file_84, sizeof file_84},
-    {"parts/dialog.js", file_85, sizeof file_85},
-    {"parts/states.js", file_86, sizeof file_86},
-    {"parts/task.js", file_87, sizeof file_87},
-    {"style/console.css", file_88, sizeof file_88},
-    {"style/icon.svg", file_89, sizeof file_89},
+    {"pages/health/index.js", file_60, sizeof file_60},
+    {"pages/live/index.js", file_61, sizeof file_61},
+    {"pages/logs/index.js", file_62, sizeof file_62},
+    {"pages/logs/line.js", file_63, sizeof file_63},
+    {"pages/logs/list.js", file_64, sizeof file_64},
+    {"pages/operators.js", file_65, sizeof file_65},
+    {"pages/palette.js", file_66, sizeof file_66},
+    {"pages/performance/index.js", file_67, sizeof file_67},
+    {"pages/performance/plan.js", file_68, sizeof file_68},
+    {"pages/performance/statements.js", file_69, sizeof file_69},
+    {"pages/push/compose.js", file_70, sizeof file_70},
+    {"pages/push/index.js", file_71, sizeof file_71},
+    {"pages/rest/code.js", file_72, sizeof file_72},
+    {"pages/rest/index.js", file_73, sizeof file_73},
+    {"pages/schema/diagram.js", file_74, sizeof file_74},
+    {"pages/schema/forms.js", file_75, sizeof file_75},
+    {"pages/schema/index.js", file_76, sizeof file_76},
+    {"pages/settings/index.js", file_77, sizeof file_77},
+    {"pages/shell.js", file_78, sizeof file_78},
+    {"pages/trash/index.js", file_79, sizeof file_79},
+    {"pages/users/index.js", file_80, sizeof file_80},
+    {"pages/users/one.js", file_81, sizeof file_81},
+    {"parts/chart.js", file_82, sizeof file_82},
+    {"parts/dialog.js", file_83, sizeof file_83},
+    {"parts/states.js", file_84, sizeof file_84},
+    {"parts/task.js", file_85, sizeof file_85},
+    {"style/console.css", file_86, sizeof file_86},
+    {"style/icon.svg", file_87, sizeof file_87},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

@@ -1,9 +1,12 @@
 """Scenarios of changing, undoing and deleting."""
 
 import base64
+import contextlib
 import copy
+import http.server
 import json
 import tempfile
+import threading
 import time
 
 TYPES = {
@@ -835,6 +838,131 @@ def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
     until(lambda: rest.count("Bulk", {"state": "old"}), 3000, 20)
 
 
+def scenario_45_selected_users_are_added_to_a_role(console, rest):
+    mark = time.time_ns()
+    ids = [rest.call("POST", "/users", {"username": f"member{number}-{mark}", "password": "secret"})["objectId"] for number in range(3)]
+    pointers = [{"__type": "Pointer", "className": "_User", "objectId": object_id} for object_id in ids]
+    role = rest.call("POST", "/roles", {"name": f"Bulk{mark}", "ACL": {}, "users": {"__op": "AddRelation", "objects": pointers[:1]}})["objectId"]
+    related = {"$relatedTo": {"object": {"__type": "Pointer", "className": "_Role", "objectId": role}, "key": "users"}}
+    members = lambda: sorted(row["objectId"] for row in rest.find("_User", related))
+    console.open_class("_User", where={"username": {"$regex": f"-{mark}$"}})
+    console.at(0, "objectId")
+    console.press("Control+a")
+    console.click_text("Add to …", ".content .foot")
+    console.wait("document.querySelector('dialog select')?.selectedOptions[0].text === '_Role \u00b7 users'")
+    console.value("document.querySelector('dialog .picker input').focus()")
+    console.type(f"Bulk{mark}")
+    console.click_text("Add 3 objects of _User", "dialog .dialog-foot")
+    console.wait_text(f"3 objects of _User become members of users of Bulk{mark}.", "dialog")
+    console.click_text("Add 3 objects of _User", "dialog .dialog-foot")
+    until(members, sorted(ids))
+    # Who was a member before is none of those who are taken away again.
+    console.wait_text("2 objects added to users", ".toasts")
+    console.click_text("Undo", ".toasts")
+    until(members, ids[:1])
+
+
+def scenario_45_all_get_the_permissions_of_the_editor(console, rest):
+    rest.define("BulkAccess", name={"type": "String"})
+    rest.create_many("BulkAccess", [{"name": f"n{number}"} for number in range(250)])
+    console.open_class("BulkAccess")
+    console.click_text("More actions", ".head")
+    console.click_text("Set the permissions of all 250 …", ".menu")
+    console.click("dialog input[type=checkbox]")
+    console.click_text("Add everybody", "dialog")
+    console.wait_text("everybody: read", "dialog")
+    console.click_text("Set 250 objects", "dialog .dialog-foot")
+    console.wait_text("ACL of 250 objects of BulkAccess is set to everybody: read.", "dialog")
+    console.click_text("Set 250 objects", "dialog .dialog-foot")
+    acls = lambda: {json.dumps(row.get("ACL")) for row in rest.find("BulkAccess", limit="1000")}
+    until(acls, {json.dumps({"*": {"read": True}})})
+    console.wait_text("ACL of 250 objects set", ".toasts")
+    console.click_text("Undo", ".toasts")
+    # The interface takes no ACL away: one that everybody has means the same.
+    until(acls, {json.dumps({"*": {"read": True, "write": True}})})
+
+
+@contextlib.contextmanager
+def hook(rest, name, answer):
+    """A function of cloud code as long as it is used; `answer(parameters)` gives what its server says."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.dumps(answer(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["params"])).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        rest.call("DELETE", f"/hooks/functions/{name}")
+        made = rest.call("POST", "/hooks/functions", {"functionName": name, "url": f"http://127.0.0.1:{server.server_address[1]}/"})
+        assert "error" not in made, made
+        yield
+    finally:
+        rest.call("DELETE", f"/hooks/functions/{name}")
+        server.shutdown()
+
+
+def scenario_45_a_function_is_called_for_each_and_a_stop_stops(console, rest):
+    rest.define("Called", name={"type": "String"})
+    rest.create_many("Called", [{"name": f"n{number}"} for number in range(40)])
+    refused = rest.find("Called", {"name": "n7"})[0]["objectId"]
+    called, go_on = [], threading.Event()
+
+    def answer(parameters):
+        if parameters.get("waits"):
+            if len(called) >= 8:
+                go_on.wait(30)
+        called.append((parameters["object"]["objectId"], parameters["object"]["className"], parameters.get("greeting")))
+        return {"error": "not this one"} if parameters["object"]["objectId"] == refused else {"success": "done"}
+    choose = lambda: console.value("(() => { const s = document.querySelector('dialog select'); s.value = 'bulkHook'; s.dispatchEvent(new Event('change')); })()")
+
+    def fill(text):
+        console.value(f"(() => {{ const area = document.querySelector('dialog textarea'); area.value = {json.dumps(text)}; area.dispatchEvent(new Event('input')); }})()")
+    with hook(rest, "bulkHook", answer):
+        console.open_class("Called")
+        console.click_text("More actions", ".head")
+        console.click_text("Call a function for all 40 …", ".menu")
+        console.wait("[...document.querySelectorAll('dialog option')].some((e) => e.value === 'bulkHook')")
+        choose()
+        fill('{"greeting": ')
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait_text("is not one", "dialog")
+        fill('{"greeting": "hello"}')
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait_text("bulkHook is called 40 times", "dialog")
+        assert called == []
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait_text("1 failed", "dialog")
+        assert "not this one" in console.text("dialog")
+        assert len(called) == 40 and len({one for one, _, _ in called}) == 40 and {rest_of[1:] for rest_of in called} == {("Called", "hello")}
+        console.click_text("Close", "dialog .dialog-foot")
+        console.wait_text("bulkHook called for 39 objects", ".toasts")
+        # A stop leaves the others uncalled.
+        called.clear()
+        console.at(0, "name")
+        console.press("Control+a")
+        console.click_text("Call a function", ".content .foot")
+        console.wait("document.querySelector('dialog select')")
+        choose()
+        fill('{"waits": true}')
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait_text("bulkHook is called 40 times", "dialog")
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait("document.querySelector('dialog progress')?.value >= 8")
+        console.click_text("Stop", "dialog")
+        go_on.set()
+        console.wait_text("Stopped:", "dialog")
+        told = console.value("Number(/Stopped: (\\d+) of 40/.exec(document.querySelector('dialog').innerText)[1])")
+        assert 8 <= told < 40 and len(called) == told, (told, len(called))
+        console.click_text("Close", "dialog .dialog-foot")
+
+
 def scenario_46_a_range_of_a_spreadsheet_is_pasted(console, rest):
     rest.define("Paste", a={"type": "String"}, b={"type": "Number"}, c={"type": "Boolean"})
     rest.create_many("Paste", [{"a": f"row {number}"} for number in range(5)])
@@ -1053,6 +1181,33 @@ def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
     save_sheet(console)
     console.wait_text("Only the master key", ".object-side")
     assert "Everybody" not in console.text(".object-side")
+
+
+def scenario_50_an_acl_that_is_taken_away_leaves_the_object_open(console, rest):
+    rest.define("Opened", name={"type": "String"})
+    object_id = rest.create("Opened", name="open")
+    stored = lambda: rest.get("Opened", object_id).get("ACL")
+    everybody = {"*": {"read": True, "write": True}}
+    console.open_class("Opened")
+    sheet(console, 0, "ACL")
+    console.click("dialog input[type=checkbox]")
+    save_sheet(console)
+    until(stored, {})
+    console.wait_text("ACL of", ".toasts")
+    # It was open before.
+    undo(console)
+    until(stored, everybody)
+    console.wait_text("everybody: read, change", "r-grid")
+    console.settle()
+    sheet(console, 0, "ACL")
+    console.click_text("Remove everybody", "dialog")
+    save_sheet(console)
+    until(stored, {})
+    console.settle()
+    console.at(0, "ACL")
+    console.press("Delete")
+    until(stored, everybody)
+    assert console.value("document.querySelector('dialog') === null")
 
 
 def scenario_50_what_an_acl_reads_as_is_so_for_apps(console, rest):

@@ -18,14 +18,14 @@ addWords({
   "batch.done": "All {total} are done.",
   "batch.failed": "{n} failed",
   "batch.download": "Download the list ({size})",
-  "batch.lost": "The connection was lost after {done} of {total}; up to 200 more may be done.",
+  "batch.lost": "The connection was lost after {done} of {total}; up to {n} more may be done.",
 });
 
 /** Objects in a request. */
 export const BATCH = 200;
 
 /** A dialog with a bar. */
-function openProgress(title, total) {
+function openProgress(title, total, size) {
   const control = new AbortController();
   const bar = h("progress", { max: String(total), value: 0, "aria-label": title });
   const words = h("p", { role: "status" });
@@ -53,7 +53,7 @@ function openProgress(title, total) {
         close();
         return;
       }
-      put(words, isLost ? t("batch.lost", { done, total }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
+      put(words, isLost ? t("batch.lost", { done, total, n: size }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
       // No cell of a spreadsheet begins a formula.
       const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n").replace(/(?<=^|\t)[=+@-]/gm, "'$&");
       put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", plain(failures[0].error, 300), " ", download(text)]);
@@ -80,16 +80,22 @@ export function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Sends a request for each of a list, by `BATCH`; gives those of which it succeeded, with `isCut` where it did not come to the end. */
-export async function run(title, list, requestOf) {
-  const progress = openProgress(title, list.length);
+/** What sends requests for some of a list in one batch. */
+export const inBatches = (requestOf) => async (some) => (await parse.post("batch", { requests: some.map(requestOf) })).body;
+
+/**
+ * Does something with all of a list, so many at a time; `work(some)` gives an answer for each, as a batch has them. Gives those of which
+ * it succeeded, with `isCut` where it did not come to the end.
+ */
+export async function run(title, list, work, size = BATCH) {
+  const progress = openProgress(title, list.length, size);
   const done = [];
   let handled = 0;
-  for (let from = 0; from < list.length && !progress.signal.aborted; from += BATCH) {
-    const some = list.slice(from, from + BATCH);
+  for (let from = 0; from < list.length && !progress.signal.aborted; from += size) {
+    const some = list.slice(from, from + size);
     let answers;
     try {
-      answers = (await parse.post("batch", { requests: some.map(requestOf) })).body;
+      answers = await work(some);
     } catch (problem) {
       // Whoever does not say again who he is does not want the rest either.
       if (problem.isUnfinished) {
@@ -164,7 +170,7 @@ async function deleteOne(className, id) {
 
 async function deleteMany({ className }, ids) {
   return {
-    ids: await run(t("delete.title", { n: ids.length, class: className }), ids, (id) => ({ method: "DELETE", path: batchPath(className, id) })), trash: null,
+    ids: await run(t("delete.title", { n: ids.length, class: className }), ids, inBatches((id) => ({ method: "DELETE", path: batchPath(className, id) }))), trash: null,
   };
 }
 

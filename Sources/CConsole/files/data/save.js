@@ -8,7 +8,7 @@ import { newChange, record, whileStoring } from "../parts/states.js";
 import { drawValue } from "./cells.js";
 import { SHORTEN, viewsOf } from "./rows.js";
 import { isShortened, learn, namingField } from "./schema.js";
-import { copy, inWords, isEqual, setOwn } from "./values.js";
+import { copy, inWords, isEqual, noValue, setOwn } from "./values.js";
 
 addWords({
   "edit.saved": "{field} of {object} saved",
@@ -49,6 +49,7 @@ function at(value, path) {
  * Gives whether it was stored; a refusal takes the shown value back and is reported through `refused(problem)`.
  */
 export function saveField({ className, rows, row, field, change, old = row.values.get(field.name), refused }) {
+  if (change.amount === undefined && !change.path) change = { value: change.value ?? noValue(field) };
   const mine = { field, change, number: newChange() };
   row.unstored = [...(row.unstored ?? []), mine];
   const work = inTurn(row, () => store({ className, rows, row, field, change, old, refused, mine }));
@@ -204,6 +205,7 @@ export async function refreshOthers(className, row) {
 
 async function undo({ className, rows, row, field, change, seen, now, places }) {
   const mine = change.amount === undefined ? change.value : now;
+  const former = seen ?? noValue(field);
   let back;
   let stored = row.values.get(field.name);
   let refusal = isShortened(seen) && t("edit.undoRefused", { ...places, theirs: "", mine: "" });
@@ -211,7 +213,7 @@ async function undo({ className, rows, row, field, change, seen, now, places }) 
   const judge = (value) => {
     const theirs = partOf(value, change);
     const isOurs = isEqual(theirs, mine) || isEqual(theirs, seen);
-    back = isOurs || change.amount === undefined ? { path: change.path, value: seen } : { amount: -change.amount };
+    back = isOurs || change.amount === undefined ? { path: change.path, value: former } : { amount: -change.amount };
     if (!isOurs && back.amount === undefined) refusal ||= t("edit.undoRefused", { ...places, theirs: inWords(theirs), mine: inWords(mine) });
     return !refusal;
   };

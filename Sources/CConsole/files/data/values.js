@@ -23,6 +23,12 @@ export function setOwn(object, key, value) {
   return object;
 }
 
+/**
+ * What is stored for a value that is taken away: an ACL that everybody has in the place of none, since the interface makes an empty one of
+ * that, which is for the master key alone.
+ */
+export const noValue = (field) => (field.type === "ACL" ? { "*": { read: true, write: true } } : undefined);
+
 /** A copy, with all keys its own. */
 export const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 

@@ -33,6 +33,9 @@ addWords({
   "grid.newRows": "{n} new",
   "grid.newRowsHint": "Show new objects",
   "foot.set": "Set a field",
+  "foot.access": "Permissions",
+  "foot.add": "Add to …",
+  "foot.call": "Call a function",
 });
 
 /** Adds the keys of the page, and what the grid asks for beyond single cells. */
@@ -119,10 +122,14 @@ function draw(page, element) {
 
 function selection(page) {
   const n = page.grid.selected.size;
+  const mayChange = mayWrite() && !page.as;
   return [
     h("strong", t("grid.selected", { n })),
-    mayWrite() && !page.as && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
-    mayWrite() && !page.as && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("delete")),
+    mayChange && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
+    mayChange && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected", "ACL"), icon("shield"), t("foot.access")),
+    mayChange && button(".plain", async () => (await import("../../data/bulk-others.js")).openAdding(page, "selected"), icon("link"), t("foot.add")),
+    mayChange && mayChangeClasses() && button(".plain", async () => (await import("../../data/bulk-others.js")).openCalling(page, "selected"), icon("cloud"), t("foot.call")),
+    mayChange && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("delete")),
     h(".space"),
     button(".plain", () => page.grid.clearSelection(), t("grid.clearSelection")),
   ];
