@@ -49,7 +49,7 @@ function at(value, path) {
  * Gives whether it was stored; a refusal takes the shown value back and is reported through `refused(problem)`.
  */
 export function saveField({ className, rows, row, field, change, old = row.values.get(field.name), refused }) {
-  if (change.amount === undefined && !change.path) change = { value: change.value ?? noValue(field) };
+  if (change.amount === undefined && !change.path) change = { value: change.value === undefined ? noValue(field) : change.value };
   const mine = { field, change, number: newChange() };
   row.unstored = [...(row.unstored ?? []), mine];
   const work = inTurn(row, () => store({ className, rows, row, field, change, old, refused, mine }));
@@ -205,7 +205,7 @@ export async function refreshOthers(className, row) {
 
 async function undo({ className, rows, row, field, change, seen, now, places }) {
   const mine = change.amount === undefined ? change.value : now;
-  const former = seen ?? noValue(field);
+  const former = seen === undefined ? noValue(field) : seen;
   let back;
   let stored = row.values.get(field.name);
   let refusal = isShortened(seen) && t("edit.undoRefused", { ...places, theirs: "", mine: "" });

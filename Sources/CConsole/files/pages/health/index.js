@@ -186,7 +186,7 @@ async function readBackups(host, scope) {
       if (make.getAttribute("aria-disabled") !== "true") run(async () => (await send("POST", "backups", { body: {} })).body);
     }, icon("plus"), t("backups.make")) : null;
     keepFocus(host, () => put(host, h("p.quiet", t("backups.folder", { folder: body.folder })),
-      body.backups.length === 0 && h("p", t("backups.none")), body.backups.map((backup) => row(backup, isOwner)),
+      body.backups.length === 0 && h("p", t("backups.none")), body.backups.map((backup) => backupRow(backup, isOwner)),
       running, isOwner ? h("p", make) : h("p.quiet", t("backups.owner")), restore));
     if (body.task) await run(async () => body.task);
   } catch (problem) {
@@ -194,7 +194,7 @@ async function readBackups(host, scope) {
   }
 }
 
-function row({ name, bytes: size, at }, isOwner) {
+function backupRow({ name, bytes: size, at }, isOwner) {
   const take = isOwner ? button(".button", async () => {
     try {
       download((await send("POST", "backups/" + encodeURIComponent(name), { body: {} })).body.url, name);
