@@ -225,22 +225,24 @@ def scenario_15_no_page_offers_a_viewer_what_changes_something(console, rest):
 def scenario_19_the_audit_is_read_and_leads_to_the_objects(console, rest):
     if not console.credentials:
         return
-    rest.define("Audited", name={"type": "String"}, n={"type": "Number"})
+    # Of another run there are entries still.
+    name_of_class = f"Audited{time.time_ns()}"
+    rest.define(name_of_class, name={"type": "String"}, n={"type": "Number"})
     console.open("data")
-    ids = [rest.create("Audited", name=f"n{number}") for number in range(3)]
+    ids = [rest.create(name_of_class, name=f"n{number}") for number in range(3)]
     for number, object_id in enumerate(ids):
-        assert console.api("PUT", f"parse/classes/Audited/{object_id}", {"name": f"changed {number}"}) == 200
-    assert console.api("DELETE", f"parse/classes/Audited/{ids[2]}") == 200
-    assert console.api("PUT", f"parse/classes/Audited/{ids[0]}", {"n": "no number"}) == 400
+        assert console.api("PUT", f"parse/classes/{name_of_class}/{object_id}", {"name": f"changed {number}"}) == 200
+    assert console.api("DELETE", f"parse/classes/{name_of_class}/{ids[2]}") == 200
+    assert console.api("PUT", f"parse/classes/{name_of_class}/{ids[0]}", {"n": "no number"}) == 400
     with browser_of_new(console, "editor") as (name, other):
         other.open("data")
-        assert other.api("PUT", f"parse/classes/Audited/{ids[1]}", {"name": "another's"}) == 200
+        assert other.api("PUT", f"parse/classes/{name_of_class}/{ids[1]}", {"name": "another's"}) == 200
         lines = "[...document.querySelectorAll('main tbody tr')].map((e) => e.innerText)"
-        other.open("audit", **{"class": "Audited"})
+        other.open("audit", **{"class": name_of_class})
         other.wait(f"{lines}.length === 6")
         rows = other.value(lines)
-        assert name in rows[0] and "changed Audited" in rows[0] and "name" in rows[0] and "done" in rows[0], rows[0]
-        assert "refused (400)" in rows[1] and "deleted Audited" in rows[2], rows
+        assert name in rows[0] and f"changed {name_of_class}" in rows[0] and "name" in rows[0] and "done" in rows[0], rows[0]
+        assert "refused (400)" in rows[1] and f"deleted {name_of_class}" in rows[2], rows
         # By the operator, and by the object.
         other.click("[aria-label=Operator]")
         other.browser.fill("[aria-label=Operator]", name)
@@ -254,7 +256,7 @@ def scenario_19_the_audit_is_read_and_leads_to_the_objects(console, rest):
         assert "another's" in other.text("dialog")
         other.press("Escape")
         other.click_text(ids[1], "main tbody")
-        other.wait(f"location.pathname.endsWith('/data/Audited/{ids[1]}')")
+        other.wait(f"location.pathname.endsWith('/data/{name_of_class}/{ids[1]}')")
         assert other.faults() == []
 
 
