@@ -23,6 +23,7 @@ addWords({
   "audit.nothingHint": "No entry of the audit has all of these.",
   "audit.when": "When", "audit.who": "Who", "audit.what": "What", "audit.objects": "Objects", "audit.result": "Result",
   "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "looked",
+  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out",
   "audit.count": "{n} {n|object|objects}",
   "audit.refused": "refused ({status})",
   "audit.unknown": "not known",
@@ -99,7 +100,8 @@ function table(rows) {
 }
 
 /** What was done, in words. */
-function said({ method, className, count, fields }) {
+function said({ method, path, className, count, fields }) {
+  if (path === "session") return t("audit.session." + method);
   const of = className ? plain(className, 40) : "";
   const names = (fields ?? []).slice(0, 3).map((name) => plain(name, 30)).join(", ");
   return [t("audit.did." + method), count > 1 && t("audit.count", { n: count }), of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
