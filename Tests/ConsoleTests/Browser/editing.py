@@ -813,6 +813,49 @@ def scenario_44_a_restored_user_logs_in_with_the_old_password(console, rest):
     assert "sessionToken" in rest.call("GET", "/login", username=name, password="old secret")
 
 
+def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
+    def retype(field, kind):
+        """Gives a field another type."""
+        for change in ({"__op": "Delete"}, {"type": kind}):
+            assert "error" not in rest.call("PUT", "/schemas/Retyped", {"className": "Retyped", "fields": {field: change}})
+    rest.define("Retyped", name={"type": "String"}, plays={"type": "String"}, tags={"type": "Object"})
+    rest.create_many("Retyped", [{"name": f"n{number}", "plays": "many", "tags": {"a": 1}} for number in range(2)])
+    console.open_class("Retyped")
+    console.at(0, "objectId")
+    console.press("Control+a", "Delete")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("Retyped"), 0)
+    retype("plays", "Number")
+    retype("tags", "Array")
+    # Asked once for all of an undo.
+    console.click_text("Undo", ".toasts")
+    console.wait_text("What the object has for plays, tags does not fit its class any more.", "dialog")
+    assert rest.count("Retyped") == 0
+    console.click_text("Restore without plays, tags", "dialog")
+    until(lambda: sorted(row["name"] for row in rest.find("Retyped")), ["n0", "n1"])
+    assert not any("plays" in row or "tags" in row for row in rest.find("Retyped"))
+    console.wait_text("2 objects restored", ".toasts")
+    # In the trash the object stays until that is wanted.
+    rest.define("Retyped", name={"type": "String"}, plays={"type": "String"})
+    object_id = rest.create("Retyped", name="alone", plays="many")
+    console.open("data")
+    assert console.api("DELETE", f"parse/classes/Retyped/{object_id}") == 200
+    retype("plays", "Number")
+    console.open("trash/Retyped")
+    row = f"[...document.querySelectorAll('.trash-row')].find((e) => e.innerText.includes('{object_id}'))"
+    console.wait(row)
+    for wants in (False, True):
+        console.value(row + ".querySelector('.button').click()")
+        console.wait_text("for plays does not fit", "dialog")
+        console.click_text("Restore without plays" if wants else "Cancel", "dialog")
+        console.wait("document.querySelector('dialog') === null")
+        if not wants:
+            console.wait(row + "?.querySelector('.button:not(:disabled)')")
+            assert rest.count("Retyped") == 0
+    until(lambda: [row["objectId"] for row in rest.find("Retyped")], [object_id])
+    console.wait_text("without plays", ".toasts")
+
+
 def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
     rest.define("Bulk", name={"type": "String"}, state={"type": "String"})
     rest.create_many("Bulk", [{"name": f"n{number}", "state": "old"} for number in range(3000)])

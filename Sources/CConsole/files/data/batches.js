@@ -18,6 +18,9 @@ addWords({
   "batch.done": "All {total} are done.",
   "batch.failed": "{n} failed",
   "batch.download": "Download the list ({size})",
+  "delete.misfit": "A field has got another type",
+  "delete.misfitText": "What the object has for {fields} does not fit its class any more. It can come back without.",
+  "delete.restoreWithout": "Restore without {fields}",
   "batch.lost": "The connection was lost after {done} of {total}; up to {n} more may be done.",
 });
 
@@ -181,6 +184,24 @@ export function batchPath(className, id) {
 
 const mount = () => (session.peek().server.mount ?? "/parse").replace(/\/$/, "");
 
+/**
+ * Takes an object out of the trash, and gives the fields without which it is back. Where values fit the types of their fields no more, it is
+ * asked whether it is to come without them; `agreed` keeps the fields of which that was said.
+ */
+export async function restoreEntry(id, agreed = new Set()) {
+  for (;;) {
+    try {
+      const { headers } = await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: agreed.size > 0 ? { without: [...agreed] } : {}, isRepeatable: false });
+      return headers.get("X-Roost-Dropped")?.split(",") ?? [];
+    } catch (problem) {
+      const fields = problem.status === 409 && problem.body?.fields;
+      const places = { fields: (fields || []).join(", ") };
+      if (!fields || !(await confirm({ title: t("delete.misfit"), text: t("delete.misfitText", places), button: t("delete.restoreWithout", places) }))) throw problem;
+      for (const field of fields) agreed.add(field);
+    }
+  }
+}
+
 /** Takes objects out of the trash again, the others too where one cannot come back; what a lost connection leaves stays in `deleted`. */
 async function restore(className, deleted) {
   const { ids } = deleted;
@@ -195,13 +216,13 @@ async function restore(className, deleted) {
     }
     deleted.trash = ids.map((id) => newest.get(id)).filter(Boolean);
   }
-  const dropped = new Set();
+  const [dropped, agreed] = [new Set(), new Set()];
   let n = 0;
   for (const wanted = deleted.trash; wanted.length > 0; wanted.shift()) {
     try {
-      const { headers } = await send("POST", `trash/${encodeURIComponent(wanted[0])}/restore`, { body: {}, isRepeatable: false });
+      const fields = await restoreEntry(wanted[0], agreed);
       n += 1;
-      for (const field of headers.get("X-Roost-Dropped")?.split(",") ?? []) dropped.add(field.trim());
+      for (const field of fields) dropped.add(field);
     } catch (problem) {
       if (problem.isUnfinished) throw problem;
       complain(problem);

@@ -180,7 +180,7 @@ addWords({
   "delete.text": "They go to the trash for 30 days, and can be restored from there.",
   "delete.more": "and {n} more",
   "delete.done": "{n} {n|object|objects} of {class} deleted",
-  "delete.without": "Without {fields}, which {class} has no more",
+  "delete.without": "Without {fields}, which {class} has no more, or with another type",
   "delete.restored": "{n} {n|object|objects} restored",
   "delete.type": "Type {n} to go on",
 });
