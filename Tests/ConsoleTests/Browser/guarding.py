@@ -287,6 +287,38 @@ def scenario_19_a_million_entries_are_read_on_at_their_edge(console, rest):
         rest.sql(f"""DELETE FROM "_roost_audit" WHERE "operator" = '{mark}'""")
 
 
+def scenario_19_the_audit_is_read_by_kind_and_time(console, rest):
+    if not console.credentials or not rest.database:
+        return
+    console.open("data")
+    mark = f"timed{time.time_ns()}"
+    rest.sql(f"""INSERT INTO "_roost_audit" ("at", "operator", "role", "address", "requestId", "method", "path", "className", "ids", "fields", "status")
+        SELECT timestamptz '2026-03-01 00:00Z' + make_interval(hours => n), '{mark}', 'editor', '127.0.0.1', n,
+            CASE WHEN n % 10 = 0 THEN 'DELETE' ELSE 'PUT' END, 'classes/Timed/o' || n, 'Timed', ARRAY['o' || n], '{{n}}', 200
+        FROM generate_series(0, 99) AS n""")
+    ids = "[...document.querySelectorAll('main tbody a')].map((e) => e.textContent).join(' ')"
+    try:
+        console.open("audit", operator=mark, kind="DELETE")
+        console.wait(f"{ids} === '{' '.join(f'o{number}' for number in range(90, -1, -10))}'")
+        console.open("audit", operator=mark, **{"from": "2026-03-01T10:00:00.000Z", "until": "2026-03-01T13:00:00.000Z"})
+        console.wait(f"{ids} === 'o12 o11 o10'")
+        # Both are chosen in the page.
+        console.value("(() => { const s = document.querySelector('[aria-label=Kind]'); s.value = 'DELETE'; s.dispatchEvent(new Event('change')); })()")
+        console.wait(f"{ids} === 'o10' && location.search.includes('kind=DELETE') && location.search.includes('from=2026-03-01T10')")
+        enter = lambda label, text: console.value(f"(() => {{ const s = document.querySelector('[aria-label={label}]'); s.value = {json.dumps(text)}; s.dispatchEvent(new Event('change')); }})()")
+        assert console.value("new Date(document.querySelector('[aria-label=From]').value).toISOString()") == "2026-03-01T10:00:00.000Z"
+        enter("From", "")
+        console.wait(f"{ids} === 'o10 o0'")
+        enter("Until", "some time")
+        console.wait_text("Until is a date; some time is not one.", ".toasts")
+        enter("Until", "2026-03-01 09:00 UTC")
+        console.wait(f"{ids} === 'o0'")
+        console.open("audit", **{"from": "never"})
+        console.wait_text("from is no time.", "main")
+    finally:
+        rest.sql(f"""DELETE FROM "_roost_audit" WHERE "operator" = '{mark}'""")
+
+
 def scenario_07_too_many_tries_wait_in_words(console, rest):
     """The last one of all: its address waits for five minutes."""
     if not console.credentials:

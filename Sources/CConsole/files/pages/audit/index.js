@@ -8,14 +8,20 @@ import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { classes } from "../../data/schema.js";
+import { notOne, parseDate } from "../../data/values.js";
 import { openDialog } from "../../parts/dialog.js";
-import { empty, failed, loading } from "../../parts/states.js";
+import { complain, empty, failed, loading } from "../../parts/states.js";
 
 addWords({
   "audit.hint": "What was changed through the console, and by whom. Nobody can change it.",
   "audit.operator": "Operator",
   "audit.class": "Class",
   "audit.object": "Id of an object",
+  "audit.kind": "Kind",
+  "audit.from": "From",
+  "audit.until": "Until",
+  "audit.time": "{name}: 2 days ago",
+  "audit.allKinds": "All kinds",
   "audit.allClasses": "All classes",
   "audit.none": "Nothing was changed",
   "audit.noneHint": "What is changed in the console is written down here, with who, when, and what it was before.",
@@ -38,7 +44,9 @@ addWords({
 });
 
 /** What the address may choose, by its name, and how the route calls it. */
-const CHOICES = { operator: "operator", class: "className", object: "objectId" };
+const CHOICES = { operator: "operator", class: "className", object: "objectId", kind: "method", from: "from", until: "until" };
+
+const KINDS = ["POST", "PUT", "DELETE", "GET"];
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
@@ -50,8 +58,19 @@ export function open(scope) {
     go(address("audit", [], { ...Object.fromEntries(Object.keys(CHOICES).map((name) => [name, query.get(name)])), ...change }));
   };
   const field = (name) => textField({ placeholder: t("audit." + name), "aria-label": t("audit." + name), onchange: (event) => choose({ [name]: event.target.value.trim() }) });
+  const time = (name) => textField({
+    placeholder: t("audit.time", { name: t("audit." + name) }), "aria-label": t("audit." + name),
+    onchange: ({ target }) => {
+      const text = target.value.trim();
+      const at = text && parseDate(text);
+      if (at === undefined) complain(notOne(text, { name: t("audit." + name), type: "Date" }));
+      else choose({ [name]: at });
+    },
+  });
   const inputs = {
     operator: field("operator"), object: field("object"),
+    kind: h("select", { "aria-label": t("audit.kind"), onchange: (event) => choose({ kind: event.target.value }) }),
+    from: time("from"), until: time("until"),
     class: h("select", { "aria-label": t("audit.class"), onchange: (event) => choose({ class: event.target.value }) }),
   };
   const next = latest(scope);
@@ -61,6 +80,8 @@ export function open(scope) {
     const chosen = query.get("class") ?? "";
     const names = new Set([...(classes()?.keys() ?? []), ...(chosen ? [chosen] : [])]);
     put(inputs.class, option("", t("audit.allClasses")), [...names].sort().map((name) => option(name, plain(name, 60), name === chosen)));
+    put(inputs.kind, option("", t("audit.allKinds")), KINDS.map((kind) => option(kind, t("audit.did." + kind), kind === query.get("kind"))));
+    for (const name of ["from", "until"]) inputs[name].value = query.get(name) ? date(query.get(name)) : "";
     for (const name of ["operator", "object"]) if (document.activeElement !== inputs[name]) inputs[name].value = query.get(name) ?? "";
     read({ body, foot, query, scope: next() });
   }, scope);
