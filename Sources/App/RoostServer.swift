@@ -227,7 +227,13 @@ public struct RoostServer: Service {
         } else {
             liveQueries = nil
         }
-        if let liveQueries { console?.show { await liveQueries.overview() } }
+        if let liveQueries {
+            console?.show(
+                live: { await liveQueries.overview() },
+                events: {
+                    try await liveQueries.events($0, followedAs: $1, mountURL: $2, address: $3, wait: $4)
+                })
+        }
         var transport = extensions.http
         if transport.webSockets == nil { transport.webSockets = liveQueries }
         if countsRequests { transport.meters = meters.requests }

@@ -39,43 +39,43 @@ static const unsigned char file_8[] = {
 #embed "files/data/batches.js"
 };
 static const unsigned char file_9[] = {
-#embed "files/data/bulk.js"
+#embed "files/data/bulk-others.js"
 };
 static const unsigned char file_10[] = {
-#embed "files/data/cells.js"
+#embed "files/data/bulk.js"
 };
 static const unsigned char file_11[] = {
-#embed "files/data/clipboard.js"
+#embed "files/data/cells.js"
 };
 static const unsigned char file_12[] = {
-#embed "files/data/editing.js"
+#embed "files/data/clipboard.js"
 };
 static const unsigned char file_13[] = {
-#embed "files/data/editors/file.js"
+#embed "files/data/editing.js"
 };
 static const unsigned char file_14[] = {
-#embed "files/data/editors/inline.js"
+#embed "files/data/editors/file.js"
 };
 static const unsigned char file_15[] = {
-#embed "files/data/editors/map.js"
+#embed "files/data/editors/inline.js"
 };
 static const unsigned char file_16[] = {
-#embed "files/data/editors/members.js"
+#embed "files/data/editors/map.js"
 };
 static const unsigned char file_17[] = {
-#embed "files/data/editors/pointer.js"
+#embed "files/data/editors/members.js"
 };
 static const unsigned char file_18[] = {
-#embed "files/data/editors/sheet.js"
+#embed "files/data/editors/pointer.js"
 };
 static const unsigned char file_19[] = {
-#embed "files/data/editors/tree.js"
+#embed "files/data/editors/sheet.js"
 };
 static const unsigned char file_20[] = {
-#embed "files/data/filter/chips.js"
+#embed "files/data/editors/tree.js"
 };
 static const unsigned char file_21[] = {
-#embed "files/data/filter/editor.js"
+#embed "files/data/filter/chips.js"
 };
 static const unsigned char file_22[] = {
 #embed "files/data/filter/model.js"
@@ -120,19 +120,19 @@ static const unsigned char file_35[] = {
 #embed "files/pages/access/editors.js"
 };
 static const unsigned char file_36[] = {
-#embed "files/pages/access/index.js"
+#embed "files/pages/access/eyes.js"
 };
 static const unsigned char file_37[] = {
-#embed "files/pages/access/may.js"
+#embed "files/pages/access/index.js"
 };
 static const unsigned char file_38[] = {
 #embed "files/pages/access/model.js"
 };
 static const unsigned char file_39[] = {
-#embed "files/pages/access/view-as.js"
+#embed "files/pages/account.js"
 };
 static const unsigned char file_40[] = {
-#embed "files/pages/account.js"
+#embed "files/pages/audit/index.js"
 };
 static const unsigned char file_41[] = {
 #embed "files/pages/class-frame.js"
@@ -141,141 +141,126 @@ static const unsigned char file_42[] = {
 #embed "files/pages/cloud/call.js"
 };
 static const unsigned char file_43[] = {
-#embed "files/pages/cloud/hooks.js"
-};
-static const unsigned char file_44[] = {
 #embed "files/pages/cloud/index.js"
 };
-static const unsigned char file_45[] = {
+static const unsigned char file_44[] = {
 #embed "files/pages/cloud/jobs.js"
 };
-static const unsigned char file_46[] = {
+static const unsigned char file_45[] = {
 #embed "files/pages/cloud/schedule.js"
 };
-static const unsigned char file_47[] = {
+static const unsigned char file_46[] = {
 #embed "files/pages/config/index.js"
 };
-static const unsigned char file_48[] = {
+static const unsigned char file_47[] = {
 #embed "files/pages/data/class-actions.js"
 };
-static const unsigned char file_49[] = {
+static const unsigned char file_48[] = {
 #embed "files/pages/data/class-menu.js"
 };
-static const unsigned char file_50[] = {
+static const unsigned char file_49[] = {
 #embed "files/pages/data/class-view.js"
 };
-static const unsigned char file_51[] = {
+static const unsigned char file_50[] = {
 #embed "files/pages/data/export.js"
 };
-static const unsigned char file_52[] = {
+static const unsigned char file_51[] = {
 #embed "files/pages/data/import-note.js"
 };
-static const unsigned char file_53[] = {
+static const unsigned char file_52[] = {
 #embed "files/pages/data/import.js"
 };
-static const unsigned char file_54[] = {
+static const unsigned char file_53[] = {
 #embed "files/pages/data/index.js"
 };
-static const unsigned char file_55[] = {
+static const unsigned char file_54[] = {
 #embed "files/pages/data/new.js"
 };
-static const unsigned char file_56[] = {
+static const unsigned char file_55[] = {
 #embed "files/pages/data/object-view.js"
 };
-static const unsigned char file_57[] = {
+static const unsigned char file_56[] = {
 #embed "files/pages/data/viewing.js"
 };
-static const unsigned char file_58[] = {
+static const unsigned char file_57[] = {
 #embed "files/pages/files/index.js"
 };
-static const unsigned char file_59[] = {
-#embed "files/pages/health/backups.js"
-};
-static const unsigned char file_60[] = {
+static const unsigned char file_58[] = {
 #embed "files/pages/health/index.js"
 };
-static const unsigned char file_61[] = {
+static const unsigned char file_59[] = {
 #embed "files/pages/live/index.js"
 };
-static const unsigned char file_62[] = {
+static const unsigned char file_60[] = {
 #embed "files/pages/logs/index.js"
 };
-static const unsigned char file_63[] = {
-#embed "files/pages/logs/line.js"
+static const unsigned char file_61[] = {
+#embed "files/pages/logs/lines.js"
 };
-static const unsigned char file_64[] = {
-#embed "files/pages/logs/list.js"
-};
-static const unsigned char file_65[] = {
+static const unsigned char file_62[] = {
 #embed "files/pages/operators.js"
 };
-static const unsigned char file_66[] = {
+static const unsigned char file_63[] = {
 #embed "files/pages/palette.js"
 };
-static const unsigned char file_67[] = {
+static const unsigned char file_64[] = {
 #embed "files/pages/performance/index.js"
 };
-static const unsigned char file_68[] = {
+static const unsigned char file_65[] = {
 #embed "files/pages/performance/plan.js"
 };
-static const unsigned char file_69[] = {
-#embed "files/pages/performance/statements.js"
-};
-static const unsigned char file_70[] = {
+static const unsigned char file_66[] = {
 #embed "files/pages/push/compose.js"
 };
-static const unsigned char file_71[] = {
+static const unsigned char file_67[] = {
 #embed "files/pages/push/index.js"
 };
-static const unsigned char file_72[] = {
-#embed "files/pages/push/report.js"
-};
-static const unsigned char file_73[] = {
+static const unsigned char file_68[] = {
 #embed "files/pages/rest/code.js"
 };
-static const unsigned char file_74[] = {
+static const unsigned char file_69[] = {
 #embed "files/pages/rest/index.js"
 };
-static const unsigned char file_75[] = {
+static const unsigned char file_70[] = {
 #embed "files/pages/schema/diagram.js"
 };
-static const unsigned char file_76[] = {
+static const unsigned char file_71[] = {
 #embed "files/pages/schema/forms.js"
 };
-static const unsigned char file_77[] = {
+static const unsigned char file_72[] = {
 #embed "files/pages/schema/index.js"
 };
-static const unsigned char file_78[] = {
+static const unsigned char file_73[] = {
 #embed "files/pages/settings/index.js"
 };
-static const unsigned char file_79[] = {
+static const unsigned char file_74[] = {
 #embed "files/pages/shell.js"
 };
-static const unsigned char file_80[] = {
+static const unsigned char file_75[] = {
 #embed "files/pages/trash/index.js"
 };
-static const unsigned char file_81[] = {
+static const unsigned char file_76[] = {
 #embed "files/pages/users/index.js"
 };
-static const unsigned char file_82[] = {
+static const unsigned char file_77[] = {
 #embed "files/pages/users/one.js"
 };
-static const unsigned char file_83[] = {
+static const unsigned char file_78[] = {
 #embed "files/parts/chart.js"
 };
-static const unsigned char file_84[] = {
+static const unsigned char file_79[] = {
 #embed "files/parts/dialog.js"
 };
-static const unsigned char file_85[] = {
+static const unsigned char file_80[] = {
 #embed "files/parts/states.js"
 };
-static const unsigned char file_86[] = {
+static const unsigned char file_81[] = {
 #embed "files/parts/task.js"
 };
-static const unsigned char file_87[] = {
+static const unsigned char file_82[] = {
 #embed "files/style/console.css"
 };
-static const unsigned char file_88[] = {
+static const unsigned char file_83[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -289,19 +274,19 @@ static const struct file all[] = {
     {"core/signal.js", file_6, sizeof file_6},
     {"core/words.js", file_7, sizeof file_7},
     {"data/batches.js", file_8, sizeof file_8},
-    {"data/bulk.js", file_9, sizeof file_9},
-    {"data/cells.js", file_10, sizeof file_10},
-    {"data/clipboard.js", file_11, sizeof file_11},
-    {"data/editing.js", file_12, sizeof file_12},
-    {"data/editors/file.js", file_13, sizeof file_13},
-    {"data/editors/inline.js", file_14, sizeof file_14},
-    {"data/editors/map.js", file_15, sizeof file_15},
-    {"data/editors/members.js", file_16, sizeof file_16},
-    {"data/editors/pointer.js", file_17, sizeof file_17},
-    {"data/editors/sheet.js", file_18, sizeof file_18},
-    {"data/editors/tree.js", file_19, sizeof file_19},
-    {"data/filter/chips.js", file_20, sizeof file_20},
-    {"data/filter/editor.js", file_21, sizeof file_21},
+    {"data/bulk-others.js", file_9, sizeof file_9},
+    {"data/bulk.js", file_10, sizeof file_10},
+    {"data/cells.js", file_11, sizeof file_11},
+    {"data/clipboard.js", file_12, sizeof file_12},
+    {"data/editing.js", file_13, sizeof file_13},
+    {"data/editors/file.js", file_14, sizeof file_14},
+    {"data/editors/inline.js", file_15, sizeof file_15},
+    {"data/editors/map.js", file_16, sizeof file_16},
+    {"data/editors/members.js", file_17, sizeof file_17},
+    {"data/editors/pointer.js", file_18, sizeof file_18},
+    {"data/editors/sheet.js", file_19, sizeof file_19},
+    {"data/editors/tree.js", file_20, sizeof file_20},
+    {"data/filter/chips.js", file_21, sizeof file_21},
     {"data/filter/model.js", file_22, sizeof file_22},
     {"data/grid-geometry.js", file_23, sizeof file_23},
     {"data/grid-keys.js", file_24, sizeof file_24},
@@ -316,59 +301,54 @@ static const struct file all[] = {
     {"index.html", file_33, sizeof file_33},
     {"main.js", file_34, sizeof file_34},
     {"pages/access/editors.js", file_35, sizeof file_35},
-    {"pages/access/index.js", file_36, sizeof file_36},
-    {"pages/access/may.js", file_37, sizeof file_37},
+    {"pages/access/eyes.js", file_36, sizeof file_36},
+    {"pages/access/index.js", file_37, sizeof file_37},
     {"pages/access/model.js", file_38, sizeof file_38},
-    {"pages/access/view-as.js", file_39, sizeof file_39},
-    {"pages/account.js", file_40, sizeof file_40},
+    {"pages/account.js", file_39, sizeof file_39},
+    {"pages/audit/index.js", file_40, sizeof file_40},
     {"pages/class-frame.js", file_41, sizeof file_41},
     {"pages/cloud/call.js", file_42, sizeof file_42},
-    {"pages/cloud/hooks.js", file_43, sizeof file_43},
-    {"pages/cloud/index.js", file_44, sizeof file_44},
-    {"pages/cloud/jobs.js", file_45, sizeof file_45},
-    {"pages/cloud/schedule.js", file_46, sizeof file_46},
-    {"pages/config/index.js", file_47, sizeof file_47},
-    {"pages/data/class-actions.js", file_48, sizeof file_48},
-    {"pages/data/class-menu.js", file_49, sizeof file_49},
-    {"pages/data/class-view.js", file_50, sizeof file_50},
-    {"pages/data/export.js", file_51, sizeof file_51},
-    {"pages/data/import-note.js", file_52, sizeof file_52},
-    {"pages/data/import.js", file_53, sizeof file_53},
-    {"pages/data/index.js", file_54, sizeof file_54},
-    {"pages/data/new.js", file_55, sizeof file_55},
-    {"pages/data/object-view.js", file_56, sizeof file_56},
-    {"pages/data/viewing.js", file_57, sizeof file_57},
-    {"pages/files/index.js", file_58, sizeof file_58},
-    {"pages/health/backups.js", file_59, sizeof file_59},
-    {"pages/health/index.js", file_60, sizeof file_60},
-    {"pages/live/index.js", file_61, sizeof file_61},
-    {"pages/logs/index.js", file_62, sizeof file_62},
-    {"pages/logs/line.js", file_63, sizeof file_63},
-    {"pages/logs/list.js", file_64, sizeof file_64},
-    {"pages/operators.js", file_65, sizeof file_65},
-    {"pages/palette.js", file_66, sizeof file_66},
-    {"pages/performance/index.js", file_67, sizeof file_67},
-    {"pages/performance/plan.js", file_68, sizeof file_68},
-    {"pages/performance/statements.js", file_69, sizeof file_69},
-    {"pages/push/compose.js", file_70, sizeof file_70},
-    {"pages/push/index.js", file_71, sizeof file_71},
-    {"pages/push/report.js", file_72, sizeof file_72},
-    {"pages/rest/code.js", file_73, sizeof file_73},
-    {"pages/rest/index.js", file_74, sizeof file_74},
-    {"pages/schema/diagram.js", file_75, sizeof file_75},
-    {"pages/schema/forms.js", file_76, sizeof file_76},
-    {"pages/schema/index.js", file_77, sizeof file_77},
-    {"pages/settings/index.js", file_78, sizeof file_78},
-    {"pages/shell.js", file_79, sizeof file_79},
-    {"pages/trash/index.js", file_80, sizeof file_80},
-    {"pages/users/index.js", file_81, sizeof file_81},
-    {"pages/users/one.js", file_82, sizeof file_82},
-    {"parts/chart.js", file_83, sizeof file_83},
-    {"parts/dialog.js", file_84, sizeof file_84},
-    {"parts/states.js", file_85, sizeof file_85},
-    {"parts/task.js", file_86, sizeof file_86},
-    {"style/console.css", file_87, sizeof file_87},
-    {"style/icon.svg", file_88, sizeof file_88},
+    {"pages/cloud/index.js", file_43, sizeof file_43},
+    {"pages/cloud/jobs.js", file_44, sizeof file_44},
+    {"pages/cloud/schedule.js", file_45, sizeof file_45},
+    {"pages/config/index.js", file_46, sizeof file_46},
+    {"pages/data/class-actions.js", file_47, sizeof file_47},
+    {"pages/data/class-menu.js", file_48, sizeof file_48},
+    {"pages/data/class-view.js", file_49, sizeof file_49},
+    {"pages/data/export.js", file_50, sizeof file_50},
+    {"pages/data/import-note.js", file_51, sizeof file_51},
+    {"pages/data/import.js", file_52, sizeof file_52},
+    {"pages/data/index.js", file_53, sizeof file_53},
+    {"pages/data/new.js", file_54, sizeof file_54},
+    {"pages/data/object-view.js", file_55, sizeof file_55},
+    {"pages/data/viewing.js", file_56, sizeof file_56},
+    {"pages/files/index.js", file_57, sizeof file_57},
+    {"pages/health/index.js", file_58, sizeof file_58},
+    {"pages/live/index.js", file_59, sizeof file_59},
+    {"pages/logs/index.js", file_60, sizeof file_60},
+    {"pages/logs/lines.js", file_61, sizeof file_61},
+    {"pages/operators.js", file_62, sizeof file_62},
+    {"pages/palette.js", file_63, sizeof file_63},
+    {"pages/performance/index.js", file_64, sizeof file_64},
+    {"pages/performance/plan.js", file_65, sizeof file_65},
+    {"pages/push/compose.js", file_66, sizeof file_66},
+    {"pages/push/index.js", file_67, sizeof file_67},
+    {"pages/rest/code.js", file_68, sizeof file_68},
+    {"pages/rest/index.js", file_69, sizeof file_69},
+    {"pages/schema/diagram.js", file_70, sizeof file_70},
+    {"pages/schema/forms.js", file_71, sizeof file_71},
+    {"pages/schema/index.js", file_72, sizeof file_72},
+    {"pages/settings/index.js", file_73, sizeof file_73},
+    {"pages/shell.js", file_74, sizeof file_74},
+    {"pages/trash/index.js", file_75, sizeof file_75},
+    {"pages/users/index.js", file_76, sizeof file_76},
+    {"pages/users/one.js", file_77, sizeof file_77},
+    {"parts/chart.js", file_78, sizeof file_78},
+    {"parts/dialog.js", file_79, sizeof file_79},
+    {"parts/states.js", file_80, sizeof file_80},
+    {"parts/task.js", file_81, sizeof file_81},
+    {"style/console.css", file_82, sizeof file_82},
+    {"style/icon.svg", file_83, sizeof file_83},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

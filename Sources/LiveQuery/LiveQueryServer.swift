@@ -25,6 +25,8 @@ public final class LiveQueryServer: WebSocketHandler {
         capacity: LongWork.changes.threadCount - 1, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
     /// The connections, for administrators.
     let connections = OpenConnections()
+    /// What administrators follow.
+    let watches = LiveWatches()
     /// How many clients are connected.
     let clients = Atomic(0)
     /// How many subscriptions they have.
@@ -91,7 +93,7 @@ public final class LiveQueryServer: WebSocketHandler {
             // Large changes take long to write and to read.
             group.addTask(executorPreference: LongWork.changes) { await self.feed.run { self.relay.send($0) } }
             group.addTask(executorPreference: LongWork.relay) {
-                await self.relay.run { self.clients.load(ordering: .relaxed) > 0 }
+                await self.relay.run { self.clients.load(ordering: .relaxed) > 0 || !self.watches.isEmpty }
             }
         }
     }

@@ -77,6 +77,30 @@ import Testing
         }
     }
 
+    @Test("Values that do not fit the types that their fields have by now are named, and left out")
+    func misfits() async throws {
+        try await TestStore.run { test in
+            try await ConsoleTables(client: test.client).prepare()
+            try await test.create("Song", "a", "{\"title\":\"x\",\"plays\":\"many\",\"tags\":{\"a\":1}}")
+            let kept = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
+            try await test.store.catalog.change("Song") { current in
+                var schema = try #require(current)
+                for field: Name in ["plays", "tags"] { schema.fields[field] = nil }
+                return schema
+            }
+            try await test.create("Song", "b", "{\"plays\":1,\"tags\":[1]}")
+            let entry = try #require(try await test.store.trash.entry(kept.id))
+            let misfits = try await test.store.trash.misfits(entry)
+            #expect(misfits == ["plays", "tags"])
+            let dropped = try await test.store.transaction { store in
+                try await store.trash.restore(entry, without: Set(misfits)).dropped
+            }
+            #expect(dropped == ["plays", "tags"])
+            let object = try #require(try await test.object("Song", "a"))
+            #expect(object["title"] == "x" && object["plays"] == nil && object["tags"] == nil)
+        }
+    }
+
     @Test("Columns that no schema lists come back as well, and fields that the class got meanwhile are empty")
     func hidden() async throws {
         try await TestStore.run { test in

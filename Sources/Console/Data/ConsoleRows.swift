@@ -140,22 +140,39 @@ private struct RowCalls: ConsoleCalls {
         ])
     }
 
+    /// Puts an object back; without the fields that the body names, where it names some.
     func restore() async throws -> Reply {
         let backend = interface.backend
+        let named = try await body()["without"] ?? []
+        guard let without = named.arrayValue?.compactMap(\.stringValue), without.count == named.arrayValue?.count else {
+            throw HTTPError(status: 400, message: "without is a list of fields.")
+        }
         let entry = try await backend.trash.entry(arguments[0])
         guard limits?.shows(Name(entry.className)) ?? true else { throw ParseError.notFound }
         let write = ConsoleGate.Call(path: ["classes", entry.className], method: "POST", onlyReads: false)
         if let refusal = ConsoleGate.refusal(of: write, for: role, schema: { backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }
+        let isHidden = { (field: String) in limits?.hides(Name(field), of: Name(entry.className)) == true }
+        guard !without.contains(where: isHidden) else {
+            throw HTTPError(status: 403, message: "You are limited to some classes and fields.")
+        }
         return try await call.audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
             do {
-                let (object, dropped) = try await backend.trash.restore(entry.id, context)
+                let (object, dropped) = try await backend.trash.restore(entry.id, without: Set(without), context)
                 var reply = Reply.object(
                     limits.map { LimitedAnswers(limits: $0).object(object, of: Name(entry.className)) } ?? object)
-                let lost = dropped.filter { limits?.hides(Name($0), of: Name(entry.className)) != true }
+                let lost = dropped.filter { !isHidden($0) }
                 if !lost.isEmpty { reply.headers.append(("X-Roost-Dropped", lost.joined(separator: ","))) }
                 return reply
+            } catch let misfit as Trash.Misfit {
+                guard !misfit.fields.contains(where: isHidden) else {
+                    throw HTTPError(status: 409, message: "A field that you do not see has got another type.")
+                }
+                let fields = misfit.fields.map { JSONValue.string($0) }
+                let names = misfit.fields.joined(separator: ", ")
+                let words = "The values of fields do not fit the types that these have by now: \(names)."
+                return .object(["error": .string(words), "fields": .array(fields)], status: 409)
             } catch let error as ParseError where Self.taken.contains(error.code) {
                 throw HTTPError(status: 409, message: error.message)
             }

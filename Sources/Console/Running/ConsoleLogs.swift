@@ -1,3 +1,4 @@
+import Encoding
 import HTTP
 import JSON
 internal import Operations
@@ -22,21 +23,60 @@ extension ConsoleRouteTable {
                 return .object(["isOn": false])
             }
             let shown = SecretTexts(call.interface.configuration).removed(from: live)
-            return .object(shown.merging(["isOn": true]) { $1 })
+            let options = call.interface.configuration.liveQuery
+            let classes = call.interface.backend.catalog.snapshot.classes.keys.filter { options.publishes($0) }.sorted()
+            let known: JSONObject = ["isOn": true, "classes": .array(classes.map { .string($0.text) })]
+            return .object(shown.merging(known) { $1 })
         },
+        ConsoleRoute(.get, "live/events", .developer) { try await LiveCalls(call: $0).events() },
     ]
 }
 
-/// What describes the connections of live queries, which begin after the console.
+/// What describes the connections of live queries and follows queries, which begin after the console.
 final class LiveSource: Sendable {
-    private let source = Mutex<(@Sendable () async -> JSONObject)?>(nil)
+    /// Gives what came of a query since it was asked last: by the query, the name under which it is followed, the address
+    /// of the server and of the caller, and how long to wait.
+    typealias Events = @Sendable (JSONObject, String, String, String, Duration) async throws -> JSONObject
 
-    func set(_ source: @escaping @Sendable () async -> JSONObject) { self.source.withLock { $0 = source } }
+    private let source = Mutex<(connections: @Sendable () async -> JSONObject, events: Events)?>(nil)
+
+    func set(_ connections: @escaping @Sendable () async -> JSONObject, _ events: @escaping Events) {
+        source.withLock { $0 = (connections: connections, events: events) }
+    }
 
     /// The connections now; nil where there are no live queries.
     func read() async -> JSONObject? {
         let source = source.withLock { $0 }
-        return await source?()
+        return await source?.connections()
+    }
+
+    /// How events are read; nil where there are no live queries.
+    var events: Events? { source.withLock { $0?.events } }
+}
+
+private struct LiveCalls: ConsoleCalls {
+    let call: ConsoleCall
+
+    /// What became of objects of a class since this was asked last.
+    func events() async throws -> Reply {
+        visit.request.record.keepQuiet()
+        let texts = texts
+        guard interface.configuration.liveQuery.isServed, let read = interface.live.events else {
+            throw HTTPError(status: 400, message: "Live queries are off.")
+        }
+        guard let className = texts["className"]?.stringValue, let name = texts["watch"]?.stringValue,
+            name.utf8.count <= 64
+        else {
+            throw HTTPError(status: 400, message: "className says which class, and watch under which name.")
+        }
+        var wanted: JSONObject = ["className": .string(className)]
+        wanted["where"] = query["where"]
+        // No session gets the events of another.
+        let own = ConsoleSecrets.hash(visit.fields.token ?? "").hexadecimal
+        let seconds = min(20, max(0, texts["wait"]?.stringValue.flatMap(Double.init) ?? 0))
+        let context = context
+        return .object(
+            try await read(wanted, "\(own) \(name)", context.mountURL, context.address, .seconds(seconds)))
     }
 }
 

@@ -54,8 +54,14 @@ package final class ConsoleSite: ConsoleHandler {
     /// Notes on which port the server listens.
     package func serve(at port: Int) { self.port.store(port, ordering: .relaxed) }
 
-    /// Says what describes the connections of live queries.
-    package func show(live: @escaping @Sendable () async -> JSONObject) { interface.live.set(live) }
+    /// Says what describes the connections of live queries, and what follows a query: by the query, the name under which
+    /// it is followed, the address of the server and of the caller, and how long to wait.
+    package func show(
+        live: @escaping @Sendable () async -> JSONObject,
+        events: @escaping @Sendable (JSONObject, String, String, String, Duration) async throws -> JSONObject
+    ) {
+        interface.live.set(live, events)
+    }
 
     /// The address to open, which signs in by itself once; on this machine.
     package func address(ticket: String?) -> String {

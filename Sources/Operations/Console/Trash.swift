@@ -22,6 +22,12 @@ public struct Trash: Sendable {
         private static let namingFields: [Name] = ["name", "title", "username", "label", "subject", "email"]
     }
 
+    /// Values of an object do not fit the types that their fields have by now.
+    public struct Misfit: Error {
+        /// The fields.
+        public let fields: [String]
+    }
+
     /// For how many days an object stays.
     private static let days = 30
     /// How many bytes stay: 1 GB.
@@ -62,16 +68,21 @@ public struct Trash: Sendable {
     /// Puts an object back as it was: its dates, its permissions, columns that no schema lists, the relations it owns. No
     /// trigger is called; subscribers of live queries get it as a new object.
     ///
-    /// - Returns: The object as it is stored, and the fields with a value that its class has lost since.
-    /// - Throws: 101 when it is not in the trash, 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value
+    /// - Parameter without: Fields whose values are left out where they do not fit.
+    /// - Returns: The object as it is stored, and the fields with a value that its class has lost since, or that was left
+    ///   out.
+    /// - Throws: ``Misfit`` where a field has got another type; 101 when it is not in the trash, 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value
     ///   that must be unique, is taken.
-    public func restore(_ id: String, _ context: RequestContext) async throws -> (object: JSONObject, dropped: [String])
-    {
+    public func restore(_ id: String, without: Set<String> = [], _ context: RequestContext) async throws -> (
+        object: JSONObject, dropped: [String]
+    ) {
         let entry = try await entry(id)
+        let misfits = Set(try await backend.store.trash.misfits(entry))
+        guard misfits.isSubset(of: without) else { throw Misfit(fields: misfits.subtracting(without).sorted()) }
         let (className, objectId) = (entry.className, entry.objectId)
         let object =
             try await backend.store.trash.objects(
-                [id], of: className, shorten: .max, links: backend.links(context))[id] ?? [:]
+                [id], of: className, shorten: .max, links: backend.links(context), without: misfits)[id] ?? [:]
         let wants = backend.changes.wants(className)
         let dropped = try await backend.changes.reporting(className, objectId, by: context.caller) {
             let restored = try await backend.transaction(conflictKey: objectId) { backend in
@@ -80,7 +91,7 @@ public struct Trash: Sendable {
                     try await backend.users.checkUnique(object, except: objectId)
                 }
                 guard let entry = try await backend.store.trash.entry(id) else { throw ParseError.notFound }
-                return try await backend.store.trash.restore(entry, wants: wants)
+                return try await backend.store.trash.restore(entry, without: misfits, wants: wants)
             }
             return (restored.dropped, restored.change)
         }

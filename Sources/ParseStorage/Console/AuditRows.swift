@@ -1,4 +1,5 @@
 public import JSON
+public import ParseModel
 import Postgres
 
 /// What is kept of a call of the console that changes something.
@@ -59,6 +60,12 @@ public struct AuditQuery: Sendable {
     public var className: String?
     /// The object that was changed.
     public var objectId: String?
+    /// What was done, by the method of the call.
+    public var method: String?
+    /// From when on.
+    public var from: ParseDate?
+    /// Until when.
+    public var until: ParseDate?
     /// The classes of which entries are given; nil for all entries.
     public var classNames: [String]?
     public var limit = 100
@@ -114,33 +121,58 @@ public struct AuditRows: Sendable {
         value.map { .jsonb($0.serialized()) } ?? .null(.jsonb)
     }
 
+    /// How much later an entry with a smaller number may be begun, in numbers: what is read of the table ends there.
+    private static let overlap = 10_000
+
     /// Entries, the latest first, as JSON.
     public func list(_ query: AuditQuery) async throws -> JSONValue {
         guard try await store.client.hasTable("_roost_audit") else { return [] }
+        var builder = SQLBuilder()
+        var conditions: [String] = []
+        if let before = query.before { conditions.append("\"id\" < \(builder.bind(.int(Int64(before))))") }
+        let texts = [
+            ("operator", query.operatorName), ("className", query.className), ("method", query.method),
+        ]
+        for case (let column, let text?) in texts {
+            conditions.append("\(SQLBuilder.quote(column)) = \(builder.bind(.text(text)))")
+        }
+        if let names = query.classNames {
+            conditions.append("\"className\" = ANY (\(builder.bind(.textArray(names))))")
+        }
+        if let id = query.objectId { conditions.append("\"ids\" @> \(builder.bind(.textArray([id])))") }
+        if let from = query.from {
+            let at = builder.bind(.timestamp(milliseconds: from.milliseconds))
+            conditions.append("\"at\" >= \(at)")
+            conditions.append(
+                """
+                "id" >= (SELECT "id" FROM "_roost_audit" WHERE "at" >= \(at) ORDER BY "at" LIMIT 1) - \(Self.overlap)
+                """)
+        }
+        if let until = query.until {
+            let at = builder.bind(.timestamp(milliseconds: until.milliseconds))
+            conditions.append("\"at\" < \(at)")
+            conditions.append(
+                """
+                "id" <= (SELECT "id" FROM "_roost_audit" WHERE "at" < \(at) ORDER BY "at" DESC LIMIT 1)
+                    + \(Self.overlap)
+                """)
+        }
+        let condition = conditions.isEmpty ? "TRUE" : conditions.joined(separator: " AND ")
+        let limit = builder.bind(.int(Int64(query.limit)))
         let rows = try await store.query(
             Statement(
                 """
                 SELECT coalesce(jsonb_agg(to_jsonb(found) || jsonb_build_object('at',
                     to_char(found."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) ORDER BY found."id" DESC), '[]')
-                FROM (SELECT * FROM "_roost_audit"
-                    WHERE ($1::bigint IS NULL OR "id" < $1) AND ($2::text IS NULL OR "operator" = $2)
-                        AND ($3::text IS NULL OR "className" = $3) AND ($5::text[] IS NULL OR "className" = ANY ($5))
-                        AND ($6::text IS NULL OR "ids" @> ARRAY[$6])
-                    ORDER BY "id" DESC LIMIT $4::bigint) AS found
-                """,
-                [
-                    query.before.map { .int(Int64($0)) } ?? .null(.int8),
-                    query.operatorName.map { .text($0) } ?? .null(.text),
-                    query.className.map { .text($0) } ?? .null(.text), .int(Int64(query.limit)),
-                    query.classNames.map { .textArray($0) } ?? .null(.textArray),
-                    query.objectId.map { .text($0) } ?? .null(.text),
-                ]))
+                FROM (SELECT * FROM "_roost_audit" WHERE \(condition) ORDER BY "id" DESC LIMIT \(limit)::bigint) AS found
+                """, builder.parameters))
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
     }
 
     /// The entries that a query asks for, and the number before which the next ones are.
     ///
     /// - Parameter classNames: The classes whose entries there are; nil for all.
+    /// - Throws: 102 for a time that is none.
     public func answer(_ query: JSONObject, classNames: [String]? = nil) async throws -> JSONObject {
         var wanted = AuditQuery()
         wanted.classNames = classNames
@@ -150,6 +182,16 @@ public struct AuditRows: Sendable {
         wanted.operatorName = text("operator")
         wanted.className = text("className")
         wanted.objectId = text("objectId")
+        wanted.method = text("method")
+        func time(_ name: Name) throws(ParseError) -> ParseDate? {
+            guard let given = text(name) else { return nil }
+            guard let date = ParseDate(iso: given) else {
+                throw ParseError(ParseError.invalidQuery, "\(name) is no time.")
+            }
+            return date
+        }
+        wanted.from = try time("from")
+        wanted.until = try time("until")
         let rows = try await list(wanted)
         var answer: JSONObject = ["rows": rows]
         if let list = rows.arrayValue, list.count == wanted.limit, let last = list.last?["id"] { answer["next"] = last }

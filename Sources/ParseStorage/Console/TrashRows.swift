@@ -115,10 +115,12 @@ public struct TrashRows: Sendable {
     /// Objects of one class as finds answer them, by their ids in the trash. Those that do not fit what their class has
     /// become are left out.
     ///
-    /// - Parameter shorten: From how many bytes on values are shortened.
-    public func objects(_ ids: [String], of className: String, shorten: Int, links: FileLinks) async throws
-        -> [Name: JSONObject]
-    {
+    /// - Parameters:
+    ///   - shorten: From how many bytes on values are shortened.
+    ///   - without: Fields whose values are left out.
+    public func objects(
+        _ ids: [String], of className: String, shorten: Int, links: FileLinks, without: Set<String> = []
+    ) async throws -> [Name: JSONObject] {
         guard let schema = store.catalog.schema(className) else { return [:] }
         let plan = ReadPlan(schema, shortening: Shortening(most: shorten))
         let result: PostgresResult
@@ -126,9 +128,9 @@ public struct TrashRows: Sendable {
             result = try await store.query(
                 """
                 SELECT \(plan.selectList), _kept."_id"::text FROM "_roost_trash" AS _kept
-                CROSS JOIN LATERAL jsonb_populate_record(NULL::\(SQLBuilder.quote(className)), _kept."_row")
+                CROSS JOIN LATERAL jsonb_populate_record(NULL::\(SQLBuilder.quote(className)), _kept."_row" - $2)
                 WHERE _kept."_id" IN (SELECT unnest($1)::bigint)
-                """, [.textArray(ids)], readOnly: true)
+                """, [.textArray(ids), .textArray(without.sorted())], readOnly: true)
         } catch let error as PostgresError where error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") {
             return [:]
         } catch let error as PostgresError {
@@ -144,13 +146,51 @@ public struct TrashRows: Sendable {
         return objects
     }
 
+    /// The fields of an object whose values do not fit the types that they have in its class by now.
+    public func misfits(_ entry: Entry) async throws -> [String] {
+        guard let number = Int64(entry.id), let schema = store.catalog.schema(entry.className) else { return [] }
+        let table = SQLBuilder.quote(schema.name)
+        let (names, kinds) = TrashedRow(schema: schema).jsonKinds
+        let row = "FROM \"_roost_trash\" WHERE \"_id\" = $1"
+        do {
+            // A column of JSON takes everything.
+            let wrong = try await store.query(
+                """
+                SELECT ARRAY(SELECT _name FROM unnest($2::text[], $3::text[]) AS _column(_name, _kind)
+                    WHERE jsonb_typeof("_row" -> _name) NOT IN (_kind, 'null')) \(row)
+                """, [.int(number), .textArray(names), .textArray(kinds)])
+            var found = Set(wrong.rowCount > 0 ? wrong.textArray(0, 0) ?? [] : [])
+            let fits = { (value: String, parameters: [PostgresParameter]) async throws -> Bool in
+                do {
+                    _ = try await store.query(
+                        "SELECT jsonb_populate_record(NULL::\(table), \(value))::text \(row)",
+                        [.int(number)] + parameters)
+                    return true
+                } catch let error as PostgresError where error.sqlState.hasPrefix("22") {
+                    return false
+                }
+            }
+            let isWhole = try await fits("\"_row\"", [])
+            if !isWhole {
+                for name in schema.fields.keys.texts {
+                    let isFitting = try await fits("jsonb_build_object($2::text, \"_row\" -> $2::text)", [.text(name)])
+                    if !isFitting { found.insert(name) }
+                }
+            }
+            return found.sorted()
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+    }
+
     /// Puts an object back as it was, with its relations, and takes it out of the trash. It is part of a transaction.
     ///
+    /// - Parameter without: Fields whose values are left out.
     /// - Returns: The object where that is wanted, and the fields with a value that the class has lost since.
     /// - Throws: 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value that must be unique, is taken.
-    public func restore(_ entry: Entry, wants: ObjectStore.ChangeWants = []) async throws -> (
-        change: ObjectStore.ChangedObject?, dropped: [String]
-    ) {
+    public func restore(
+        _ entry: Entry, without: Set<String> = [], wants: ObjectStore.ChangeWants = []
+    ) async throws -> (change: ObjectStore.ChangedObject?, dropped: [String]) {
         guard let number = Int64(entry.id) else { throw ParseError.notFound }
         return try await store.retryingStaleSchema {
             guard let schema = store.catalog.schema(entry.className) else {
@@ -159,10 +199,11 @@ public struct TrashRows: Sendable {
             let (plan, table) = (store.catalog.plan(schema), SQLBuilder.quote(schema.name))
             var builder = SQLBuilder()
             let id = builder.bind(.int(number))
+            let left = builder.bind(.textArray(without.sorted()))
             var parts = [
                 "_kept AS (DELETE FROM \"_roost_trash\" WHERE \"_id\" = \(id) RETURNING *)",
                 "_back AS (INSERT INTO \(table) SELECT _new.* FROM _kept, "
-                    + "LATERAL jsonb_populate_record(NULL::\(table), _kept.\"_row\") AS _new RETURNING *, \(wants.numberSQL) AS _number)",
+                    + "LATERAL jsonb_populate_record(NULL::\(table), _kept.\"_row\" - \(left)) AS _new RETURNING *, \(wants.numberSQL) AS _number)",
             ]
             parts += TrashedRow(schema: schema).restoredRelations(&builder)
             let result = try await store.query(
@@ -170,8 +211,9 @@ public struct TrashRows: Sendable {
                     + "_kept.\"_nulls\", \(TrashedRow(schema: schema).lost(&builder)) FROM _kept CROSS JOIN _back",
                 builder.parameters)
             guard result.rowCount > 0 else { throw ParseError.notFound }
-            let dropped = result.textArray(0, result.columnCount - 1) ?? []
-            let nulls = (result.textArray(0, result.columnCount - 2) ?? []).filter { schema.fields[$0] != nil }
+            let dropped = without.union(result.textArray(0, result.columnCount - 1) ?? []).sorted()
+            let jsonNames = TrashedRow(schema: schema).jsonKinds.names
+            let nulls = (result.textArray(0, result.columnCount - 2) ?? []).filter { jsonNames.contains($0) }
             if !nulls.isEmpty {
                 let assignments = nulls.map { "\(SQLBuilder.quote($0)) = 'null'" }.joined(separator: ", ")
                 _ = try await store.query(

@@ -35,6 +35,12 @@ struct TrashedRow {
             "ARRAY(SELECT _name FROM unnest(\(names), ARRAY[\(values)]) AS _column(_name, _type) WHERE _type = 'null')"
     }
 
+    /// The columns that hold any JSON, and the kind that each is meant to have.
+    var jsonKinds: (names: [String], kinds: [String]) {
+        let names = columns { TableLayout.columnType($0) == "jsonb" }.texts.sorted()
+        return (names, names.map { schema.fields[Name($0)]?.type == .array ? "array" : "object" })
+    }
+
     private var relationFields: [Name] {
         schema.fields.compactMap { name, field in field.type.isRelation ? name : nil }
     }

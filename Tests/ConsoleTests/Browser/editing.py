@@ -1,9 +1,12 @@
 """Scenarios of changing, undoing and deleting."""
 
 import base64
+import contextlib
 import copy
+import http.server
 import json
 import tempfile
+import threading
 import time
 
 TYPES = {
@@ -152,27 +155,13 @@ def scenario_38_each_type_is_set_and_cleared(console, rest):
     for field in ("string", "number", "flag", "date", "pointer", "list", "object", "place", "area", "data"):
         console.at(0, field)
         console.press("Delete")
-        console.settle()
-        if console.value("document.querySelector('dialog') !== null"):
-            console.click_text("Remove the value", "dialog")
         until(stored(field), None)
 
 
-def scenario_38_null_files_and_members_are_set_and_taken_away(console, rest):
-    object_id, artists = edited(console, rest, string="a", number=1, file={"__type": "File", "name": "a.txt"})
+def scenario_38_files_and_members_are_set_and_taken_away(console, rest):
+    object_id, artists = edited(console, rest, file={"__type": "File", "name": "a.txt"})
     rest.update("Edited", object_id, fans={"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
     console.open_class("Edited")
-    console.at(0, "string")
-    console.press("Delete")
-    console.click_text("Set null", "dialog")
-    # A field that is null is one without a value.
-    until(lambda: rest.get("Edited", object_id).get("string", "absent"), "absent")
-    console.wait("document.querySelector('dialog') === null")
-    # The answer holds for this visit.
-    console.at(0, "number")
-    console.press("Delete")
-    until(lambda: rest.get("Edited", object_id).get("number", "absent"), "absent")
-    console.wait("document.querySelector('dialog') === null")
     sheet(console, 0, "file")
     console.click_text("Remove", "dialog")
     until(lambda: rest.get("Edited", object_id).get("file", "absent"), "absent")
@@ -824,6 +813,49 @@ def scenario_44_a_restored_user_logs_in_with_the_old_password(console, rest):
     assert "sessionToken" in rest.call("GET", "/login", username=name, password="old secret")
 
 
+def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
+    def retype(field, kind):
+        """Gives a field another type."""
+        for change in ({"__op": "Delete"}, {"type": kind}):
+            assert "error" not in rest.call("PUT", "/schemas/Retyped", {"className": "Retyped", "fields": {field: change}})
+    rest.define("Retyped", name={"type": "String"}, plays={"type": "String"}, tags={"type": "Object"})
+    rest.create_many("Retyped", [{"name": f"n{number}", "plays": "many", "tags": {"a": 1}} for number in range(2)])
+    console.open_class("Retyped")
+    console.at(0, "objectId")
+    console.press("Control+a", "Delete")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("Retyped"), 0)
+    retype("plays", "Number")
+    retype("tags", "Array")
+    # Asked once for all of an undo.
+    console.click_text("Undo", ".toasts")
+    console.wait_text("What the object has for plays, tags does not fit its class any more.", "dialog")
+    assert rest.count("Retyped") == 0
+    console.click_text("Restore without plays, tags", "dialog")
+    until(lambda: sorted(row["name"] for row in rest.find("Retyped")), ["n0", "n1"])
+    assert not any("plays" in row or "tags" in row for row in rest.find("Retyped"))
+    console.wait_text("2 objects restored", ".toasts")
+    # In the trash the object stays until that is wanted.
+    rest.define("Retyped", name={"type": "String"}, plays={"type": "String"})
+    object_id = rest.create("Retyped", name="alone", plays="many")
+    console.open("data")
+    assert console.api("DELETE", f"parse/classes/Retyped/{object_id}") == 200
+    retype("plays", "Number")
+    console.open("trash/Retyped")
+    row = f"[...document.querySelectorAll('.trash-row')].find((e) => e.innerText.includes('{object_id}'))"
+    console.wait(row)
+    for wants in (False, True):
+        console.value(row + ".querySelector('.button').click()")
+        console.wait_text("for plays does not fit", "dialog")
+        console.click_text("Restore without plays" if wants else "Cancel", "dialog")
+        console.wait("document.querySelector('dialog') === null")
+        if not wants:
+            console.wait(row + "?.querySelector('.button:not(:disabled)')")
+            assert rest.count("Retyped") == 0
+    until(lambda: [row["objectId"] for row in rest.find("Retyped")], [object_id])
+    console.wait_text("without plays", ".toasts")
+
+
 def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
     rest.define("Bulk", name={"type": "String"}, state={"type": "String"})
     rest.create_many("Bulk", [{"name": f"n{number}", "state": "old"} for number in range(3000)])
@@ -847,6 +879,131 @@ def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
     console.wait_text("set", ".toasts")
     console.click_text("Undo", ".toasts")
     until(lambda: rest.count("Bulk", {"state": "old"}), 3000, 20)
+
+
+def scenario_45_selected_users_are_added_to_a_role(console, rest):
+    mark = time.time_ns()
+    ids = [rest.call("POST", "/users", {"username": f"member{number}-{mark}", "password": "secret"})["objectId"] for number in range(3)]
+    pointers = [{"__type": "Pointer", "className": "_User", "objectId": object_id} for object_id in ids]
+    role = rest.call("POST", "/roles", {"name": f"Bulk{mark}", "ACL": {}, "users": {"__op": "AddRelation", "objects": pointers[:1]}})["objectId"]
+    related = {"$relatedTo": {"object": {"__type": "Pointer", "className": "_Role", "objectId": role}, "key": "users"}}
+    members = lambda: sorted(row["objectId"] for row in rest.find("_User", related))
+    console.open_class("_User", where={"username": {"$regex": f"-{mark}$"}})
+    console.at(0, "objectId")
+    console.press("Control+a")
+    console.click_text("Add to …", ".content .foot")
+    console.wait("document.querySelector('dialog select')?.selectedOptions[0].text === '_Role \u00b7 users'")
+    console.value("document.querySelector('dialog .picker input').focus()")
+    console.type(f"Bulk{mark}")
+    console.click_text("Add 3 objects of _User", "dialog .dialog-foot")
+    console.wait_text(f"3 objects of _User become members of users of Bulk{mark}.", "dialog")
+    console.click_text("Add 3 objects of _User", "dialog .dialog-foot")
+    until(members, sorted(ids))
+    # Who was a member before is none of those who are taken away again.
+    console.wait_text("2 objects added to users", ".toasts")
+    console.click_text("Undo", ".toasts")
+    until(members, ids[:1])
+
+
+def scenario_45_all_get_the_permissions_of_the_editor(console, rest):
+    rest.define("BulkAccess", name={"type": "String"})
+    rest.create_many("BulkAccess", [{"name": f"n{number}"} for number in range(250)])
+    console.open_class("BulkAccess")
+    console.click_text("More actions", ".head")
+    console.click_text("Set the permissions of all 250 …", ".menu")
+    console.click("dialog input[type=checkbox]")
+    console.click_text("Add everybody", "dialog")
+    console.wait_text("everybody: read", "dialog")
+    console.click_text("Set 250 objects", "dialog .dialog-foot")
+    console.wait_text("ACL of 250 objects of BulkAccess is set to everybody: read.", "dialog")
+    console.click_text("Set 250 objects", "dialog .dialog-foot")
+    acls = lambda: {json.dumps(row.get("ACL")) for row in rest.find("BulkAccess", limit="1000")}
+    until(acls, {json.dumps({"*": {"read": True}})})
+    console.wait_text("ACL of 250 objects set", ".toasts")
+    console.click_text("Undo", ".toasts")
+    # The interface takes no ACL away: one that everybody has means the same.
+    until(acls, {json.dumps({"*": {"read": True, "write": True}})})
+
+
+@contextlib.contextmanager
+def hook(rest, name, answer):
+    """A function of cloud code as long as it is used; `answer(parameters)` gives what its server says."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.dumps(answer(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["params"])).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        rest.call("DELETE", f"/hooks/functions/{name}")
+        made = rest.call("POST", "/hooks/functions", {"functionName": name, "url": f"http://127.0.0.1:{server.server_address[1]}/"})
+        assert "error" not in made, made
+        yield
+    finally:
+        rest.call("DELETE", f"/hooks/functions/{name}")
+        server.shutdown()
+
+
+def scenario_45_a_function_is_called_for_each_and_a_stop_stops(console, rest):
+    rest.define("Called", name={"type": "String"})
+    rest.create_many("Called", [{"name": f"n{number}"} for number in range(40)])
+    refused = rest.find("Called", {"name": "n7"})[0]["objectId"]
+    called, go_on = [], threading.Event()
+
+    def answer(parameters):
+        if parameters.get("waits"):
+            if len(called) >= 8:
+                go_on.wait(30)
+        called.append((parameters["object"]["objectId"], parameters["object"]["className"], parameters.get("greeting")))
+        return {"error": "not this one"} if parameters["object"]["objectId"] == refused else {"success": "done"}
+    choose = lambda: console.value("(() => { const s = document.querySelector('dialog select'); s.value = 'bulkHook'; s.dispatchEvent(new Event('change')); })()")
+
+    def fill(text):
+        console.value(f"(() => {{ const area = document.querySelector('dialog textarea'); area.value = {json.dumps(text)}; area.dispatchEvent(new Event('input')); }})()")
+    with hook(rest, "bulkHook", answer):
+        console.open_class("Called")
+        console.click_text("More actions", ".head")
+        console.click_text("Call a function for all 40 …", ".menu")
+        console.wait("[...document.querySelectorAll('dialog option')].some((e) => e.value === 'bulkHook')")
+        choose()
+        fill('{"greeting": ')
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait_text("is not one", "dialog")
+        fill('{"greeting": "hello"}')
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait_text("bulkHook is called 40 times", "dialog")
+        assert called == []
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait_text("1 failed", "dialog")
+        assert "not this one" in console.text("dialog")
+        assert len(called) == 40 and len({one for one, _, _ in called}) == 40 and {rest_of[1:] for rest_of in called} == {("Called", "hello")}
+        console.click_text("Close", "dialog .dialog-foot")
+        console.wait_text("bulkHook called for 39 objects", ".toasts")
+        # A stop leaves the others uncalled.
+        called.clear()
+        console.at(0, "name")
+        console.press("Control+a")
+        console.click_text("Call a function", ".content .foot")
+        console.wait("document.querySelector('dialog select')")
+        choose()
+        fill('{"waits": true}')
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait_text("bulkHook is called 40 times", "dialog")
+        console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
+        console.wait("document.querySelector('dialog progress')?.value >= 8")
+        console.click_text("Stop", "dialog")
+        go_on.set()
+        console.wait_text("Stopped:", "dialog")
+        told = console.value("Number(/Stopped: (\\d+) of 40/.exec(document.querySelector('dialog').innerText)[1])")
+        assert 8 <= told < 40 and len(called) == told, (told, len(called))
+        console.click_text("Close", "dialog .dialog-foot")
 
 
 def scenario_46_a_range_of_a_spreadsheet_is_pasted(console, rest):
@@ -1069,6 +1226,33 @@ def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
     assert "Everybody" not in console.text(".object-side")
 
 
+def scenario_50_an_acl_that_is_taken_away_leaves_the_object_open(console, rest):
+    rest.define("Opened", name={"type": "String"})
+    object_id = rest.create("Opened", name="open")
+    stored = lambda: rest.get("Opened", object_id).get("ACL")
+    everybody = {"*": {"read": True, "write": True}}
+    console.open_class("Opened")
+    sheet(console, 0, "ACL")
+    console.click("dialog input[type=checkbox]")
+    save_sheet(console)
+    until(stored, {})
+    console.wait_text("ACL of", ".toasts")
+    # It was open before.
+    undo(console)
+    until(stored, everybody)
+    console.wait_text("everybody: read, change", "r-grid")
+    console.settle()
+    sheet(console, 0, "ACL")
+    console.click_text("Remove everybody", "dialog")
+    save_sheet(console)
+    until(stored, {})
+    console.settle()
+    console.at(0, "ACL")
+    console.press("Delete")
+    until(stored, everybody)
+    assert console.value("document.querySelector('dialog') === null")
+
+
 def scenario_50_what_an_acl_reads_as_is_so_for_apps(console, rest):
     if not rest.client_key:
         return
@@ -1084,3 +1268,216 @@ def scenario_50_what_an_acl_reads_as_is_so_for_apps(console, rest):
     assert "updatedAt" in app.update("Accessible", ids["open"], name="changed")
     assert app.update("Accessible", ids["closed"], name="changed")["code"] == 101
     assert rest.get("Accessible", ids["closed"])["name"] == "closed"
+
+
+def scenario_41_a_form_that_is_left_while_it_is_stored_is_undone_all_the_same(console, rest):
+    rest.define("Left", name={"type": "String"})
+    for leave in ("Escape", "Cancel"):
+        console.open_class("Left")
+        console.click_text("New object", "main")
+        console.wait("document.querySelector('dialog .form input')")
+        console.value("document.querySelector('dialog .form input').focus()")
+        console.type(leave)
+        console.value(HOLD.replace("PUT", "POST") % "'/classes/Left'")
+        console.press("Control+Enter")
+        console.wait("window.held === 1")
+        if leave == "Escape":
+            console.press("Escape")
+        else:
+            console.click_text("Cancel", "dialog")
+        console.wait("document.querySelector('dialog') === null")
+        # The key waits for what is under way, too.
+        console.press("Control+z")
+        console.settle()
+        console.value("window.release()")
+        until(lambda: rest.count("Left"), 0)
+        console.wait_text("gone again", ".toasts")
+    # What is refused after it was left is said.
+    rest.define("Left", name={"type": "String"}, number={"type": "Number"})
+    rest.sql('CREATE UNIQUE INDEX ON "Left" ("name")')
+    rest.create("Left", name="taken")
+    console.open_class("Left")
+    console.click_text("New object", "main")
+    console.wait("document.querySelector('dialog .form input')")
+    console.value("document.querySelector('dialog .form input').focus()")
+    console.type("taken")
+    console.value(HOLD.replace("PUT", "POST") % "'/classes/Left'")
+    console.press("Control+Enter")
+    console.wait("window.held === 1")
+    console.press("Escape")
+    console.settle()
+    console.value("window.release()")
+    console.wait("document.querySelector('.toast.bad')")
+    assert rest.count("Left") == 1
+
+
+def scenario_38_a_name_of_nobody_is_no_id(console, rest):
+    object_id, artists = edited(console, rest)
+    stored = lambda: rest.get("Edited", object_id).get("pointer")
+    console.edit(0, "pointer", "Nobody")
+    console.wait_text("No EArtist has the name or the id Nobody", ".g-message")
+    assert stored() is None
+    console.click_text("Keep it as an id", ".g-message")
+    console.wait_text("leads nowhere", "dialog")
+    console.click_text("Cancel", "dialog")
+    console.wait("document.querySelector('dialog') === null && document.activeElement.matches('.g-editor input')")
+    assert stored() is None
+    console.click_text("Keep it as an id", ".g-message")
+    console.click_text("Keep it as an id", "dialog")
+    until(stored, {"__type": "Pointer", "className": "EArtist", "objectId": "Nobody"})
+    # An id is itself, although another's name begins with it.
+    rest.create("EArtist", name=artists[0] + " tribute")
+    console.edit(0, "pointer", artists[0])
+    until(lambda: stored()["objectId"], artists[0])
+    # What is no id is not offered as one.
+    console.edit(0, "pointer", "not one")
+    console.wait_text("No EArtist has the name or the id not one", ".g-message")
+    assert console.value("document.querySelector('.g-message button') === null")
+    console.press("Escape")
+    console.wait("document.querySelector('.g-editor') === null")
+    assert stored()["objectId"] == artists[0]
+
+
+def scenario_38_a_name_of_nobody_is_no_id_in_a_form(console, rest):
+    rest.define("EArtist", name={"type": "String"})
+    rest.define("Formed", artist={"type": "Pointer", "targetClass": "EArtist"})
+    artist = rest.create("EArtist", name="Abba")
+    console.open_class("Formed")
+
+    def fill(text):
+        console.value("(() => { const input = document.querySelector('dialog .picker input'); input.focus(); input.select(); })()")
+        console.type(text)
+        console.press("Control+Enter")
+    console.click_text("New object", "main")
+    console.wait("document.querySelector('dialog .picker input')")
+    fill("Nobody")
+    console.wait_text("No EArtist has the name or the id Nobody", "dialog .field-row")
+    assert rest.count("Formed") == 0
+    fill("abb")
+    until(lambda: [row["artist"]["objectId"] for row in rest.find("Formed")], [artist])
+    console.wait("document.querySelector('dialog') === null")
+    console.press("Alt+n")
+    console.wait("document.querySelector('dialog .picker input')")
+    fill("Nobody")
+    console.click_text("Keep it as an id", "dialog .field-row")
+    console.wait_text("leads nowhere", "dialog:last-of-type")
+    console.click_text("Keep it as an id", "dialog:last-of-type .dialog-foot")
+    console.wait("document.querySelectorAll('dialog').length === 1")
+    console.press("Control+Enter")
+    until(lambda: sorted(row["artist"]["objectId"] for row in rest.find("Formed")), sorted([artist, "Nobody"]))
+
+
+def scenario_41_undo_after_a_password_takes_back_nothing_else(console, rest):
+    name = f"secretive-{time.time_ns()}"
+    object_id = rest.call("POST", "/users", {"username": name, "password": "old secret", "phone": "1"})["objectId"]
+    stored = lambda: rest.get("_User", object_id)["phone"]
+    console.open_class("_User", where={"username": name})
+    console.edit(0, "phone", "2")
+    until(stored, "2")
+    console.wait_text("phone of", ".toasts")
+    console.edit(0, "password", "new secret")
+    console.wait_text("password of", ".toasts")
+    undo(console)
+    console.wait_text("cannot be taken back", ".toasts")
+    console.settle()
+    assert stored() == "2"
+    assert "sessionToken" in rest.call("GET", "/login", username=name, password="new secret")
+    # The one before is taken back by the next.
+    undo(console)
+    until(stored, "1")
+    # The same where the password is set beside the user.
+    console.edit(0, "phone", "3")
+    until(stored, "3")
+    console.wait_text("phone of", ".toasts")
+    console.value(f"history.pushState(null, '', location.pathname.replace(/data.*/, 'users/user/{object_id}')); dispatchEvent(new PopStateEvent('popstate'))")
+    console.click_text("Set password", "main")
+    console.wait("document.querySelector('dialog input[type=password]')")
+    console.type("newer secret")
+    console.press("Enter")
+    console.wait_text("has a new password", ".toasts")
+    console.wait("document.querySelector('dialog') === null")
+    console.press("Control+z")
+    console.wait_text("cannot be taken back", ".toasts")
+    console.settle()
+    assert stored() == "3"
+
+
+def scenario_38_null_is_stored_where_it_is_another_than_nothing(console, rest):
+    object_id, _ = edited(console, rest, string="start", object={"a": 1, "b": 2})
+    stored = lambda name: (lambda: rest.get("Edited", object_id).get(name, "absent"))
+    # A field has a value or none: nothing is asked, and it comes back.
+    console.at(0, "string")
+    console.press("Delete")
+    until(stored("string"), "absent")
+    assert console.value("document.querySelector('dialog') === null")
+    console.wait_text("string of", ".toasts")
+    undo(console)
+    until(stored("string"), "start")
+    # A member may be null, and be there.
+    sheet(console, 0, "object")
+    fill_area(console, '{"a": null, "b": 2}')
+    console.wait_text("Saved alone: object.a", "dialog")
+    save_sheet(console)
+    until(stored("object"), {"a": None, "b": 2})
+    console.wait_text("object of", ".toasts")
+    sheet(console, 0, "object")
+    fill_area(console, '{"b": 2}')
+    save_sheet(console)
+    until(stored("object"), {"b": 2})
+    console.settle()
+    undo(console)
+    until(stored("object"), {"a": None, "b": 2})
+    undo(console)
+    until(stored("object"), {"a": 1, "b": 2})
+
+
+def scenario_43_what_is_edited_while_its_undo_is_stored_asks_nothing(console, rest):
+    object_id, _ = edited(console, rest, string="start", number=1)
+    stored = lambda: [rest.get("Edited", object_id)[name] for name in ("string", "number")]
+    asked = lambda: console.value("document.querySelector('dialog') !== null")
+
+    def ask_during(change):
+        """Makes a change while the undo of another is stored."""
+        console.settle()
+        console.value(HOLD % "'/classes/'")
+        undo(console)
+        console.wait("window.held === 1")
+        change()
+        console.settle()
+        console.value("window.release()")
+        console.wait("document.querySelector('dialog') || document.querySelector('.toasts')?.innerText.includes('of " + object_id + " saved')")
+        console.settle()
+        assert not asked(), console.text("dialog")
+    saved = lambda: console.wait_text("saved", ".toasts")
+    console.edit(0, "string", "mine")
+    saved()
+    ask_during(lambda: console.edit(0, "string", "mine again"))
+    until(stored, ["mine again", 1])
+    # The undo of what came after goes back to what was there.
+    undo(console)
+    until(stored, ["start", 1])
+    console.settle()
+    # Another field beside it.
+    console.edit(0, "string", "second")
+    until(stored, ["second", 1])
+    saved()
+    ask_during(lambda: console.edit(0, "number", "2"))
+    until(stored, ["start", 2])
+    until(lambda: console.cell(0, "string"), "start")
+    # What an app set meanwhile is not overwritten by either.
+    console.edit(0, "string", "third")
+    until(stored, ["third", 2])
+    saved()
+    console.settle()
+    rest.update("Edited", object_id, string="theirs")
+    console.value(HOLD % "'/classes/'")
+    undo(console)
+    console.wait("window.held >= 1")
+    console.edit(0, "string", "fourth")
+    console.settle()
+    console.value("window.release()")
+    console.wait_text("Changed by another", "dialog")
+    assert "theirs" in console.text("dialog") and "fourth" in console.text("dialog")
+    console.click_text("Keep theirs", "dialog")
+    until(lambda: console.cell(0, "string"), "theirs")
+    assert stored() == ["theirs", 2]

@@ -115,7 +115,7 @@ def scenario_ten_thousand_lines_are_few_rows(console, rest):
     open_page(console, "logs", ".log-row")
     drawn = console.value("""(async () => {
         const folder = document.querySelector('script[src]').src.replace(/main\\.js$/, '');
-        const { lineList } = await import(folder + 'pages/logs/list.js');
+        const { lineList } = await import(folder + 'pages/logs/lines.js');
         const list = lineList({ label: 'Lines', draw: (item) => [String(item)], open() {} });
         document.querySelector('.log-host').replaceChildren(list.element);
         list.show(Array.from({ length: 10000 }, (_, number) => number), { toEnd: true });
@@ -485,6 +485,62 @@ def scenario_live_connections_and_subscriptions_are_shown_as_they_are(console, r
     console.wait_text("1 client, 1 subscription", "main")
     console.value("window.socket.close()")
     console.wait_text("Nobody is connected", "main", 30)
+
+
+def scenario_76_events_of_a_class_are_seen_as_they_come(console, rest):
+    rest.define("Live", name={"type": "String"}, n={"type": "Number"})
+    open_page(console, "live", ".live-events .panel")
+    events = lambda: console.value("[...document.querySelectorAll('.events .log-row')].map((e) => e.innerText.replaceAll('\\n', ' ').replace(/^[0-9:.]+ /, ''))")
+    choose(console, "[aria-label=Class]", "Live")
+    condition = "[aria-label='Condition as JSON, or nothing for all']"
+    write(console, condition, "[1]")
+    console.click_text("Watch", ".live-events")
+    console.wait_text("A condition is a JSON object.", ".live-events")
+    write(console, condition, '{"n": {"$gt": 1}}')
+    console.click_text("Watch", ".live-events")
+    console.wait_text("Watching Live", ".events")
+    console.value("""(() => {
+        const { fetch } = window;
+        window.asked = 0;
+        window.fetch = (address, options) => {
+            if (String(address).includes('live/events')) window.asked += 1;
+            return fetch(address, options);
+        };
+    })()""")
+    console.settle()
+    rest.create("Live", name="not meant", n=0)
+    object_id = rest.create("Live", name=MARKUP[0], n=2)
+    until(lambda: events() == [f"create {object_id}"], "no creation comes")
+    for n, kind in ((3, "update"), (0, "leave"), (5, "enter")):
+        rest.update("Live", object_id, n=n)
+        until(lambda: any(kind in one for one in events()), f"no event {kind} comes")
+    rest.call("DELETE", f"/classes/Live/{object_id}")
+    until(lambda: len(events()) == 5, "no deletion comes")
+    assert events() == [f"create {object_id}", f"update {object_id} n 2 → 3", f"leave {object_id} n 3 → 0", f"enter {object_id} n 0 → 5", f"delete {object_id}"], events()
+    # What it was, and what it is.
+    console.value("document.querySelectorAll('.events .log-row')[1].click()")
+    console.wait_text("Before", "dialog")
+    assert MARKUP[0] in console.text("dialog")
+    console.press("Escape")
+    # Paused, it stays as it is.
+    console.click_text("Pause", ".live-events")
+    late = rest.create("Live", name="late", n=9)
+    console.wait_text("1 more while paused", ".live-events")
+    assert len(events()) == 5
+    console.click_text("Pause", ".live-events")
+    until(lambda: events()[-1:] == [f"create {late}"], "the event is not there after the pause")
+    # The list has an end.
+    rest.create_many("Live", [{"n": number + 10} for number in range(1100)])
+    console.wait_text("1,000 events", ".live-events", 60)
+    console.wait_text("skipped", ".live-events")
+    assert console.value("document.querySelectorAll('.events .log-row').length") < 100
+    # Who leaves the page asks for no more.
+    console.press("g", "d")
+    console.wait("location.pathname.includes('/data')")
+    asked = console.value("window.asked")
+    rest.create("Live", n=20)
+    console.settle()
+    assert console.value("window.asked") == asked
 
 
 class LiveClients:

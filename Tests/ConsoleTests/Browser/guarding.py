@@ -209,7 +209,7 @@ def scenario_15_no_page_offers_a_viewer_what_changes_something(console, rest):
     role = rest.call("POST", "/roles", {"name": f"Looked{time.time_ns()}", "ACL": {}})["objectId"]
     with browser_of_new(console, "viewer") as (_, other):
         for path in ("data/Looked", f"data/Looked/{object_id}", "schema", "schema/Looked", "access/Looked", "users", "users/roles", "users/sessions",
-                     f"users/user/{user}", f"users/role/{role}", "users/installations", "files", "config", "performance", "trash", "trash/Looked"):
+                     f"users/user/{user}", f"users/role/{role}", "users/installations", "files", "config", "performance", "trash", "trash/Looked", "audit"):
             other.open(path)
             other.wait("document.querySelector('main h1')")
             other.settle()
@@ -220,6 +220,103 @@ def scenario_15_no_page_offers_a_viewer_what_changes_something(console, rest):
         other.wait("document.querySelector('.menu')")
         assert not [words for words in ("Import", "Delete", "Set a field") if words in other.text(".menu")], other.text(".menu")
         assert other.faults() == []
+
+
+def scenario_19_the_audit_is_read_and_leads_to_the_objects(console, rest):
+    if not console.credentials:
+        return
+    # Of another run there are entries still.
+    name_of_class = f"Audited{time.time_ns()}"
+    rest.define(name_of_class, name={"type": "String"}, n={"type": "Number"})
+    console.open("data")
+    ids = [rest.create(name_of_class, name=f"n{number}") for number in range(3)]
+    for number, object_id in enumerate(ids):
+        assert console.api("PUT", f"parse/classes/{name_of_class}/{object_id}", {"name": f"changed {number}"}) == 200
+    assert console.api("DELETE", f"parse/classes/{name_of_class}/{ids[2]}") == 200
+    assert console.api("PUT", f"parse/classes/{name_of_class}/{ids[0]}", {"n": "no number"}) == 400
+    with browser_of_new(console, "editor") as (name, other):
+        other.open("data")
+        assert other.api("PUT", f"parse/classes/{name_of_class}/{ids[1]}", {"name": "another's"}) == 200
+        lines = "[...document.querySelectorAll('main tbody tr')].map((e) => e.innerText)"
+        other.open("audit", **{"class": name_of_class})
+        other.wait(f"{lines}.length === 6")
+        rows = other.value(lines)
+        assert name in rows[0] and f"changed {name_of_class}" in rows[0] and "name" in rows[0] and "done" in rows[0], rows[0]
+        assert "refused (400)" in rows[1] and f"deleted {name_of_class}" in rows[2], rows
+        # By the operator, and by the object.
+        other.click("[aria-label=Operator]")
+        other.browser.fill("[aria-label=Operator]", name)
+        other.press("Enter")
+        other.wait(f"{lines}.length === 1 && new URLSearchParams(location.search).get('operator') === {json.dumps(name)}")
+        other.open("audit", object=ids[1])
+        other.wait(f"{lines}.length === 2")
+        # What was there before, and what is now.
+        other.click("main tbody button")
+        other.wait_text("changed 1", "dialog")
+        assert "another's" in other.text("dialog")
+        other.press("Escape")
+        other.click_text(ids[1], "main tbody")
+        other.wait(f"location.pathname.endsWith('/data/{name_of_class}/{ids[1]}')")
+        assert other.faults() == []
+
+
+def scenario_19_a_million_entries_are_read_on_at_their_edge(console, rest):
+    if not console.credentials or not rest.database:
+        return
+    console.open("data")
+    mark = f"many{time.time_ns()}"
+    rest.sql(f"""INSERT INTO "_roost_audit" ("operator", "role", "address", "requestId", "method", "path", "className", "ids", "fields", "status")
+        SELECT '{mark}', 'editor', '127.0.0.1', n, 'PUT', 'classes/Many/o' || n, 'Many', ARRAY['o' || n], '{{n}}', 200
+        FROM generate_series(1, {rest.rows * 50}) AS n""")
+    try:
+        first = "document.querySelector('main tbody a')?.textContent"
+        console.open("audit", operator=mark)
+        console.wait(f"{first} === 'o{rest.rows * 50}' && document.querySelectorAll('main tbody tr').length === 100")
+        for page in (1, 2, 3):
+            console.click_text("Older", ".log-foot")
+            console.wait(f"{first} === 'o{rest.rows * 50 - page * 100}'")
+        console.value("history.back()")
+        console.wait(f"{first} === 'o{rest.rows * 50 - 200}'")
+        console.click_text("Newest", ".log-foot")
+        console.wait(f"{first} === 'o{rest.rows * 50}'")
+        # The last one has nothing behind it.
+        console.open("audit", operator=mark, before=str(int(rest.sql(f"""SELECT min("id") FROM "_roost_audit" WHERE "operator" = '{mark}'""")) + 2))
+        console.wait(f"{first} === 'o2'")
+        assert "Older" not in console.text(".log-foot")
+    finally:
+        rest.sql(f"""DELETE FROM "_roost_audit" WHERE "operator" = '{mark}'""")
+
+
+def scenario_19_the_audit_is_read_by_kind_and_time(console, rest):
+    if not console.credentials or not rest.database:
+        return
+    console.open("data")
+    mark = f"timed{time.time_ns()}"
+    rest.sql(f"""INSERT INTO "_roost_audit" ("at", "operator", "role", "address", "requestId", "method", "path", "className", "ids", "fields", "status")
+        SELECT timestamptz '2026-03-01 00:00Z' + make_interval(hours => n), '{mark}', 'editor', '127.0.0.1', n,
+            CASE WHEN n % 10 = 0 THEN 'DELETE' ELSE 'PUT' END, 'classes/Timed/o' || n, 'Timed', ARRAY['o' || n], '{{n}}', 200
+        FROM generate_series(0, 99) AS n""")
+    ids = "[...document.querySelectorAll('main tbody a')].map((e) => e.textContent).join(' ')"
+    try:
+        console.open("audit", operator=mark, kind="DELETE")
+        console.wait(f"{ids} === '{' '.join(f'o{number}' for number in range(90, -1, -10))}'")
+        console.open("audit", operator=mark, **{"from": "2026-03-01T10:00:00.000Z", "until": "2026-03-01T13:00:00.000Z"})
+        console.wait(f"{ids} === 'o12 o11 o10'")
+        # Both are chosen in the page.
+        console.value("(() => { const s = document.querySelector('[aria-label=Kind]'); s.value = 'DELETE'; s.dispatchEvent(new Event('change')); })()")
+        console.wait(f"{ids} === 'o10' && location.search.includes('kind=DELETE') && location.search.includes('from=2026-03-01T10')")
+        enter = lambda label, text: console.value(f"(() => {{ const s = document.querySelector('[aria-label={label}]'); s.value = {json.dumps(text)}; s.dispatchEvent(new Event('change')); }})()")
+        assert console.value("new Date(document.querySelector('[aria-label=From]').value).toISOString()") == "2026-03-01T10:00:00.000Z"
+        enter("From", "")
+        console.wait(f"{ids} === 'o10 o0'")
+        enter("Until", "some time")
+        console.wait_text("Until is a date; some time is not one.", ".toasts")
+        enter("Until", "2026-03-01 09:00 UTC")
+        console.wait(f"{ids} === 'o0'")
+        console.open("audit", **{"from": "never"})
+        console.wait_text("from is no time.", "main")
+    finally:
+        rest.sql(f"""DELETE FROM "_roost_audit" WHERE "operator" = '{mark}'""")
 
 
 def scenario_07_too_many_tries_wait_in_words(console, rest):

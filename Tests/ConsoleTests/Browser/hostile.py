@@ -11,7 +11,7 @@ LIES = {"abc\u202etxt.exe": "\\u202e", "zero\u200bwidth": "\\u200b", "\ufeffmark
         "line\nbreak": "\u23ce", "blank\u2800": "\\u2800", "admin\ufe0f": "\\ufe0f", "tag\U000e0041": "\\u{e0041}",
         "note\U0001d173": "\\u{1d173}", "joined\u034f": "\\u034f", "\u2764\ufe0f": "\u2764\ufe0f", "     ": "5 spaces", "": "empty", "saved": "saved", "null": "null"}
 PATHS = ("data", "data/{class}", "data/{class}/{id}", "schema", "schema/{class}", "access/{class}", "access/{class}?as=anonymous", "users",
-         "users/roles", "users/sessions", "users/installations", "users/user/{user}", "files", "config", "performance", "health", "settings", "logs", "cloud", "cloud/triggers", "cloud/jobs", "cloud/hooks", "cloud/hosts", "push", "rest", "live", "trash", "trash/{class}")
+         "users/roles", "users/sessions", "users/installations", "users/user/{user}", "files", "config", "performance", "health", "settings", "logs", "cloud", "cloud/triggers", "cloud/jobs", "cloud/hooks", "cloud/hosts", "push", "rest", "live", "trash", "trash/{class}", "audit", "audit?class={class}")
 
 
 def scenario_65_markup_is_text_on_every_page(console, rest):

@@ -18,14 +18,17 @@ addWords({
   "batch.done": "All {total} are done.",
   "batch.failed": "{n} failed",
   "batch.download": "Download the list ({size})",
-  "batch.lost": "The connection was lost after {done} of {total}; up to 200 more may be done.",
+  "delete.misfit": "A field has got another type",
+  "delete.misfitText": "What the object has for {fields} does not fit its class any more. It can come back without.",
+  "delete.restoreWithout": "Restore without {fields}",
+  "batch.lost": "The connection was lost after {done} of {total}; up to {n} more may be done.",
 });
 
 /** Objects in a request. */
 export const BATCH = 200;
 
 /** A dialog with a bar. */
-function openProgress(title, total) {
+function openProgress(title, total, size) {
   const control = new AbortController();
   const bar = h("progress", { max: String(total), value: 0, "aria-label": title });
   const words = h("p", { role: "status" });
@@ -53,7 +56,7 @@ function openProgress(title, total) {
         close();
         return;
       }
-      put(words, isLost ? t("batch.lost", { done, total }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
+      put(words, isLost ? t("batch.lost", { done, total, n: size }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
       // No cell of a spreadsheet begins a formula.
       const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n").replace(/(?<=^|\t)[=+@-]/gm, "'$&");
       put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", plain(failures[0].error, 300), " ", download(text)]);
@@ -80,16 +83,22 @@ export function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Sends a request for each of a list, by `BATCH`; gives those of which it succeeded, with `isCut` where it did not come to the end. */
-export async function run(title, list, requestOf) {
-  const progress = openProgress(title, list.length);
+/** What sends requests for some of a list in one batch. */
+export const inBatches = (requestOf) => async (some) => (await parse.post("batch", { requests: some.map(requestOf) })).body;
+
+/**
+ * Does something with all of a list, so many at a time; `work(some)` gives an answer for each, as a batch has them. Gives those of which
+ * it succeeded, with `isCut` where it did not come to the end.
+ */
+export async function run(title, list, work, size = BATCH) {
+  const progress = openProgress(title, list.length, size);
   const done = [];
   let handled = 0;
-  for (let from = 0; from < list.length && !progress.signal.aborted; from += BATCH) {
-    const some = list.slice(from, from + BATCH);
+  for (let from = 0; from < list.length && !progress.signal.aborted; from += size) {
+    const some = list.slice(from, from + size);
     let answers;
     try {
-      answers = (await parse.post("batch", { requests: some.map(requestOf) })).body;
+      answers = await work(some);
     } catch (problem) {
       // Whoever does not say again who he is does not want the rest either.
       if (problem.isUnfinished) {
@@ -164,7 +173,7 @@ async function deleteOne(className, id) {
 
 async function deleteMany({ className }, ids) {
   return {
-    ids: await run(t("delete.title", { n: ids.length, class: className }), ids, (id) => ({ method: "DELETE", path: batchPath(className, id) })), trash: null,
+    ids: await run(t("delete.title", { n: ids.length, class: className }), ids, inBatches((id) => ({ method: "DELETE", path: batchPath(className, id) }))), trash: null,
   };
 }
 
@@ -174,6 +183,24 @@ export function batchPath(className, id) {
 }
 
 const mount = () => (session.peek().server.mount ?? "/parse").replace(/\/$/, "");
+
+/**
+ * Takes an object out of the trash, and gives the fields without which it is back. Where values fit the types of their fields no more, it is
+ * asked whether it is to come without them; `agreed` keeps the fields of which that was said.
+ */
+export async function restoreEntry(id, agreed = new Set()) {
+  for (;;) {
+    try {
+      const { headers } = await send("POST", `trash/${encodeURIComponent(id)}/restore`, { body: agreed.size > 0 ? { without: [...agreed] } : {}, isRepeatable: false });
+      return headers.get("X-Roost-Dropped")?.split(",") ?? [];
+    } catch (problem) {
+      const fields = problem.status === 409 && problem.body?.fields;
+      const places = { fields: (fields || []).join(", ") };
+      if (!fields || !(await confirm({ title: t("delete.misfit"), text: t("delete.misfitText", places), button: t("delete.restoreWithout", places) }))) throw problem;
+      for (const field of fields) agreed.add(field);
+    }
+  }
+}
 
 /** Takes objects out of the trash again, the others too where one cannot come back; what a lost connection leaves stays in `deleted`. */
 async function restore(className, deleted) {
@@ -189,13 +216,13 @@ async function restore(className, deleted) {
     }
     deleted.trash = ids.map((id) => newest.get(id)).filter(Boolean);
   }
-  const dropped = new Set();
+  const [dropped, agreed] = [new Set(), new Set()];
   let n = 0;
   for (const wanted = deleted.trash; wanted.length > 0; wanted.shift()) {
     try {
-      const { headers } = await send("POST", `trash/${encodeURIComponent(wanted[0])}/restore`, { body: {}, isRepeatable: false });
+      const fields = await restoreEntry(wanted[0], agreed);
       n += 1;
-      for (const field of headers.get("X-Roost-Dropped")?.split(",") ?? []) dropped.add(field.trim());
+      for (const field of fields) dropped.add(field);
     } catch (problem) {
       if (problem.isUnfinished) throw problem;
       complain(problem);

@@ -5,11 +5,11 @@ import { button, h, labelled, option, put } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
 import { confirm, openForm } from "../parts/dialog.js";
 import { complain, record, toast } from "../parts/states.js";
-import { BATCH, TYPED, run, askToDelete, batchPath } from "./batches.js";
+import { BATCH, TYPED, askToDelete, batchPath, inBatches, run } from "./batches.js";
 import { valueInput } from "./editors/inline.js";
 import { viewsOf } from "./rows.js";
 import { isReadOnly, ranked } from "./schema.js";
-import { isEqual, setOwn } from "./values.js";
+import { isEqual, noValue, setOwn } from "./values.js";
 
 addWords({
   "bulk.title": "Set a field of {n} {n|object|objects}",
@@ -26,40 +26,48 @@ addWords({
   "bulk.reading": "Reading the objects…",
 });
 
-/** Asks for a field and a value, and sets it; `which` is "selected" or "all". */
-export async function openBulk(page, which) {
+/** The editor of an ACL as a field of a form. */
+const accessInput = ({ body, read, focus }) => ({ element: h(".form", body), read: () => read()?.value, words: () => body[0].innerText.replaceAll("\n", " "), focus });
+
+/** Asks for a field and a value, and sets it; `which` is "selected" or "all", `first` the field to begin with. */
+export async function openBulk(page, which, first) {
   const { className, description, grid } = page;
   const n = which === "all" ? page.rows.total : grid.selected.size;
   const fields = ranked(description).filter((field) => !isReadOnly(className, field) && !["Relation", "File", "Password"].includes(field.type));
+  const { editAccess } = await import("./editors/members.js");
   const chosen = await openForm({ title: t("bulk.title", { n }), button: t("bulk.go", { n }) }, () => {
     let input;
-    const choice = h("select", { autofocus: true, onchange: () => draw() }, fields.map((field) => option(field.name, plain(field.name, 60))));
+    const choice = h("select", { autofocus: true, onchange: () => draw() }, fields.map((field) => option(field.name, plain(field.name, 60), field.name === first)));
     const place = h("div");
+    const hint = h("p.quiet", t("bulk.empty"));
     const draw = () => {
-      input = valueInput(fields[choice.selectedIndex]);
-      put(place, input.element);
+      const field = fields[choice.selectedIndex];
+      hint.hidden = field.type === "ACL";
+      input = hint.hidden ? accessInput(editAccess({})) : valueInput(field);
+      put(place, hint.hidden ? input.element : labelled(t("bulk.value"), input.element));
     };
     draw();
     return {
-      body: [labelled(t("bulk.field"), choice), labelled(t("bulk.value"), place), h("p.quiet", t("bulk.empty"))],
-      save: () => ({ field: fields[choice.selectedIndex], value: input.read(), text: place.querySelector("input, select, textarea").value }),
+      body: [labelled(t("bulk.field"), choice), place, hint],
+      save: async () => ({ field: fields[choice.selectedIndex], value: await input.read(), text: input.words?.() ?? place.querySelector("input, select, textarea").value }),
       focus: () => input.focus(),
     };
   });
   if (!chosen) return;
-  const { field, value } = chosen;
+  const { field } = chosen;
+  const value = chosen.value ?? noValue(field);
   const shownValue = value === undefined ? t("bulk.nothing") : chosen.text ?? String(value);
   const areMeant = (n) => confirm({
     title: t("bulk.title", { n }), text: t("bulk.sure", { field: field.name, n, class: className, value: shownValue }), button: t("bulk.go", { n }),
     typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
   });
   if (which === "all" && !(await areMeant(n))) return;
-  const before = await readAll(page, which, field.name);
+  const before = await meant(page, which, field.name);
   if (!before || (before.length > n && !(await areMeant(before.length)))) return;
-  const store = (title, objects, valueOf) => run(title, objects, (object) => {
-    const next = valueOf(object);
+  const store = (title, objects, valueOf) => run(title, objects, inBatches((object) => {
+    const next = valueOf(object) ?? noValue(field);
     return { method: "PUT", path: batchPath(className, object.id), body: setOwn({}, field.name, next === undefined ? { __op: "Delete" } : next) };
-  });
+  }));
   const done = await store(t("bulk.title", { n: before.length }), before, () => value);
   for (const { id } of done) {
     const index = page.rows.indexOf(id);
@@ -88,10 +96,10 @@ export async function deleteAll(page) {
   const n = page.rows.total;
   const { className } = page;
   if (!(await askToDelete(className, n, []))) return;
-  const all = await readAll(page, "all");
+  const all = await meant(page, "all");
   // The number that was shown may be old, or that of the rows on the page where counting took too long.
   if (!all || (all.length > n && !(await askToDelete(className, all.length, [])))) return;
-  const done = await run(t("delete.title", { n: all.length, class: className }), all, ({ id }) => ({ method: "DELETE", path: batchPath(className, id) }));
+  const done = await run(t("delete.title", { n: all.length, class: className }), all, inBatches(({ id }) => ({ method: "DELETE", path: batchPath(className, id) })));
   page.reload();
   toast(t("delete.done", { n: done.length, class: className }));
 }
@@ -109,7 +117,7 @@ async function readIds(className, ids, field, options) {
 }
 
 /** Ids, and the old values of a field, of all objects that are meant: read before anything changes. */
-async function readAll(page, which, field) {
+export async function meant(page, which, field) {
   const { className, where } = page;
   const found = [];
   const read = async (condition, limit) => (await parse.get(objectPath(className), {

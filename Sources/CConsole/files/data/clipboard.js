@@ -4,9 +4,9 @@ import { h } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
 import { newChange, record, toast, whileStoring } from "../parts/states.js";
-import { conditionalPut, nameOfRow, refreshOthers } from "./save.js";
+import { conditionalPut, nameOfRow, refreshOthers, showUnstored } from "./save.js";
 import { isReadOnly, isShortened } from "./schema.js";
-import { asText, fromText, guarded, isEqual, unguarded } from "./values.js";
+import { asText, fromText, guarded, isEqual, noValue, unguarded } from "./values.js";
 
 addWords({
   "paste.title": "These cells were not pasted",
@@ -214,12 +214,13 @@ function write(className, row, fields, from, to) {
   const kept = new Set();
   const wanted = () => [...fields].filter(([name]) => !kept.has(name));
   const work = (row.queue ?? Promise.resolve()).then(async () => {
-    await conditionalPut(className, row, () => Object.fromEntries(wanted().map(([name, change]) => [name, change[to] === undefined ? { __op: "Delete" } : change[to]])), (object) => {
+    await conditionalPut(className, row, () => Object.fromEntries(wanted().map(([name, change]) => [name, change[to] ?? noValue({ type: name }) ?? { __op: "Delete" }])), (object) => {
       const now = new Map(Object.entries(object));
       for (const [name, change] of fields) if (![from, to].some((side) => isEqual(now.get(name), change[side]))) kept.add(name);
       return kept.size < fields.size;
     });
     for (const [name, change] of wanted()) row.set(name, change[to]);
+    showUnstored(row);
     return [...kept];
   });
   row.queue = work.catch(() => {});

@@ -1,11 +1,10 @@
 /** Editing: opens the editor of a type, in a grid or in the list of an object's fields, saves what it gives, and moves on. */
 
-import { button, h, icon, iconButton, put } from "../core/dom.js";
+import { h, icon, iconButton, put } from "../core/dom.js";
 import { address } from "../core/router.js";
 import { mayWrite } from "../core/session.js";
 import { effect } from "../core/signal.js";
 import { addWords, plain, t } from "../core/words.js";
-import { firstButton, openDialog } from "../parts/dialog.js";
 import { toast } from "../parts/states.js";
 import { drawValue } from "./cells.js";
 import { INLINE, inlineEditor } from "./editors/inline.js";
@@ -14,6 +13,10 @@ import { isReadOnly, isShortened, namesChanged, typeOf } from "./schema.js";
 import { asText, isEqual } from "./values.js";
 
 addWords({
+  "edit.readOnly": "{field} is set by the server.",
+  "edit.notAllowed": "Your role may only read.",
+  "edit.refused": "{field} not saved: {reason}",
+  "edit.again": "Edit again",
   "fields.edit": "Edit {field}",
   "fields.clear": "Remove {field}",
   "fields.open": "Open {class} {id}",
@@ -164,25 +167,14 @@ function placeInGrid(grid, editor, index, column) {
   grid.body.append(editor);
 }
 
-let clearing;
-
 /** Takes the value of the active cell away. */
 export async function clearCell(grid, className) {
   const row = grid.activeRow;
   const field = grid.activeColumn;
   if (!row || !field || !mayEdit(className, field) || field.type === "Password") return;
   if (row.values.get(field.name) === undefined || field.type === "Relation") return;
-  const isAccess = field.type === "ACL";
-  clearing ??= isAccess ? undefined : await openDialog({ title: t("edit.clearTitle", { field: field.name }) }, (close) => ({
-    body: h("p", t("edit.clearText")),
-    foot: [
-      button(".button.start", () => close(), t("cancel")),
-      button(".button", () => close("null"), t("edit.setNull")),
-      firstButton(".button.primary", () => close("remove"), t("edit.remove")),
-    ],
-  }));
-  if (!clearing && !isAccess) return;
-  await cellStore(grid, className, row, field)({ value: clearing === "null" && !isAccess ? null : undefined }, await wholeValue(className, row, field.name));
+  // The database has one way to have no value, so that null would be the same.
+  await cellStore(grid, className, row, field)({ value: undefined }, await wholeValue(className, row, field.name));
 }
 
 /** All fields of one object, one below the other, each edited where it stands; `rows` are notified of changes. */

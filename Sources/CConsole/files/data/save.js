@@ -2,13 +2,26 @@
 
 import { objectPath, parse } from "../core/api.js";
 import { button, h } from "../core/dom.js";
-import { ago, plain, t } from "../core/words.js";
+import { addWords, ago, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
-import { newChange, record, toast, whileStoring } from "../parts/states.js";
+import { newChange, record, whileStoring } from "../parts/states.js";
 import { drawValue } from "./cells.js";
 import { SHORTEN, viewsOf } from "./rows.js";
 import { isShortened, learn, namingField } from "./schema.js";
-import { copy, inWords, isEqual, setOwn } from "./values.js";
+import { copy, inWords, isEqual, noValue, setOwn } from "./values.js";
+
+addWords({
+  "edit.saved": "{field} of {object} saved",
+  "edit.cleared": "{field} of {object} removed",
+  "edit.undone": "{field} of {object} is {value} again",
+  "edit.undoRefused": "Not undone: {field} was changed to {theirs} since; you had set {mine}.",
+  "conflict.title": "Changed by another",
+  "conflict.text": "{field} was changed {when}, while you edited it.",
+  "conflict.theirs": "Theirs",
+  "conflict.mine": "Yours",
+  "conflict.keepTheirs": "Keep theirs",
+  "conflict.keepMine": "Save yours",
+});
 
 const REMOVE = { __op: "Delete" };
 
@@ -36,13 +49,20 @@ function at(value, path) {
  * Gives whether it was stored; a refusal takes the shown value back and is reported through `refused(problem)`.
  */
 export function saveField({ className, rows, row, field, change, old = row.values.get(field.name), refused }) {
+  if (change.amount === undefined && !change.path) change = { value: change.value === undefined ? noValue(field) : change.value };
   const mine = { field, change, number: newChange() };
   row.unstored = [...(row.unstored ?? []), mine];
-  // Changes of one object go one after the other: each is conditional on what the one before left.
-  row.queue = (row.queue ?? Promise.resolve()).then(() => store({ className, rows, row, field, change, old, refused, mine }));
+  const work = inTurn(row, () => store({ className, rows, row, field, change, old, refused, mine }));
   show(row, field, change, old);
   rows?.notify();
-  return whileStoring(row.queue);
+  return whileStoring(work);
+}
+
+/** Changes of one object go one after the other: each is conditional on what the one before left. */
+function inTurn(row, work) {
+  const result = (row.queue ?? Promise.resolve()).then(work);
+  row.queue = result.catch(() => {});
+  return result;
 }
 
 function show(row, field, change, old) {
@@ -54,14 +74,21 @@ function show(row, field, change, old) {
 }
 
 /** Shows what is still to be stored of a row, or of one of its fields. */
-function showUnstored(row, name) {
+export function showUnstored(row, name) {
   for (const { field, change } of row.unstored ?? []) if (!name || name === field.name) show(row, field, change, row.values.get(field.name));
 }
 
-/** Takes an object over as it is stored. */
+/** Takes an object over as it is stored; changes whose turn has not come see it when it comes. */
 function retake(row, object) {
   row.take(object);
+  for (const entry of row.unstored ?? []) entry.taken = object;
   showUnstored(row);
+}
+
+/** Takes a change off those that are to be stored, with what it has settled about its field. */
+function settle(row, mine) {
+  row.unstored = row.unstored.filter((other) => other !== mine);
+  for (const entry of row.unstored) if (entry.field.name === mine.field.name) delete entry.taken;
 }
 
 /** A copy of a value with a member at a path of keys; undefined removes it. */
@@ -86,15 +113,17 @@ function bodyOf(field, change) {
 /** What is changed of a value: all of it, or what it has at a path. */
 const partOf = (value, { path }) => (path ? at(value, path) : value);
 
+/** The value of a field of an object from outside. */
+const valueOf = (object, field) => new Map(Object.entries(object)).get(field.name);
+
 async function store({ className, rows, row, field, change, old, refused, mine }) {
-  const theirsOf = (object) => new Map(Object.entries(object)).get(field.name);
   const drop = () => { row.unstored = row.unstored.filter((other) => other !== mine); };
   let seen = partOf(old, change);
   let before = old;
   let body;
   try {
     body = await conditionalPut(className, row, () => bodyOf(field, change), (object) => {
-      before = theirsOf(object);
+      before = valueOf(object, field);
       const theirs = partOf(before, change);
       // Another field was changed, or ours had arrived before the connection broke; adding is right whatever was there.
       return change.amount !== undefined || isEqual(theirs, seen) || isEqual(theirs, change.value) || isShortened(seen);
@@ -105,7 +134,7 @@ async function store({ className, rows, row, field, change, old, refused, mine }
       if (isMine) seen = theirs;
       else drop();
       return isMine;
-    });
+    }, mine.taken);
   } catch (problem) {
     drop();
     // A later change of the same value stays, and speaks for itself.
@@ -118,7 +147,11 @@ async function store({ className, rows, row, field, change, old, refused, mine }
     refused?.(problem);
     return false;
   }
-  drop();
+  if (body) settle(row, mine);
+  else {
+    row.set(field.name, before);
+    showUnstored(row, field.name);
+  }
   const answered = new Map(Object.entries(body ?? {}));
   if (answered.has(field.name) && change.amount !== undefined) row.set(field.name, answered.get(field.name));
   rows?.notify();
@@ -129,13 +162,14 @@ async function store({ className, rows, row, field, change, old, refused, mine }
   // A name that was just changed names nothing.
   const places = { field: field.name, object: field.name === namingField(className) ? row.id : nameOfRow(className, row) };
   const isRemoval = change.value === undefined && change.amount === undefined;
-  if (field.type === "Password") toast(t("edit.saved", places));
-  else record(t(isRemoval ? "edit.cleared" : "edit.saved", places), () => undo({ className, rows, row, field, change, seen: change.amount === undefined ? seen : before, now, places }), mine.number);
+  // Nobody knows the password before.
+  record(t(isRemoval ? "edit.cleared" : "edit.saved", places), field.type !== "Password" && (() => undo({ className, rows, row, field, change, seen: change.amount === undefined ? seen : before, now, places })), mine.number);
   return true;
 }
 
-/** PUT that is repeated where another's change does no harm; gives null when the other's value is kept. */
-export async function conditionalPut(className, row, bodyNow, isHarmless, ask = () => false) {
+/** PUT that is repeated where another's change does no harm; gives null when the other's value is kept. `taken` is an object that came meanwhile. */
+export async function conditionalPut(className, row, bodyNow, isHarmless, ask = () => false, taken = undefined) {
+  if (taken && !isHarmless(taken) && !(await ask(taken))) return null;
   for (;;) {
     const body = bodyNow();
     try {
@@ -171,22 +205,45 @@ export async function refreshOthers(className, row) {
 
 async function undo({ className, rows, row, field, change, seen, now, places }) {
   const mine = change.amount === undefined ? change.value : now;
+  const former = seen === undefined ? noValue(field) : seen;
   let back;
+  let stored = row.values.get(field.name);
   let refusal = isShortened(seen) && t("edit.undoRefused", { ...places, theirs: "", mine: "" });
   /** What takes the change back from a value; nothing where another has changed what was set. */
   const judge = (value) => {
     const theirs = partOf(value, change);
     const isOurs = isEqual(theirs, mine) || isEqual(theirs, seen);
-    back = isOurs || change.amount === undefined ? { path: change.path, value: seen } : { amount: -change.amount };
+    back = isOurs || change.amount === undefined ? { path: change.path, value: former } : { amount: -change.amount };
     if (!isOurs && back.amount === undefined) refusal ||= t("edit.undoRefused", { ...places, theirs: inWords(theirs), mine: inWords(mine) });
     return !refusal;
   };
   // The row may have been taken over since, with what others set.
-  const body = judge(await wholeValue(className, row, field.name))
-    && (await conditionalPut(className, row, () => bodyOf(field, back), (object) => judge(new Map(Object.entries(object)).get(field.name))));
-  if (body) show(row, field, back, row.values.get(field.name));
+  if (!judge(await wholeValue(className, row, field.name))) throw new Error(refusal);
+  // It is shown at once, as any change: who edits it before it is stored goes on from there.
+  const entry = { field, change: back };
+  row.unstored = [...(row.unstored ?? []), entry];
+  show(row, field, back, stored);
   rows?.notify();
-  if (!body) throw new Error(refusal);
+  const work = inTurn(row, async () => {
+    const body = await conditionalPut(className, row, () => bodyOf(field, back), (object) => {
+      stored = valueOf(object, field);
+      const isOurs = judge(stored);
+      entry.change = back;
+      return isOurs;
+    }, undefined, entry.taken);
+    if (body) settle(row, entry);
+    return body;
+  });
+  try {
+    if (!(await work)) throw new Error(refusal);
+  } catch (problem) {
+    row.unstored = row.unstored.filter((other) => other !== entry);
+    row.set(field.name, stored);
+    showUnstored(row, field.name);
+    throw problem;
+  } finally {
+    rows?.notify();
+  }
   await refreshOthers(className, row);
   return t("edit.undone", { ...places, value: inWords(back.amount === undefined ? seen : row.values.get(field.name)) });
 }

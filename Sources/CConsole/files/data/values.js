@@ -23,6 +23,12 @@ export function setOwn(object, key, value) {
   return object;
 }
 
+/**
+ * What is stored for a value that is taken away: an ACL that everybody has in the place of none, since the interface makes an empty one of
+ * that, which is for the master key alone.
+ */
+export const noValue = (field) => (field.type === "ACL" ? { "*": { read: true, write: true } } : undefined);
+
 /** A copy, with all keys its own. */
 export const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
@@ -158,18 +164,6 @@ addWords({
   "type.Object": "a JSON object", "type.Polygon": "a polygon", "type.File": "a file", "type.Bytes": "Bytes", "type.ACL": "an ACL",
   "edit.notOne": "{field} is {type}; {text} is not one.",
   "edit.digits": "{text} has more digits than a Number keeps. Use a String.",
-  "edit.readOnly": "{field} is set by the server.",
-  "edit.notAllowed": "Your role may only read.",
-  "edit.saved": "{field} of {object} saved",
-  "edit.cleared": "{field} of {object} removed",
-  "edit.undone": "{field} of {object} is {value} again",
-  "edit.undoRefused": "Not undone: {field} was changed to {theirs} since; you had set {mine}.",
-  "edit.refused": "{field} not saved: {reason}",
-  "edit.again": "Edit again",
-  "edit.clearTitle": "Remove {field}?",
-  "edit.clearText": "Take the value away, or set it to null? Your answer holds for this visit.",
-  "edit.remove": "Remove the value",
-  "edit.setNull": "Set null",
   "edit.label": "{field} of {object}",
   "date.means": "{date}",
   "date.hint": "2024-05-01 10:00, now, 2 days ago",
@@ -182,52 +176,11 @@ addWords({
   "pointer.find": "Name or id of {class}",
   "pointer.none": "No {class} is called like that.",
   "pointer.clear": "Not set",
-  "conflict.title": "Changed by another",
-  "conflict.text": "{field} was changed {when}, while you edited it.",
-  "conflict.theirs": "Theirs",
-  "conflict.mine": "Yours",
-  "conflict.keepTheirs": "Keep theirs",
-  "conflict.keepMine": "Save yours",
   "delete.title": "Delete {n} {n|object|objects} of {class}?",
   "delete.text": "They go to the trash for 30 days, and can be restored from there.",
   "delete.more": "and {n} more",
   "delete.done": "{n} {n|object|objects} of {class} deleted",
-  "delete.without": "Without {fields}, which {class} has no more",
+  "delete.without": "Without {fields}, which {class} has no more, or with another type",
   "delete.restored": "{n} {n|object|objects} restored",
   "delete.type": "Type {n} to go on",
-  "new.title": "New object of {class}",
-  "new.create": "Create",
-  "new.done": "{object} created",
-  "new.missing": "{field} is required.",
-  "new.required": "required",
-  "new.undone": "The new object is gone again",
-});
-
-addWords({
-  "keys.edit": "Edit the cell",
-  "keys.openObject": "Open the object, or what the pointer leads to",
-  "keys.tab": "Save and go right, drop the edit",
-  "keys.select": "Select the row",
-  "keys.range": "Select cells",
-  "keys.copy": "Copy and paste cells",
-  "keys.column": "Menu of the column: order, filter",
-  "keys.clear": "Remove the value, or delete selected rows",
-  "keys.filterCell": "Filter by this cell",
-  "keys.inspector": "Inspector",
-  "grid.slow": "Sorting by {field} read all {count} rows ({time} s).",
-  "grid.buildIndex": "Build an index",
-  "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).",
-  "grid.selected": "{n} selected",
-  "grid.clearSelection": "Clear",
-  "grid.range": "{n} {n|cell|cells}",
-  "grid.partly": "Of {n} {n|cell that is|cells that are} read:",
-  "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}",
-  "grid.ascending": "Sort ascending",
-  "grid.descending": "Sort descending",
-  "grid.unsort": "Newest first",
-  "grid.hide": "Hide column",
-  "grid.newRows": "{n} new",
-  "grid.newRowsHint": "Show new objects",
-  "foot.set": "Set a field",
-  "filter.byField": "Filter by {field}",
 });

@@ -25,6 +25,7 @@ const PAGES = {
   health: { icon: "check", key: "g h", open: () => import("./health/index.js") },
   settings: { icon: "columns", key: "g o", open: () => import("./settings/index.js") },
   trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
+  audit: { icon: "clock", key: "g e", open: () => import("./audit/index.js") },
 };
 
 /** Pages whose routes are for developers. */

@@ -2,6 +2,7 @@
 
 import { button, firstFocusable, h, icon, iconButton, labelled, problemLine, put, textField } from "../core/dom.js";
 import { plain, t } from "../core/words.js";
+import { complain, whileRecording } from "./states.js";
 
 /**
  * Opens a dialog; `build(close)` gives `{ body, foot }`. Gives a promise of what `close` was called with.
@@ -29,10 +30,12 @@ export function openDialog({ title, kind = "", mayClose = () => true }, build) {
 
 /**
  * Opens a dialog with fields; `build()` gives `{ body, save(), focus(), extra }`. What `save` gives is given; what it throws stands below
- * the fields. Enter saves, in a sheet together with Ctrl.
+ * the fields. Enter saves, in a sheet together with Ctrl. Who leaves a form that is being stored takes nothing back: what is stored
+ * is given as ever, and what is refused is said.
  */
-export function openForm({ title, kind, button: words }, build) {
-  return openDialog({ title, kind }, (close, element) => {
+export async function openForm({ title, kind, button: words }, build) {
+  let saving;
+  const given = await openDialog({ title, kind }, (close, element) => {
     const problem = problemLine();
     // A click beside the dialog drops nothing of a form in which somebody has worked; not all of that is typed.
     for (const name of ["input", "click", "keydown"]) element.addEventListener(name, ({ target }) => { element.isTouched ||= target !== element; });
@@ -41,8 +44,11 @@ export function openForm({ title, kind, button: words }, build) {
       go.disabled = true;
       put(problem);
       try {
-        close(await save());
+        saving = (async () => save())();
+        close(await saving);
       } catch (refusal) {
+        if (!element.isConnected) return;
+        saving = undefined;
         go.disabled = false;
         put(problem, plain(refusal.message, 300));
         focus();
@@ -55,6 +61,7 @@ export function openForm({ title, kind, button: words }, build) {
     });
     return { body: [body, problem], foot: [extra, button(".button", () => close(), t("cancel")), go] };
   });
+  return given === undefined && saving ? whileRecording(saving).catch(complain) : given;
 }
 
 const labelOf = (element) => element.getAttribute("aria-label") ?? element.textContent;

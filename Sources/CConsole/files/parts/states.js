@@ -65,12 +65,15 @@ let changes = 0;
 /** The number of a change that is made now, for `record`: what is made last is undone first, whenever its answer comes. */
 export const newChange = () => (changes += 1);
 
-/** Keeps a change, and says it; `undo` takes it back, and throws when it cannot: an error with `isUnfinished` keeps it for another time. */
+/**
+ * Keeps a change, and says it; `undo` takes it back, and throws when it cannot: an error with `isUnfinished` keeps it for another time.
+ * Without `undo` there is no way back, which is said in the place of taking back what was before it.
+ */
 export function record(words, undo, change = newChange()) {
   const step = { words, undo, change };
   keep(step);
   if (steps.length > LIMIT) steps.shift();
-  step.end = toast(words, { action: { words: t("undo"), do: () => take(step) } });
+  step.end = toast(words, undo && { action: { words: t("undo"), do: () => take(step) } });
 }
 
 function keep(step) {
@@ -89,6 +92,18 @@ export function whileStoring(work) {
     return value === true;
   });
   return work;
+}
+
+/** The same for work whose caller records the change right after it. */
+export async function whileRecording(work) {
+  const before = steps.at(-1);
+  let end;
+  whileStoring(new Promise((resolve) => { end = resolve; }));
+  try {
+    return await work;
+  } finally {
+    setTimeout(() => end(steps.at(-1) !== before));
+  }
 }
 
 /** Takes back the last change; one that was refused meanwhile is taken back already. */
@@ -110,7 +125,7 @@ function take(step) {
 
 async function carryOut(step) {
   try {
-    const words = await step.undo();
+    const words = step.undo ? await step.undo() : t("undo.none", { what: step.words });
     if (words) toast(words);
   } catch (problem) {
     if (problem.isUnfinished) keep(step);

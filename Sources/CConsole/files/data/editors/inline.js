@@ -54,8 +54,14 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   };
   const finish = async (direction) => {
     // A name is no id as long as nobody has looked for it.
-    if (picker && input.value !== start) await picker.ready();
+    const isLookedFor = picker && input.value !== start && input.value.trim() !== "";
+    if (isLookedFor) await picker.ready();
     if (isDone) return true;
+    if (isLookedFor && !picker.chosen) {
+      complain(picker.unknown((value) => end({ value }, "stay")));
+      input.focus();
+      return false;
+    }
     let change;
     try {
       change = read(input.value, field, value, start, picker);
@@ -85,7 +91,7 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   element.addEventListener("focusout", async (event) => {
     if (isDone || element.contains(event.relatedTarget) || !document.hasFocus()) return;
     if (event.relatedTarget?.closest?.(".signin, dialog")) return;
-    if (!(await finish("none"))) toast(message.textContent, { isBad: true, seconds: 4 });
+    if (!(await finish("none"))) toast(message.firstChild.textContent, { isBad: true, seconds: 4 });
   });
   element.focus = () => {
     input.focus();
@@ -141,14 +147,14 @@ function dateHint(input, hint) {
 
 let number = 0;
 
-/** A field of a form: `{ element, id, read(), focus() }`; `read` gives undefined for nothing, and throws an Error in words. */
+/** A field of a form: `{ element, id, read(), focus() }`; `read` gives undefined for nothing, and throws an Error in words, of pointers later. */
 export function valueInput(field, value) {
   number += 1;
   const id = `value-${number}`;
   const { type } = field;
   if (type === "Pointer") {
     const choice = pointerField(field.targetClass, { id, value: typeOf(value) === "Pointer" ? pointer(value.className, value.objectId) : undefined });
-    return { element: choice.element, id, read: () => choice.chosen() ?? fromText(choice.input.value, field), focus: () => choice.input.focus() };
+    return { element: choice.element, id, read: choice.read, focus: () => choice.input.focus() };
   }
   const isLong = ["Array", "Object", "Polygon", "Bytes", "ACL"].includes(type);
   const given = value === undefined || value === null ? "" : isLong ? JSON.stringify(value, null, 2) : startText(type, value);

@@ -1,12 +1,19 @@
 /** Finds the object that a pointer is to lead to, by the beginning of its name or by its id. */
 
 import { objectPath, parse } from "../../core/api.js";
-import { debounce, h, put, textField } from "../../core/dom.js";
+import { button, debounce, h, problemLine, put, textField } from "../../core/dom.js";
 import { latest } from "../../core/signal.js";
-import { plain, shown, t } from "../../core/words.js";
+import { addWords, plain, shown, t } from "../../core/words.js";
+import { confirm } from "../../parts/dialog.js";
 import { SHORTEN } from "../rows.js";
 import { learn, nameOf, namingField } from "../schema.js";
 import { pointer } from "../values.js";
+
+addWords({
+  "pointer.unknown": "No {class} has the name or the id {text}.",
+  "pointer.keep": "Keep it as an id",
+  "pointer.keepText": "There is no {class} {text}, or you may not see it: the pointer leads nowhere until there is one.",
+});
 
 /** A list of choices below a text field. `picked(pointer)` is called with the choice. */
 export class PointerPicker {
@@ -40,17 +47,29 @@ export class PointerPicker {
     const signal = this.next();
     const rows = await parse.get(objectPath(this.className), {
       where: ways.length > 1 ? { $or: ways } : ways[0], keys: field ?? "objectId", limit: 8, order: text && field ? field : "-createdAt",
-    }, { signal, headers: SHORTEN }).then(({ body }) => body.results, () => []);
+    }, { signal, headers: SHORTEN }).then(({ body }) => body.results, (refusal) => Object.assign([], { refusal }));
     if (signal.aborted) return;
     Object.assign(this, { rows, text });
     for (const row of rows) learn(this.className, row);
-    this.place = text && rows.length ? 0 : -1;
+    // An id is itself, whoever's name begins with it.
+    this.place = text && rows.length ? Math.max(0, rows.findIndex(({ objectId }) => objectId === text)) : -1;
     this.draw(text);
   }
 
   /** Waits until the choices are those of what was typed. */
   async ready() {
     while (this.text !== this.input.value.trim()) await this.search();
+  }
+
+  /** Why what was typed is none of the objects, with a button that keeps it as an id, where it can be one and somebody is sure. */
+  unknown(keep) {
+    const { className, text, rows } = this;
+    const places = { class: className, text: plain(text, 40) };
+    return [h("span", rows.refusal?.message ?? t("pointer.unknown", places)), /^[\x21-\x7e]+$/.test(text) && button(".link", async () => {
+      const isSure = await confirm({ title: `${t("pointer.keep")}?`, text: t("pointer.keepText", places), button: t("pointer.keep") });
+      if (isSure) keep(pointer(className, text));
+      else this.input.focus();
+    }, t("pointer.keep"))];
   }
 
   draw(text) {
@@ -72,13 +91,18 @@ export class PointerPicker {
   }
 }
 
-/** A text field for an object, with the choices below while one is looked for: `{ element, input, chosen(), clear() }`. */
+/**
+ * A text field for an object, with the choices below while one is looked for: `{ element, input, chosen(), read(), clear() }`.
+ * `read` waits for who is looked for, and throws where there is none; why stands below the field.
+ */
 export function pointerField(className, { id, value, label, isOpen, picked } = {}) {
   let chosen = value;
   let picker;
   const nameFor = (found) => (found ? nameOf(found.className, found.objectId) || found.objectId : "");
   const input = textField({ id, value: nameFor(value), placeholder: label ?? t("pointer.find", { class: className }), "aria-label": label });
   const list = h("div");
+  const element = h(".picker", input, list);
+  const problem = problemLine();
   const open = () => {
     if (list.childElementCount) return;
     picker ??= new PointerPicker(className, input, pick);
@@ -89,24 +113,41 @@ export function pointerField(className, { id, value, label, isOpen, picked } = {
     chosen = found;
     input.value = nameFor(found);
     put(list);
+    problem.remove();
     picked?.(found, picker.rows.find((row) => row.objectId === found.objectId) ?? found);
   };
   input.addEventListener("input", () => {
     chosen = undefined;
+    problem.remove();
     open();
   });
   if (isOpen) input.addEventListener("focus", () => chosen || open());
   input.addEventListener("keydown", (event) => {
     if (!list.childElementCount || picker.handleKey(event)) return;
-    if (event.key === "Enter" && picker.chosen) pick(picker.chosen);
-    else if (event.key === "Escape") put(list);
+    if (event.key === "Enter" && picker.chosen) {
+      pick(picker.chosen);
+      // With Ctrl it saves the form.
+      if (event.ctrlKey || event.metaKey) return;
+    } else if (event.key === "Escape") put(list);
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
   return {
-    element: h(".picker", input, list), input,
+    element, input,
     chosen: () => chosen ?? (list.childElementCount ? picker.chosen : undefined),
+    read: async () => {
+      if (chosen || input.value.trim() === "") return chosen;
+      open();
+      await picker.ready();
+      if (picker.chosen) pick(picker.chosen);
+      else if (!chosen) {
+        put(problem, picker.unknown(pick));
+        element.append(problem);
+        throw new Error("");
+      }
+      return chosen;
+    },
     clear: () => {
       chosen = undefined;
       input.value = "";

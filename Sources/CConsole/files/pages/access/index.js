@@ -9,9 +9,8 @@ import { classes, namesChanged } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
 import { empty } from "../../parts/states.js";
 import { classFrame } from "../class-frame.js";
-import { mayPanel } from "./may.js";
+import { mayPanel, viewAs } from "./eyes.js";
 import { defaultAccess, hiddenSentence, names, OPERATIONS, own, principal, sentenceOf } from "./model.js";
-import { viewAs } from "./view-as.js";
 
 addWords({
   "access.class": "What the class lets do",

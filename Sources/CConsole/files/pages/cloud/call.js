@@ -8,7 +8,7 @@ import { drawValue } from "../../data/cells.js";
 import { tree } from "../../data/editors/tree.js";
 import { typeOf } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
-import { lineRow, openLine } from "../logs/line.js";
+import { lineRow, openLine } from "../logs/lines.js";
 import { checks } from "./index.js";
 
 addWords({

@@ -153,7 +153,7 @@ async function edit(name, again) {
       const key = name ?? input.value.trim();
       if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(key)) throw new Error(t("config.hintName"));
       if (name === undefined && parameters.has(key)) throw new Error(t("config.taken", { name: key }));
-      const read = !value ? old.value : type.value === "String" ? value.element.value : value.read();
+      const read = !value ? old.value : type.value === "String" ? value.element.value : await value.read();
       if (read === undefined) throw new Error(t("config.missing"));
       const entry = { value: read, isForMaster: isForMaster.checked };
       if (old && isEqual(old, entry)) return true;

@@ -6,11 +6,37 @@ import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
-import { number, t } from "../../core/words.js";
+import { addWords, number, t } from "../../core/words.js";
 import { build, mayBuild, missingIndex } from "../../data/indexing.js";
 import { counts, typeOf } from "../../data/schema.js";
-import "../../data/values.js";
 import { complain, toast } from "../../parts/states.js";
+
+addWords({
+  "keys.edit": "Edit the cell",
+  "keys.openObject": "Open the object, or what the pointer leads to",
+  "keys.tab": "Save and go right, drop the edit",
+  "keys.select": "Select the row",
+  "keys.range": "Select cells",
+  "keys.copy": "Copy and paste cells",
+  "keys.column": "Menu of the column: order, filter",
+  "keys.clear": "Remove the value, or delete selected rows",
+  "keys.filterCell": "Filter by this cell",
+  "keys.inspector": "Inspector",
+  "grid.slow": "Sorting by {field} read all {count} rows ({time} s).",
+  "grid.buildIndex": "Build an index",
+  "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).",
+  "grid.selected": "{n} selected",
+  "grid.clearSelection": "Clear",
+  "grid.range": "{n} {n|cell|cells}",
+  "grid.partly": "Of {n} {n|cell that is|cells that are} read:",
+  "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}",
+  "grid.newRows": "{n} new",
+  "grid.newRowsHint": "Show new objects",
+  "foot.set": "Set a field",
+  "foot.access": "Permissions",
+  "foot.add": "Add to …",
+  "foot.call": "Call a function",
+});
 
 /** Adds the keys of the page, and what the grid asks for beyond single cells. */
 export function gridKeys(page) {
@@ -96,10 +122,14 @@ function draw(page, element) {
 
 function selection(page) {
   const n = page.grid.selected.size;
+  const mayChange = mayWrite() && !page.as;
   return [
     h("strong", t("grid.selected", { n })),
-    mayWrite() && !page.as && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
-    mayWrite() && !page.as && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("delete")),
+    mayChange && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
+    mayChange && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected", "ACL"), icon("shield"), t("foot.access")),
+    mayChange && button(".plain", async () => (await import("../../data/bulk-others.js")).openAdding(page, "selected"), icon("link"), t("foot.add")),
+    mayChange && mayChangeClasses() && button(".plain", async () => (await import("../../data/bulk-others.js")).openCalling(page, "selected"), icon("cloud"), t("foot.call")),
+    mayChange && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("delete")),
     h(".space"),
     button(".plain", () => page.grid.clearSelection(), t("grid.clearSelection")),
   ];

@@ -6,12 +6,19 @@ import { mayChangeClasses, mayWrite, session } from "../../core/session.js";
 import { addWords, plain, t, zone } from "../../core/words.js";
 import "../../data/filter/model.js";
 import { choices, choose, deleteView, ranked, visible } from "../../data/schema.js";
-import "../../data/values.js";
 import { openMenu, openPanel } from "../../parts/dialog.js";
 import { complain, toast } from "../../parts/states.js";
 
 addWords({
+  "grid.ascending": "Sort ascending",
+  "grid.descending": "Sort descending",
+  "grid.unsort": "Newest first",
+  "grid.hide": "Hide column",
+  "filter.byField": "Filter by {field}",
   "menu.setAll": "Set a field of all {n} …",
+  "menu.accessAll": "Set the permissions of all {n} …",
+  "menu.addAll": "Add all {n} to a relation or role …",
+  "menu.callAll": "Call a function for all {n} …",
   "menu.deleteAll": "Delete all {n} …",
   "menu.newField": "New field …",
   "menu.saveView": "Save this view …",
@@ -40,6 +47,9 @@ export function open(page, anchor) {
     mayChange && { words: t("menu.import"), icon: "up", do: async () => { if (await (await import("./import.js")).openImport(page.className)) page.reload(); } },
     mayChange && n > 0 && null,
     mayChange && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/bulk.js")).openBulk(page, "all") },
+    mayChange && n > 0 && { words: t("menu.accessAll", { n }), icon: "shield", do: async () => (await import("../../data/bulk.js")).openBulk(page, "all", "ACL") },
+    mayChange && n > 0 && { words: t("menu.addAll", { n }), icon: "link", do: async () => (await import("../../data/bulk-others.js")).openAdding(page, "all") },
+    mayChange && mayChangeClasses() && n > 0 && { words: t("menu.callAll", { n }), icon: "cloud", do: async () => (await import("../../data/bulk-others.js")).openCalling(page, "all") },
     mayChange && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/bulk.js")).deleteAll(page) },
   ].filter((row) => row === null || row), { label: t("grid.more") });
 }

@@ -2,13 +2,22 @@
 
 import { objectPath, parse } from "../../core/api.js";
 import { h, problemLine, put } from "../../core/dom.js";
-import { plain, t } from "../../core/words.js";
+import { addWords, plain, t } from "../../core/words.js";
 import { valueInput } from "../../data/editors/inline.js";
 import { Row, viewsOf } from "../../data/rows.js";
 import { isReadOnly, ranked } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { openForm } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
+
+addWords({
+  "new.title": "New object of {class}",
+  "new.create": "Create",
+  "new.done": "{object} created",
+  "new.missing": "{field} is required.",
+  "new.required": "required",
+  "new.undone": "The new object is gone again",
+});
 
 /** Asks for the fields; the object stands on top of the rows afterwards. */
 export async function openNew(page) {
@@ -29,7 +38,7 @@ export async function openNew(page) {
         const { field, input, problem } = entry;
         put(problem);
         try {
-          const value = input.read();
+          const value = await input.read();
           if (value !== undefined) setOwn(body, field.name, value);
           else if (field.required) complain(entry, t("new.missing", { field: field.name }));
         } catch (refusal) {

@@ -16,7 +16,6 @@ import { nameOfRow } from "../../data/save.js";
 import { classes, learn, nameOf, namesChanged, ranked, typeOf } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
 import { empty, failed, loading } from "../../parts/states.js";
-import { mayPanel } from "../access/may.js";
 
 addWords({
   "object.access": "Who may do what",
@@ -68,9 +67,11 @@ export async function openObject(host, className, objectId, outer, next = latest
     drawAccess(access, row);
     drawPointers(pointsTo, row);
   }, scope);
+  const question = h("div");
+  import("../access/eyes.js").then(({ mayPanel }) => put(question, mayPanel(className, () => objectId, scope)));
   put(host, header(className, objectId, row, remove, scope), h(".object",
     h(".object-main", h("section.panel", h("h2", t("object.fields")), list), json, history),
-    h(".object-side", panel(t("object.access"), [access, mayPanel(className, () => objectId, scope)]), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
+    h(".object-side", panel(t("object.access"), [access, question]), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
   addKeys(t("object.keys"), {
     Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
     "Alt+r": { words: t("grid.refresh"), do: again },

@@ -1,12 +1,16 @@
-/** Who is connected to live queries now, and subscribed to what. */
+/** Live queries: what becomes of the objects of a class as it happens; who is connected, and subscribed to what. */
 
 import { send } from "../../core/api.js";
-import { isWatched } from "../../core/attention.js";
-import { button, h, icon, put } from "../../core/dom.js";
+import { isWatched, watched } from "../../core/attention.js";
+import { button, h, icon, option, put, textField } from "../../core/dom.js";
+import { address } from "../../core/router.js";
 import { setTitle } from "../../core/session.js";
-import { addWords, ago, cut, date, shown, t } from "../../core/words.js";
-import { keepFocus } from "../../parts/dialog.js";
+import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
+import { tree } from "../../data/editors/tree.js";
+import { inWords, isEqual } from "../../data/values.js";
+import { keepFocus, openDialog } from "../../parts/dialog.js";
 import { empty, failed, loading } from "../../parts/states.js";
+import { lineList } from "../logs/lines.js";
 
 addWords({
   "live.hint": "Clients of live queries that are connected to this process, and what they are subscribed to.",
@@ -50,6 +54,7 @@ export function open(scope) {
   }, icon("refresh"), h("span.words", t("live.follow")));
   toggle.setAttribute("aria-label", t("live.follow"));
   toggle.setAttribute("aria-pressed", String(follows));
+  const events = h(".live-events");
   let isRunning = false;
   async function begin() {
     if (isRunning) return;
@@ -60,6 +65,7 @@ export function open(scope) {
           const { body: live } = await send("GET", "live", { signal: scope });
           if (scope.aborted) return;
           draw(body, number, live);
+          if (live.classes?.length > 0 && !events.childElementCount) put(events, eventPanel(live.classes, scope));
           if (!live.isOn) return;
         }
         await new Promise((resolve) => setTimeout(resolve, PAUSE));
@@ -71,7 +77,7 @@ export function open(scope) {
     }
   }
   begin();
-  return h(".page", h("header.head", h("h1", t("rail.live")), number, h("span.quiet.words", t("live.hint")), h(".space"), toggle), body);
+  return h(".page", h("header.head", h("h1", t("rail.live")), number, h("span.quiet.words", t("live.hint")), h(".space"), toggle), events, body);
 }
 
 function draw(body, number, { isOn, clients = 0, subscriptions = 0, connections = [] }) {
@@ -95,4 +101,139 @@ function subscription({ className, where, user }) {
   const text = typeof where === "string" ? where : JSON.stringify(where ?? {});
   const name = cut(String(className), 60);
   return h("div", text === "{}" ? t("live.all", { class: name }) : [t("live.where", { class: name }), " ", h("span.mono", shown(text, 300))], user && h("span.quiet", " \u00b7 ", t("live.user", { user: cut(String(user), 40) })));
+}
+
+addWords({
+  "events.title": "Events",
+  "events.where": "Condition as JSON, or nothing for all",
+  "events.watch": "Watch",
+  "events.stop": "Stop",
+  "events.pause": "Pause",
+  "events.clear": "Clear",
+  "events.waiting": "Watching {class}. Nothing has happened yet.",
+  "events.noObject": "A condition is a JSON object.",
+  "events.count": "{n} {n|event|events}",
+  "events.skipped": "{n} skipped",
+  "events.paused": "{n} more while paused",
+  "events.gap": "some may be missing",
+  "events.large": "The object has {n} bytes, and is not shown.",
+  "events.before": "Before",
+  "events.now": "Now",
+});
+
+/** Events that are kept. */
+const MOST = 1000;
+
+/** How long to wait before the next question, so that many events are drawn together. */
+const GATHER = 200;
+
+/** A panel that watches one of some classes until `scope` ends. */
+function eventPanel(classes, scope) {
+  const choice = h("select", { "aria-label": t("live.class") }, classes.map((name) => option(name, plain(name, 60))));
+  const where = textField({ placeholder: t("events.where"), "aria-label": t("events.where") });
+  const host = h(".log-host.events", { hidden: true });
+  const words = h("span.quiet", { role: "status" });
+  const problem = h("p.problem", { role: "alert" });
+  let lines = [];
+  let [dropped, held, hasGap] = [0, 0, false];
+  /** Whether the server has said that it follows. */
+  let isReady = false;
+  let control;
+  const list = lineList({ label: t("events.title"), draw: drawEvent, open: (event) => openEvent(choice.value, event) });
+  const pause = button(".button", () => {
+    pause.setAttribute("aria-pressed", String(pause.getAttribute("aria-pressed") !== "true"));
+    draw();
+  }, t("events.pause"));
+  pause.setAttribute("aria-pressed", "false");
+  const isPaused = () => pause.getAttribute("aria-pressed") === "true";
+  const clear = button(".button", () => {
+    [lines, dropped, held, hasGap] = [[], 0, 0, false];
+    draw();
+  }, t("events.clear"));
+  const go = button(".button.primary", () => (control ? stop() : start()), t("events.watch"));
+  const draw = () => {
+    host.hidden = !control && lines.length === 0;
+    for (const one of [pause, clear]) one.hidden = host.hidden;
+    if (!isPaused()) {
+      held = 0;
+      if (lines.length === 0) put(host, h("p.quiet.events-none", isReady ? t("events.waiting", { class: choice.value }) : "\u2026"));
+      else {
+        const isAtEnd = !list.element.isConnected || list.isAtEnd();
+        if (!list.element.isConnected) put(host, list.element);
+        list.show([...lines], { toEnd: isAtEnd });
+      }
+    }
+    put(words, [lines.length > 0 && t("events.count", { n: lines.length }), dropped > 0 && t("events.skipped", { n: dropped }), hasGap && t("events.gap"), held > 0 && t("events.paused", { n: held })].filter(Boolean).join(" \u00b7 "));
+  };
+  function stop() {
+    control?.abort();
+    control = undefined;
+    put(go, t("events.watch"));
+    choice.disabled = where.disabled = false;
+    draw();
+  }
+  async function start() {
+    put(problem);
+    let condition = {};
+    try {
+      condition = JSON.parse(where.value.trim() || "{}");
+      if (condition === null || typeof condition !== "object" || Array.isArray(condition)) throw new Error();
+    } catch {
+      put(problem, t("events.noObject"));
+      where.focus();
+      return;
+    }
+    control = new AbortController();
+    const own = AbortSignal.any([scope, control.signal]);
+    [lines, dropped, held, hasGap] = [[], 0, 0, false];
+    put(go, t("events.stop"));
+    isReady = false;
+    choice.disabled = where.disabled = true;
+    draw();
+    const watch = Math.random().toString(36).slice(2);
+    try {
+      for (let isFirst = true; !own.aborted; isFirst = false) {
+        const { body } = await send("GET", "live/events", { query: { className: choice.value, where: condition, watch, wait: 20 }, signal: own });
+        if (own.aborted) return;
+        isReady = true;
+        // What was followed had ended meanwhile, or another process answers.
+        hasGap ||= body.isNew && !isFirst;
+        dropped += body.skipped;
+        lines.push(...body.events);
+        held += body.events.length;
+        dropped += Math.max(0, lines.length - MOST);
+        lines.splice(0, Math.max(0, lines.length - MOST));
+        if (body.events.length > 0 || body.skipped > 0 || body.isNew) draw();
+        await new Promise((resolve) => setTimeout(resolve, GATHER));
+        await watched(own);
+      }
+    } catch (refusal) {
+      if (own.aborted) return;
+      put(problem, plain(refusal.message, 300));
+      stop();
+    }
+  }
+  where.addEventListener("keydown", ({ key }) => key === "Enter" && !control && start());
+  draw();
+  return h("section.panel", h("h2", t("events.title")), h(".line.wrap", h(".narrow", choice), h(".grow", where), go, pause, clear), problem, words, host);
+}
+
+/** The fields in which an object differs from what it was. */
+const changed = ({ object, original }) => (original ? Object.keys({ ...original, ...object }).filter((name) => name !== "updatedAt" && !isEqual(object[name], original[name])) : []);
+
+function drawEvent(event) {
+  const { at, event: kind, object } = event;
+  const details = changed(event).slice(0, 5).map((name) => `${plain(name, 40)} ${inWords(event.original[name])} \u2192 ${inWords(object[name])}`).join(", ");
+  return [h("time.quiet.mono", { title: date(at, true) }, date(at, true).slice(11, 23)), h("b.mono", plain(kind, 10)), h("code", plain(object.objectId, 24)), h("bdi.log-text", plain(details, 300))];
+}
+
+function openEvent(className, { at, event: kind, object, original, bytes }) {
+  openDialog({ title: `${kind} ${plain(object.objectId, 24)}`, kind: "sheet" }, (close) => ({
+    body: [
+      h("p.line", h("time.mono", date(at, true)), kind !== "delete" && h("a", { href: address("data", [className, object.objectId]), onclick: () => close() }, icon("data"), " ", shown(object.objectId, 24))),
+      bytes !== undefined && h("p", t("events.large", { n: bytes })),
+      original && h("section", h("h3.label", t("events.before")), tree(original).element),
+      bytes === undefined && h("section", h("h3.label", t("events.now")), tree(object).element),
+    ],
+  }));
 }

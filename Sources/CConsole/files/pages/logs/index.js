@@ -9,8 +9,7 @@ import { setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, plain, t } from "../../core/words.js";
 import { empty, failed, loading } from "../../parts/states.js";
-import { lineRow, openLine } from "./line.js";
-import { lineList } from "./list.js";
+import { lineList, lineRow, openLine } from "./lines.js";
 
 addWords({
   "logs.hint": "What the server does and what cloud code says, without secrets.",

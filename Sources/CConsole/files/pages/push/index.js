@@ -7,8 +7,7 @@ import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
 import { empty, failed, loading, record, toast } from "../../parts/states.js";
-import { composer } from "./compose.js";
-import { openReport } from "./report.js";
+import { composer, openReport } from "./compose.js";
 
 addWords({
   "push.hint": "Notifications to the devices of your users.",

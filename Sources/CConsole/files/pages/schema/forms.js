@@ -90,7 +90,7 @@ export function editField(className, field) {
       const name = field?.name ?? nameIn(input, "field.hint");
       const { type: kind, targetClass } = chosen();
       // An empty text as the default stays one.
-      const value = preset?.read() ?? (field?.defaultValue === "" ? "" : undefined);
+      const value = (await preset?.read()) ?? (field?.defaultValue === "" ? "" : undefined);
       await change(className, { fields: setOwn({}, name, {
         type: kind, ...(targetClass ? { targetClass } : {}), ...(required.checked ? { required: true } : {}), ...(value === undefined ? {} : { defaultValue: value }),
       }) });

@@ -6,6 +6,7 @@ import { address, go, route } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
+import { restoreEntry } from "../../data/batches.js";
 import { tree } from "../../data/editors/tree.js";
 import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, toast } from "../../parts/states.js";
@@ -18,7 +19,7 @@ addWords({
   "trash.restore": "Restore",
   "trash.show": "Show {name}",
   "trash.restored": "{name} is back in {class}",
-  "trash.restoredWithout": "{name} is back in {class}, without {fields}: the class has these fields no more",
+  "trash.restoredWithout": "{name} is back in {class}, without {fields}: the class has these fields no more, or with another type",
   "trash.open": "Open",
   "trash.all": "All classes",
   "trash.class": "Class",
@@ -59,9 +60,8 @@ function row(entry, again) {
   const restore = async (event) => {
     event.currentTarget.disabled = true;
     try {
-      const { headers } = await send("POST", `trash/${encodeURIComponent(entry.id)}/restore`, { body: {} });
-      const dropped = headers.get("X-Roost-Dropped");
-      toast(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped ?? "" }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
+      const dropped = (await restoreEntry(entry.id)).join(", ");
+      toast(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
     } catch (problem) {
       complain(problem);
     }

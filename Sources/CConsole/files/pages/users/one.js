@@ -9,7 +9,7 @@ import { summary } from "../../data/cells.js";
 import { editRelation } from "../../data/editors/members.js";
 import { Row } from "../../data/rows.js";
 import { classes, isServerClass, learn, nameOf } from "../../data/schema.js";
-import { pointer } from "../../data/values.js";
+import { noValue, pointer } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, record, toast } from "../../parts/states.js";
 import { endButton, how, tabs } from "./index.js";
@@ -139,7 +139,7 @@ async function setAccess(object, next, words, name, again) {
   const answer = (await parse.put(path, { ACL: next }, { headers: { "X-Roost-If-Updated-At": object.updatedAt } })).body;
   await again();
   record(words, async () => {
-    await parse.put(path, { ACL: before ?? { __op: "Delete" } }, { headers: { "X-Roost-If-Updated-At": answer.updatedAt } });
+    await parse.put(path, { ACL: before ?? noValue({ type: "ACL" }) }, { headers: { "X-Roost-If-Updated-At": answer.updatedAt } });
     await again();
     return t("one.undone", { name });
   });
@@ -153,7 +153,7 @@ function setPassword(id, name, again) {
       if (!input.value) throw new Error(t("one.passwordEmpty"));
       await parse.put("users/" + encodeURIComponent(id), { password: input.value });
       await again();
-      toast(t("one.passwordDone", { name }));
+      record(t("one.passwordDone", { name }));
       return true;
     },
   }));

@@ -1,0 +1,156 @@
+/** Who changed what through the console: all of it, by operator, class and object, read on at its edge. */
+
+import { send } from "../../core/api.js";
+import { h, icon, option, put, textField } from "../../core/dom.js";
+import { address, go, route } from "../../core/router.js";
+import { setTitle } from "../../core/session.js";
+import { effect, latest } from "../../core/signal.js";
+import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
+import { tree } from "../../data/editors/tree.js";
+import { classes } from "../../data/schema.js";
+import { notOne, parseDate } from "../../data/values.js";
+import { openDialog } from "../../parts/dialog.js";
+import { complain, empty, failed, loading } from "../../parts/states.js";
+
+addWords({
+  "audit.hint": "What was changed through the console, and by whom. Nobody can change it.",
+  "audit.operator": "Operator",
+  "audit.class": "Class",
+  "audit.object": "Id of an object",
+  "audit.kind": "Kind",
+  "audit.from": "From",
+  "audit.until": "Until",
+  "audit.time": "{name}: 2 days ago",
+  "audit.allKinds": "All kinds",
+  "audit.allClasses": "All classes",
+  "audit.none": "Nothing was changed",
+  "audit.noneHint": "What is changed in the console is written down here, with who, when, and what it was before.",
+  "audit.nothing": "Nothing fits",
+  "audit.nothingHint": "No entry of the audit has all of these.",
+  "audit.when": "When", "audit.who": "Who", "audit.what": "What", "audit.objects": "Objects", "audit.result": "Result",
+  "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "looked",
+  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out",
+  "audit.count": "{n} {n|object|objects}",
+  "audit.refused": "refused ({status})",
+  "audit.unknown": "not known",
+  "audit.done": "done",
+  "audit.newest": "Newest",
+  "audit.older": "Older",
+  "audit.open": "{what}, {path}",
+  "audit.request": "Request {id} from {address}",
+  "audit.fields": "Fields: {fields}",
+  "audit.before": "Before",
+  "audit.after": "After",
+});
+
+/** What the address may choose, by its name, and how the route calls it. */
+const CHOICES = { operator: "operator", class: "className", object: "objectId", kind: "method", from: "from", until: "until" };
+
+const KINDS = ["POST", "PUT", "DELETE", "GET"];
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  setTitle(t("rail.audit"));
+  const body = h(".scroll", loading());
+  const foot = h(".log-foot");
+  const choose = (change) => {
+    const { query } = route.peek();
+    go(address("audit", [], { ...Object.fromEntries(Object.keys(CHOICES).map((name) => [name, query.get(name)])), ...change }));
+  };
+  const field = (name) => textField({ placeholder: t("audit." + name), "aria-label": t("audit." + name), onchange: (event) => choose({ [name]: event.target.value.trim() }) });
+  const time = (name) => textField({
+    placeholder: t("audit.time", { name: t("audit." + name) }), "aria-label": t("audit." + name),
+    onchange: ({ target }) => {
+      const text = target.value.trim();
+      const at = text && parseDate(text);
+      if (at === undefined) complain(notOne(text, { name: t("audit." + name), type: "Date" }));
+      else choose({ [name]: at });
+    },
+  });
+  const inputs = {
+    operator: field("operator"), object: field("object"),
+    kind: h("select", { "aria-label": t("audit.kind"), onchange: (event) => choose({ kind: event.target.value }) }),
+    from: time("from"), until: time("until"),
+    class: h("select", { "aria-label": t("audit.class"), onchange: (event) => choose({ class: event.target.value }) }),
+  };
+  const next = latest(scope);
+  effect(() => {
+    const { page, query } = route();
+    if (page !== "audit") return;
+    const chosen = query.get("class") ?? "";
+    const names = new Set([...(classes()?.keys() ?? []), ...(chosen ? [chosen] : [])]);
+    put(inputs.class, option("", t("audit.allClasses")), [...names].sort().map((name) => option(name, plain(name, 60), name === chosen)));
+    put(inputs.kind, option("", t("audit.allKinds")), KINDS.map((kind) => option(kind, t("audit.did." + kind), kind === query.get("kind"))));
+    for (const name of ["from", "until"]) inputs[name].value = query.get(name) ? date(query.get(name)) : "";
+    for (const name of ["operator", "object"]) if (document.activeElement !== inputs[name]) inputs[name].value = query.get(name) ?? "";
+    read({ body, foot, query, scope: next() });
+  }, scope);
+  return h(".page", h("header.head", h("h1", t("rail.audit")), h("span.quiet.words", t("audit.hint"))),
+    h(".filters", Object.keys(CHOICES).map((name) => h(".narrow", inputs[name]))), body, foot);
+}
+
+async function read(place) {
+  const { body, foot, query, scope } = place;
+  const wanted = Object.fromEntries(Object.entries(CHOICES).map(([name, called]) => [called, query.get(name) || undefined]));
+  try {
+    const { body: answer } = await send("GET", "audit", { query: { ...wanted, before: query.get("before") ?? undefined }, signal: scope });
+    const isAll = Object.values(wanted).every((value) => value === undefined);
+    put(body, answer.rows.length > 0 ? table(answer.rows)
+      : empty({ picture: "clock", title: t(isAll ? "audit.none" : "audit.nothing"), text: t(isAll ? "audit.noneHint" : "audit.nothingHint") }));
+    const page = (before) => address("audit", [], { ...Object.fromEntries(query), before });
+    put(foot, h(".space"), query.get("before") && h("a.button", { href: page() }, icon("up"), t("audit.newest")),
+      answer.next && h("a.button", { href: page(String(answer.next)) }, icon("down"), t("audit.older")));
+    body.scrollTop = 0;
+  } catch (problem) {
+    if (scope.aborted) return;
+    put(foot);
+    put(body, failed(problem, () => read(place)));
+  }
+}
+
+function table(rows) {
+  const heads = ["when", "who", "what", "objects", "result"];
+  return h("table.list", { "aria-label": t("rail.audit") },
+    h("thead", h("tr", heads.map((name) => h("th", { scope: "col", class: name === "objects" ? "wide" : "" }, t("audit." + name))))),
+    h("tbody", rows.map((row) => h("tr",
+      h("td", h("time", { title: date(row.at, true) }, ago(row.at))),
+      h("td", shown(row.operator ?? "", 40), row.role !== row.operator && h("div.quiet", plain(row.role ?? "", 20))),
+      h("td", h("button.link.wrap", { "aria-label": t("audit.open", { what: said(row), path: row.path ?? "" }), onclick: () => show(row) }, said(row)), h("div.quiet.mono", shown(row.path ?? "", 80))),
+      h("td.wide", links(row, 3)),
+      h("td", result(row))))));
+}
+
+/** What was done, in words. */
+function said({ method, path, className, count, fields }) {
+  if (path === "session") return t("audit.session." + method);
+  const of = className ? plain(className, 40) : "";
+  const names = (fields ?? []).slice(0, 3).map((name) => plain(name, 30)).join(", ");
+  return [t("audit.did." + method), count > 1 && t("audit.count", { n: count }), of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
+}
+
+function result({ status }) {
+  if (status === null || status === undefined) return h("span.warn", t("audit.unknown"));
+  return status < 400 ? h("span.quiet", t("audit.done")) : h("span.bad", t("audit.refused", { status: String(status) }));
+}
+
+/** Links to the objects, which may be gone. */
+function links({ className, ids, count }, most) {
+  if (!className || !ids?.length) return null;
+  const rest = Math.max(count ?? 0, ids.length) - most;
+  return [ids.slice(0, most).map((id) => [h("a.mono", { href: address("data", [className, id]) }, plain(id, 24)), " "]), rest > 0 && h("span.quiet", t("cell.more", { n: rest }))];
+}
+
+function show(row) {
+  const part = (name, value) => value !== null && value !== undefined && h("section", h("h3.label", t("audit." + name)),
+    tree(value !== null && typeof value === "object" ? value : { "": value }).element);
+  openDialog({ title: said(row), kind: "sheet" }, () => ({
+    body: [
+      h("p", shown(row.operator ?? "", 60), " \u00b7 ", h("time", date(row.at, true)), " \u00b7 ", result(row)),
+      h("code.wrap", plain(`${row.method} ${row.path}`, 500)),
+      h("p.quiet", t("audit.request", { id: row.requestId ?? "", address: row.address ?? "" })),
+      row.fields?.length > 0 && h("p", t("audit.fields", { fields: row.fields.map((name) => plain(name, 60)).join(", ") })),
+      row.ids?.length > 0 && h("section", h("h3.label", t("audit.objects")), h("p.wrap", links(row, 100))),
+      part("before", row.before), part("after", row.after),
+    ],
+  }));
+}

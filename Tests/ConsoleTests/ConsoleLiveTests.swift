@@ -1,0 +1,48 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Following a query in the console.
+@Suite("Live queries in the console")
+struct ConsoleLiveTests {
+    private static let options: JSONObject = ["liveQuery": ["classNames": ["Live"]], "startLiveQueryServer": true]
+
+    /// The path that asks for events of objects whose `n` is above 1.
+    private static func path(_ className: String, wait: Int = 0) -> String {
+        "/console/api/live/events?watch=w&className=\(className)&where=%7B%22n%22%3A%7B%22%24gt%22%3A1%7D%7D&wait=\(wait)"
+    }
+
+    @Test("Whoever follows a class gets what becomes of its objects, each event once")
+    func events() async throws {
+        try await TestServer.run(Self.options) { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let first = try await browser.send("GET", Self.path("Live"))
+            #expect(first.status == 200 && first["isNew"] == true && first["events"] == [], "\(first.text)")
+            _ = try await server.create("Live", ["n": 0])
+            let id = try await server.create("Live", ["n": 2])
+            let next = try await browser.send("GET", Self.path("Live", wait: 20))
+            let event = next["events"]?.arrayValue?.first
+            #expect(event?["event"] == "create" && event?["object"]?["objectId"] == .string(id), "\(next.text)")
+            #expect(next["isNew"] == false && next["skipped"] == 0)
+            _ = try await server.send("PUT", "/classes/Live/\(id)", ["n": 1], as: .master)
+            let last = try await browser.send("GET", Self.path("Live", wait: 20))
+            let left = last["events"]?.arrayValue
+            #expect(left?.count == 1 && left?.first?["event"] == "leave" && left?.first?["original"]?["n"] == 2)
+        }
+    }
+
+    @Test("What is not published, not understood or not for the role is refused")
+    func refusals() async throws {
+        try await TestServer.run(Self.options) { server in
+            let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let unknown = try await developer.send("GET", Self.path("Other"))
+            #expect(unknown.status == 400 && unknown["code"] == 103, "\(unknown.text)")
+            let wrong = try await developer.send("GET", "/console/api/live/events?watch=w&className=Live&where=1")
+            #expect(wrong.status == 400 && wrong["code"] == 102, "\(wrong.text)")
+            let nameless = try await developer.send("GET", "/console/api/live/events?className=Live")
+            #expect(nameless.status == 400)
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            #expect(try await editor.send("GET", Self.path("Live")).status == 403)
+        }
+    }
+}
