@@ -172,7 +172,11 @@ public final class PostgresClient: Sendable {
     /// large, are carried out on a connection of their own, where they keep no others waiting.
     func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
         var purpose = request.isReadOnly ? PoolPurpose.slowReads : .slowWrites
-        if request.isReadOnly || request.statements.reduce(0, { $0 + $1.bytes.count }) <= Connection.largeMessage {
+        if !request.isReadOnly, request.statements.contains(where: { SharedPoolRules.keepsParts($0.key.sql) }) {
+            purpose = .administration
+        } else if request.isReadOnly
+            || request.statements.reduce(0, { $0 + $1.bytes.count }) <= Connection.largeMessage
+        {
             do {
                 return try await perform(request)
             } catch let error as PostgresError where error.isLockTimeout || error.isOverdue {

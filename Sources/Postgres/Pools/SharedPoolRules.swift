@@ -20,6 +20,16 @@ enum SharedPoolRules {
         }
     }
 
+    /// Whether something of a statement stays when the server stops it, such as an index that is not valid: it goes where it
+    /// has time.
+    static func keepsParts(_ sql: String) -> Bool {
+        let word = word(sql)
+        return word == vacuum || builders.contains(word) && sql.contains(" CONCURRENTLY ")
+    }
+
+    private static let vacuum = word("VACUUM")
+    private static let builders: Set<UInt64> = Set(["CREATE", "DROP", "REINDEX"].map { word($0) })
+
     /// The first eight letters of the first word in upper case, packed; cheap enough for every statement.
     private static func word(_ sql: String) -> UInt64 {
         var word: UInt64 = 0
