@@ -12,7 +12,6 @@ struct Banner {
     let filesFolder: String
     /// Whether the keys themselves are shown.
     let showsKeys: Bool
-    /// Whether mails are shown here.
     var showsMails = false
     /// Where the console is opened; nil where that is not shown.
     var consoleAddress: String?
@@ -42,7 +41,6 @@ struct Banner {
         return keys.compactMap { option, header, key in key.map { (option, header, $0) } }
     }
 
-    /// The lines.
     var text: String {
         var lines = ["", "Roost \(Version.text) is serving"]
         func add(_ name: String, _ value: String) {

@@ -16,7 +16,6 @@ import UnixSignals
 package struct Server {
     private let deployment: Deployment
     private let configuration: Configuration
-    /// Whether mails are shown on the terminal.
     private let showsMails: Bool
     private let logger: Logger
     private let logWriter: LogWriter

@@ -5,12 +5,10 @@ import ServerConfiguration
 
 /// What commands beside the server have in common: how they are given the configuration, and how they end.
 enum CommandRun {
-    /// The words of the help about the configuration.
     static let configurationHelp = ArgumentHelp(
         "The configuration file (JSON) and options, as for roost serve: config.json --databaseURI postgres://…",
         valueName: "configuration")
 
-    /// What the exit status says.
     static let exitHelp = "Exit status: 0 done, 1 failed, 64 wrong arguments, 130 stopped by a signal"
 
     /// Runs a command to its end, which a signal brings early.

@@ -97,9 +97,7 @@ struct FilesCopyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Says what was done with files.
-    ///
-    /// - Returns: The exit status.
+    /// Says what was done with files; returns the exit status.
     static func end(_ report: StoreWork.CopyReport, _ lines: ProgressLines, _ verb: String) -> Int32 {
         for reason in report.failed {
             lines.done("failed: \(reason)", ["event": "not-copied", "reason": .string(reason)])

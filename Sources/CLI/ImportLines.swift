@@ -88,7 +88,6 @@ final class ImportLines: Sendable {
         return line
     }
 
-    /// Shows the end.
     func finish(_ report: ImportReport) {
         if isForScripts {
             ProgressLines.printLine(report.json.merging(["event": "done"]) { $1 })

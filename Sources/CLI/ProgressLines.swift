@@ -66,7 +66,6 @@ final class ProgressLines: Sendable {
     }
 }
 
-/// Texts for a terminal.
 enum TerminalText {
     /// A text with the names that clients chose in it: nothing of them moves the cursor, hides a line or reaches the
     /// clipboard.

@@ -9,9 +9,7 @@ struct PushCommand: AsyncParsableCommand {
         abstract: "Looks whether push notifications can be sent, or sends one to try it.",
         subcommands: [PushCheckCommand.self, PushTestCommand.self])
 
-    /// Prints what was found.
-    ///
-    /// - Returns: The exit status.
+    /// Prints what was found; returns the exit status.
     static func report(_ findings: [PushTrial.Finding], isDone: Bool) -> Int32 {
         for finding in findings {
             let service = [finding.type, finding.entry].filter { !$0.isEmpty }.joined(separator: "  ")

@@ -4,7 +4,6 @@ import HTTP
 import NIOCore
 import NIOPosix
 
-/// The command line.
 @main
 struct Roost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -176,7 +176,6 @@ public struct ListedFile: Sendable, Equatable {
     }
 }
 
-/// A sequence of a single buffer.
 struct OneBuffer: AsyncSequence, Sendable {
     private let buffer: ByteBuffer
 

@@ -45,9 +45,7 @@ final class StoreBreaker: Sendable {
         }
     }
 
-    /// Lets a request through; its end must be reported.
-    ///
-    /// - Throws: ``FileStorageError/unavailable(retryAfter:)``.
+    /// Lets a request through; its end must be reported; throws ``FileStorageError/unavailable(retryAfter:)``.
     func enter() throws {
         try state.withLock { state in
             guard let until = state.closedUntil else { return }
@@ -56,7 +54,6 @@ final class StoreBreaker: Sendable {
         }
     }
 
-    /// The store has answered.
     func succeeded() {
         let opened = state.withLock { state in
             defer { state = State() }

@@ -1,7 +1,6 @@
 import Encoding
 import Foundation
 
-/// Dates as stores write them.
 enum StoreDate {
     /// Seconds since 1970 of a date as HTTP writes it; nil for another text.
     static func seconds(ofHTTPDate text: String) -> Int? {

@@ -8,7 +8,6 @@ import Synchronization
 public final class ChangeFeed: ChangeObserver {
     /// What a connection follows.
     enum Topic: Hashable, Sendable {
-        /// Changes of objects of a class.
         case objects(Name)
         /// Changes of a user's account and sessions.
         case user(Name)
@@ -42,7 +41,6 @@ public final class ChangeFeed: ChangeObserver {
     private let continuation: AsyncStream<Taken>.Continuation
     /// Whether other processes are to know that they miss a change.
     private let isLossWaiting = Atomic(false)
-    /// Whether other processes make changes.
     private let hasOthers = Atomic(false)
     private let pendingWrites = PendingWrites()
     private let logger: Logger
@@ -172,7 +170,6 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    /// Notes that something about a user changed.
     func note(userChanged id: Name) {
         for inbox in inboxes(of: .user(id)) { inbox.put(.userChanged) }
     }

@@ -17,7 +17,6 @@ struct ChangeSequence {
         let first: Int64
         /// The object after it; nil where it is gone.
         let object: JSONObject?
-        /// Whether the object is remembered.
         let isKnown: Bool
     }
 

@@ -10,7 +10,6 @@ actor LiveQueryConnection {
     typealias RequestID = LiveQueryMessage.RequestID
     typealias Subscription = Subscriptions.Subscription
 
-    /// Who the client said it is.
     struct Client {
         let id: String
         let installationId: String?
@@ -67,9 +66,7 @@ actor LiveQueryConnection {
         subscriptions = Subscriptions(of: server, for: sender, into: inbox)
     }
 
-    /// Serves the client until it leaves.
-    ///
-    /// - Throws: What ended the connection, if it was not the client.
+    /// Serves the client until it leaves; throws what ended the connection, if it was not the client.
     func run() async throws {
         server.connections.add(self)
         defer { end() }

@@ -14,9 +14,7 @@ extension LiveQueryConnection {
     /// The most bytes of an installation's id, and of a session token: both are kept for as long as the connection.
     private static let longestName = 1024
 
-    /// Serves what the client says until it leaves.
-    ///
-    /// - Throws: What ended the connection.
+    /// Serves what the client says until it leaves; throws what ended the connection.
     func read() async throws {
         for try await text in socket.texts { try await take(text) }
     }
@@ -99,9 +97,7 @@ extension LiveQueryConnection {
         for subscription in waiting { try await take(subscription.message) }
     }
 
-    /// Who the client is.
-    ///
-    /// - Throws: ``LiveQueryError`` 2 before it has said so.
+    /// Who the client is; throws ``LiveQueryError`` 2 before it has said so.
     private func connected(_ id: RequestID) throws(LiveQueryError) -> Client {
         guard let client else {
             throw LiveQueryError(

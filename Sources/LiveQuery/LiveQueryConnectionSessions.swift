@@ -10,9 +10,7 @@ extension LiveQueryConnection {
     /// How often sessions are looked at, of which no news came.
     private static let sessionPause = Duration.seconds(60)
 
-    /// Whose eyes a subscription sees with, now.
-    ///
-    /// - Throws: `ParseError` 209 for a session that is none, or has ended.
+    /// Whose eyes a subscription sees with, now; throws `ParseError` 209 for a session that is none, or has ended.
     func context(_ token: String?, of client: Client?) async throws -> RequestContext {
         let now = server.backend.clock.now
         var caller = Caller(

@@ -106,7 +106,6 @@ struct LiveQueryError: Error {
         self.reconnect = reconnect
     }
 
-    /// The message to the client.
     var json: JSONObject {
         var json: JSONObject = [
             "op": "error", "error": .string(message), "code": .number(Double(code)),

@@ -23,7 +23,6 @@ public final class LiveQueryServer: WebSocketHandler {
     /// and of one network on half of them. The one whose conditions took the least time comes first.
     let comparing = Gate(
         capacity: LongWork.changes.threadCount - 1, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
-    /// The connections, for administrators.
     let connections = OpenConnections()
     /// What administrators follow.
     let watches = LiveWatches()
@@ -98,9 +97,7 @@ public final class LiveQueryServer: WebSocketHandler {
         }
     }
 
-    /// Has the other processes relay changes to this one, which has a client now.
-    ///
-    /// - Throws: 1 when they cannot know of it.
+    /// Has the other processes relay changes to this one, which has a client now; throws 1 when they cannot know of it.
     func announceClients() async throws(ParseError) {
         do {
             try await relay.announceClients()

@@ -35,7 +35,6 @@ actor LiveWatch {
 
     private var topic: ChangeFeed.Topic { .objects(query.className) }
 
-    /// Begins to get changes.
     func begin() { server.feed.add(inbox, to: topic) }
 
     /// Compares changes until it ends.
@@ -109,9 +108,7 @@ final class LiveWatches: Sendable {
 
     subscript(name: String) -> LiveWatch? { all.withLock { $0[name] } }
 
-    /// Keeps one.
-    ///
-    /// - Returns: Whether there was room for it, and nothing of its name.
+    /// Keeps one; returns whether there was room for it, and nothing of its name.
     func add(_ watch: LiveWatch, as name: String) -> Bool {
         all.withLock { all in
             guard all.count < Self.most, all[name] == nil else { return false }

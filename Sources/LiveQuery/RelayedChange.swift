@@ -35,7 +35,6 @@ struct RelayedChange: Sendable {
         text = json.text
     }
 
-    /// A change as it was read.
     struct Received {
         let className: String
         let objectId: String
@@ -105,7 +104,6 @@ struct RelayedPieces {
         var count: Int
         var next: Int
         var text: String
-        /// Whether anybody wants the change.
         let isWanted: Bool
     }
 

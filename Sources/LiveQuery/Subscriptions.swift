@@ -86,9 +86,7 @@ struct Subscriptions {
         return true
     }
 
-    /// Keeps what was learned of a query.
-    ///
-    /// - Returns: Whether there is room for it.
+    /// Keeps what was learned of a query; returns whether there is room for it.
     mutating func update(_ id: RequestID, _ query: LiveQuery) -> Bool {
         guard let known = all[id] else { return true }
         let more = query.weight - known.query.weight

@@ -52,9 +52,7 @@ extension LocalPostgres {
         return try await use(copy)
     }
 
-    /// Removes all copies; to be called by the process that holds the lock of backups.
-    ///
-    /// - Returns: Whether none is left.
+    /// Removes all copies; to be called by the process that holds the lock of backups; returns whether none is left.
     private func removeCopies() throws -> Bool {
         var isDone = true
         for entry in try FileManager.default.contentsOfDirectory(atPath: dataFolder) where entry.hasPrefix("copy-") {

@@ -42,9 +42,7 @@ public actor LocalPostgres {
         return connectionString
     }
 
-    /// Starts the cluster as ``start()`` does; nil when another process uses it.
-    ///
-    /// - Throws: ``Failure``.
+    /// Starts the cluster as ``start()`` does; nil when another process uses it; throws ``Failure``.
     func startUnlessInUse() async throws -> String? {
         let binaries = try PostgresBinaries.newest()
         self.binaries = binaries
@@ -150,7 +148,6 @@ public actor LocalPostgres {
         return socketPath
     }
 
-    /// Where that folder is.
     var socketPath: String {
         let inside = dataFolder + "/socket"
         // A shell and PostgreSQL read it.

@@ -22,7 +22,6 @@ public struct LogFileReader: Sendable {
         public init() {}
     }
 
-    /// The name of a file.
     struct Name {
         let text: String
         let day: String

@@ -47,7 +47,6 @@ public struct MailWriter: Sendable {
         self.templates = templates
     }
 
-    /// The columns of users that mails need.
     var columns: [Name] {
         let settings = delivery.templates
         return settings.userFields + (settings.localeField.map { [$0] } ?? [])

@@ -149,7 +149,6 @@ package final class NodeHost: CloudHost {
         if let old { Task { await old.drain() } }
     }
 
-    /// Whether the host is being stopped.
     @inline(never)
     private func isStopping() -> Bool { state.withLock { $0.isStopping } }
 

@@ -19,9 +19,7 @@ public struct Permissions: Sendable, BackendPart {
         return filter == .any([])
     }
 
-    /// Refuses clients a class that does not exist, where they may not make classes.
-    ///
-    /// - Throws: 119.
+    /// Refuses clients a class that does not exist, where they may not make classes; throws 119.
     func checkClassCreation(_ name: String, _ caller: Caller) throws(ParseError) {
         guard !configuration.allowClientClassCreation, !caller.readsEverything, !SystemClass.names.contains(name),
             catalog.schema(name) == nil

@@ -48,7 +48,6 @@ final class Services: Sendable {
     /// Where uploaded files are; nil where there are none.
     let fileStorage: (any FileStorage)?
     let fileLinks: FileLinks
-    /// Which fields are hidden from whom.
     let protectedFields: ProtectedFields
     let meters: Meters
     /// Operations of the database that took long.

@@ -2,7 +2,6 @@ import JSON
 
 /// The words of the built-in pages in one language.
 struct BuiltInTexts: Sendable {
-    /// What a page says.
     struct Page: Sendable {
         var title: String
         var paragraphs: [String]

@@ -187,7 +187,6 @@ indirect enum PageText: Sendable {
         }
     }
 
-    /// The text as HTML.
     func render(_ values: [String: any Sendable]) -> any Sendable {
         switch self {
         case .template(let template): template.render(values)
@@ -218,9 +217,7 @@ struct PageFiles: Sendable {
     /// The most bytes of all files together.
     private static let most = 64 * 1024 * 1024
 
-    /// Reads a folder.
-    ///
-    /// - Throws: `ConfigurationError` for a folder that cannot be read, or holds more than pages do.
+    /// Reads a folder; throws `ConfigurationError` for a folder that cannot be read, or holds more than pages do.
     init(folder: String) throws(ConfigurationError) {
         let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath()
         guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: [.isRegularFileKey])
@@ -247,7 +244,6 @@ struct PageFiles: Sendable {
 
     func content(_ path: String) -> [UInt8]? { contents[Array(path.utf8)] }
 
-    /// The type of a file by its extension.
     static func type(_ path: String) -> String {
         switch path.utf8.split(separator: UInt8(ascii: ".")).last.map({ String($0)?.lowercased() ?? "" }) ?? "" {
         case "css": "text/css; charset=utf-8"

@@ -16,17 +16,13 @@ struct ServicePauses {
     /// Notes an answer: what was before it no longer counts.
     mutating func noteAnswer() { (failures, pauses) = (0, 0) }
 
-    /// Notes a failure.
-    ///
-    /// - Returns: How long the pause is that begins, in seconds; nil for none.
+    /// Notes a failure; returns how long the pause is that begins, in seconds; nil for none.
     mutating func noteFailure() -> Int64? {
         failures += 1
         return failures >= Self.mostFailures ? begin(Self.failurePause) : nil
     }
 
-    /// Notes that there is no connection.
-    ///
-    /// - Returns: How long the pause is that begins, in seconds; nil where one goes on.
+    /// Notes that there is no connection; returns how long the pause is that begins, in seconds; nil where one goes on.
     mutating func noteUnreached() -> Int64? { begin(Self.connectionPause) }
 
     mutating func end() { isOn = false }

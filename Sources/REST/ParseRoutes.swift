@@ -20,7 +20,6 @@ public struct ParseRoutes: RequestHandler {
     let declaredLimits: DeclaredLimits?
     /// Functions and jobs; nil for none.
     let cloud: CloudEngine?
-    /// What bounds the calls of batches.
     let batchCalls = BatchCalls()
 
     /// Makes the routes over a backend.
@@ -99,9 +98,7 @@ public struct ParseRoutes: RequestHandler {
         record.note(RequestRecord.Caller(user: caller.user?.id, client: client, power: power))
     }
 
-    /// Finds out who is calling.
-    ///
-    /// - Throws: 209 for a token that is not, or no longer, of a session.
+    /// Finds out who is calling; throws 209 for a token that is not, or no longer, of a session.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
@@ -124,9 +121,7 @@ public struct ParseRoutes: RequestHandler {
             languages: envelope.origin.languages, facts: envelope.origin)
     }
 
-    /// Calls what a path and method name.
-    ///
-    /// - Throws: ``HTTPError`` 404 for a path that is none of ours.
+    /// Calls what a path and method name; throws ``HTTPError`` 404 for a path that is none of ours.
     func route(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let match = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
         return try await perform(match, envelope, context)

@@ -174,13 +174,11 @@ struct Route: Sendable {
     }
 }
 
-/// A request on a route.
 struct RouteCall: Sendable {
     let envelope: Envelope
     let context: RequestContext
     /// What stands in the path where the route has parameters, in their order.
     let arguments: [String]
 
-    /// A parameter of the path.
     subscript(index: Int) -> String { arguments[index] }
 }

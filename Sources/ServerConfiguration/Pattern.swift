@@ -29,7 +29,6 @@ struct Pattern: Sendable {
         }
     }
 
-    /// Whether the pattern is found anywhere in a text.
     func isFound(in text: String) -> Bool {
         switch form {
         case .word(let word):
@@ -54,9 +53,7 @@ struct Pattern: Sendable {
 public struct RouteAllowList: Sendable {
     private let patterns: [Pattern]
 
-    /// Reads the option.
-    ///
-    /// - Throws: `ConfigurationError` for what is no list of regular expressions.
+    /// Reads the option; throws `ConfigurationError` for what is no list of regular expressions.
     init(json: JSONValue) throws(ConfigurationError) {
         var patterns: [Pattern] = []
         for element in json.arrayValue ?? [json] {

@@ -38,7 +38,6 @@ struct JSONWebToken {
         return Data(base64Encoded: plain).map { Array($0) }
     }
 
-    /// The audiences that the token is meant for.
     var audiences: [String] {
         switch claims["aud"] {
         case .string(let audience)?: [audience]

@@ -13,7 +13,6 @@ struct TokenCheck: Sendable {
     var issuers: [String]
     /// The audiences of the app; a token is meant for one of them.
     var audiences: [String]
-    /// The algorithms that the issuer signs by.
     var algorithms = ["RS256"]
     /// The claim that names the app where it is not the audience.
     var partyClaim: Name?
@@ -56,9 +55,7 @@ struct TokenCheck: Sendable {
         return token.claims
     }
 
-    /// Checks what a token says, whose signature was checked before.
-    ///
-    /// - Throws: 101.
+    /// Checks what a token says, whose signature was checked before; throws 101.
     func check(_ token: JSONWebToken, _ id: String?, _ nonce: String?) throws {
         let now = Date().timeIntervalSince1970
         guard let end = token.time("exp"), now < end + Self.leeway else { throw Self.refused("jwt expired") }

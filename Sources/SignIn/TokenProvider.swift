@@ -59,9 +59,7 @@ struct TokenProvider: AuthProvider {
             vouchedAddress: isVerified ? claims["email"]?.stringValue : nil)
     }
 
-    /// What a client's token says, once it is checked.
-    ///
-    /// - Throws: 101.
+    /// What a client's token says, once it is checked; throws 101.
     func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let token = data[rules.member]?.stringValue, !token.isEmpty else {
             throw TokenCheck.refused(rules.missing)

@@ -232,7 +232,6 @@ struct SpentTime {
 
     subscript(sender: Sender) -> Duration { max(bySender[sender] ?? .zero, least) }
 
-    /// Notes that a sender took time.
     mutating func add(_ time: Duration, to sender: Sender) {
         bySender[sender] = self[sender] + time
         guard bySender.count > Self.mostRemembered else { return }

@@ -63,9 +63,7 @@ public final class HeldMemory: Sendable {
         }
     }
 
-    /// Holds so many bytes if that takes no waiting.
-    ///
-    /// - Returns: Whether it does.
+    /// Holds so many bytes if that takes no waiting; returns whether it does.
     private func holdNow(_ bytes: Int) -> Bool {
         weight.withLock { weight in
             if weight == 0 {

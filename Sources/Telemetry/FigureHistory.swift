@@ -84,7 +84,6 @@ public final class FigureHistory: Sendable {
 
     private var look: Look { Look(meters, gauges.withLock { $0 }?() ?? Gauges()) }
 
-    /// Adds a point.
     func note() {
         let look = look
         state.withLock { state in

@@ -23,7 +23,6 @@ public final class Histogram: Sendable {
         public static let database = Bounds(["0.001", "0.005", "0.01", "0.05", "0.1", "0.5", "1", "5", "10"])
     }
 
-    /// What a histogram, or several together, has counted.
     struct Counts {
         var buckets = [UInt64](repeating: 0, count: Histogram.mostBounds + 1)
         var nanoseconds: UInt64 = 0

@@ -3,11 +3,8 @@ import JSON
 import Outgoing
 import ParseModel
 
-/// What the answer of a webhook means.
 enum WebhookAnswer {
-    /// Reads an answer.
-    ///
-    /// - Throws: `ParseError` or `CloudFailure` for what is no success.
+    /// Reads an answer; throws `ParseError` or `CloudFailure` for what is no success.
     static func read(_ reply: HTTPReply, _ target: CloudTarget) throws -> CloudResult {
         guard reply.isSuccess else {
             if let error = reply.json?["error"], error.isTruthy { throw failure(error) }

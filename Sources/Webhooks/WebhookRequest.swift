@@ -94,9 +94,7 @@ struct WebhookAddress: Sendable {
 
     init(_ url: String) { self.url = url }
 
-    /// Takes the address apart.
-    ///
-    /// - Throws: `CloudFailure` for one that cannot be called.
+    /// Takes the address apart; throws `CloudFailure` for one that cannot be called.
     func checked() throws(CloudFailure) -> Authority {
         guard let colon = url.firstIndex(of: ":") else { throw CloudFailure("The webhook has no URL.") }
         let scheme = url[..<colon].lowercased()

@@ -15,9 +15,7 @@ final class BackupReader {
     /// The longest entry that is read into memory: the sums of ten million files are longer than any backup has.
     private static let mostInMemory = 1 << 30
 
-    /// Opens the file.
-    ///
-    /// - Throws: `CommandFailure`.
+    /// Opens the file; throws `CommandFailure`.
     init(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be read: \(CommandFailure.reason())") }
@@ -62,9 +60,7 @@ final class BackupReader {
         return next
     }
 
-    /// The first entry, which says what the backup is.
-    ///
-    /// - Throws: `CommandFailure` when it is none of Roost's.
+    /// The first entry, which says what the backup is; throws `CommandFailure` when it is none of Roost's.
     func manifest() throws -> BackupManifest {
         guard let header = try header(), header.kind == .file, header.path == BackupManifest.path, header.size < 1 << 20
         else { throw damaged }
@@ -164,7 +160,6 @@ struct BackupManifest: Sendable, Equatable {
         self.init(appId: json["appId"]?.stringValue ?? "", created: created, postgresVersion: version)
     }
 
-    /// The entry.
     var json: JSONObject {
         [
             "format": "roost-backup", "version": .number(Double(Self.version)), "createdAt": .string(created.iso),

@@ -12,9 +12,7 @@ final class BackupWriter {
     /// The entry that ends an archive that is whole.
     static let sumsPath = "SHA256SUMS"
 
-    /// Makes the file, which its owner alone can read.
-    ///
-    /// - Throws: `CommandFailure` when it cannot be made.
+    /// Makes the file, which its owner alone can read; throws `CommandFailure` when it cannot be made.
     init(_ path: String) throws {
         let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())") }

@@ -268,9 +268,7 @@ actor ExportFile {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Ends the file.
-    ///
-    /// - Returns: The line of `SHA256SUMS` for it.
+    /// Ends the file; returns the line of `SHA256SUMS` for it.
     func finish() throws -> String {
         try flush()
         try handle.synchronize()

@@ -3,7 +3,6 @@ import Foundation
 /// A folder that appears under its name when all of it is there: until then it is a hidden neighbour, which one process at
 /// a time writes, and which the next one removes if that was killed.
 final class FreshFolder: Sendable {
-    /// Where to write.
     let path: String
     private let target: String
     private let descriptor: Int32
@@ -85,6 +84,5 @@ final class FreshFolder: Sendable {
         close(parent)
     }
 
-    /// Removes what was written.
     func abandon() { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -22,7 +22,6 @@ final class EventLoopWatch: Sendable {
     /// For how long a loop may be silent until the process counts as stuck.
     private static let longest: TimeAmount = .seconds(10)
 
-    /// Begins to watch.
     init(_ group: any EventLoopGroup) {
         var loops: [Loop] = []
         var tasks: [RepeatedTask] = []
@@ -49,7 +48,6 @@ final class EventLoopWatch: Sendable {
     /// How late a loop was at most since this was last asked, in seconds.
     func takeLag() -> Double { Double(loops.map { $0.lag.take() }.max() ?? 0) / 1e9 }
 
-    /// Ends watching.
     func stop() {
         for task in tasks.withLock({ $0 }) { task.cancel() }
     }

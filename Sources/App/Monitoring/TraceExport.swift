@@ -62,7 +62,6 @@ final class TraceExport: Sendable {
         tracing = TraceRecording(settings, exporter: exporter)
     }
 
-    /// Begins to send.
     func start() {
         let task = Task { [exporter] in await exporter.run() }
         self.task.withLock { $0 = task }

@@ -12,7 +12,6 @@ struct CloudRegistry: Sendable {
 
     private var offers: [CloudHostKind: [CloudRegistration]] = [:]
     private(set) var entries: [CloudTarget: Entry] = [:]
-    /// Whether any trigger is offered.
     private(set) var hasTriggers = false
     /// Whether any trigger around finds is.
     private(set) var hasFindTriggers = false

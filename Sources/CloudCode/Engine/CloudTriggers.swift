@@ -3,7 +3,6 @@ public import Operations
 import ParseModel
 public import Rules
 
-/// The engine as the set of triggers of the rules.
 extension CloudEngine: TriggerSet {
     public func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
         guard let cloudEvent = CloudEvent(rawValue: event.rawValue) else { return nil }

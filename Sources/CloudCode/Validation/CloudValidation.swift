@@ -12,9 +12,7 @@ struct CloudValidation {
     /// Before a save: the constants, which are not written.
     private(set) var reverted: [Name] = []
 
-    /// Makes the checks.
-    ///
-    /// - Throws: 142 for the first that fails.
+    /// Makes the checks; throws 142 for the first that fails.
     init(_ validator: CloudValidator, _ call: CloudCall) throws(ParseError) {
         self.validator = validator
         self.call = call

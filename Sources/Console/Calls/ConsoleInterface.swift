@@ -83,7 +83,6 @@ struct ConsoleInterface: Sendable {
     /// Routes whose answers have secrets.
     private static let secretPaths: Set<Substring> = ["session", "totp"]
 
-    /// An answer that names its request.
     private func named(_ object: JSONObject, status: Int, _ visit: ConsoleVisit) -> Reply {
         var object = object
         object["requestId"] = .string("\(visit.request.id)")
@@ -256,9 +255,7 @@ struct ConsoleInterface: Sendable {
         return named(object, status: 401, visit)
     }
 
-    /// Waits for a place in a gate, of which each session has its share.
-    ///
-    /// - Throws: 429 where too many of the session wait.
+    /// Waits for a place in a gate, of which each session has its share; throws 429 where too many of the session wait.
     func place(in gate: Gate, of sender: Sender, _ what: String) async throws -> GatePlace {
         do {
             return try await GatePlace.wait(in: gate, of: sender)

@@ -39,7 +39,6 @@ enum ConsoleRouteTable {
 struct ConsoleRoute: Sendable {
     let method: Method
     let path: [String]
-    /// The least role that may use it.
     let least: ConsoleRole
     let effect: Effect
     /// Whether it is for who has lately shown to be the operator.
@@ -48,7 +47,6 @@ struct ConsoleRoute: Sendable {
     let keepsLimits: Bool
     let handler: @Sendable (ConsoleCall) async throws -> Reply
 
-    /// What a route changes.
     enum Effect {
         case nothing
         /// What is the caller's own: sessions, the second factor.
@@ -96,9 +94,7 @@ struct ConsoleCall {
             .map { FormEncoding.strings($0) } ?? [:]
     }
 
-    /// The body.
-    ///
-    /// - Throws: ``HTTPError`` for what is no JSON object.
+    /// The body; throws ``HTTPError`` for what is no JSON object.
     func body() async throws -> JSONObject {
         try await interface.dispatcher.body(of: visit.request, upTo: ConsoleInterface.largestBody)
     }

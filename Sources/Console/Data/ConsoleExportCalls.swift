@@ -8,7 +8,6 @@ internal import ParseStorage
 import Rules
 import Tasks
 
-/// What is to be exported, and how.
 struct ExportWish: Sendable {
     let className: String
     /// `where`, `order` and `keys`.

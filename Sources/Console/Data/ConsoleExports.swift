@@ -42,9 +42,7 @@ final class ConsoleExports: Sendable {
     /// What an export that others wait for sends each second at least, in bytes, and when that is first looked at.
     private static let (pace, beginning) = (64.0 * 1024, 60.0)
 
-    /// Notes that more of an export was sent.
-    ///
-    /// - Returns: Whether it keeps others waiting since its browser reads slowly.
+    /// Notes that more of an export was sent; returns whether it keeps others waiting since its browser reads slowly.
     func isInTheWay(_ id: String, sent bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let sending = items.withLock { items -> (since: ContinuousClock.Instant, bytes: Int) in

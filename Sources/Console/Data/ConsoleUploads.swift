@@ -44,7 +44,6 @@ private struct FileCalls: ConsoleCalls {
         }
     }
 
-    /// The objects that mention a file.
     func fileUses() async throws -> Reply {
         guard let name = texts["name"]?.stringValue, !name.isEmpty, !name.utf8.contains(0) else {
             throw HTTPError(status: 400, message: "name says which file.")

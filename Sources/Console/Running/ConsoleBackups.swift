@@ -48,9 +48,7 @@ final class ConsoleBackups: Sendable {
 
     init(_ maker: BackupMaker?) { self.maker = maker }
 
-    /// The way to make them.
-    ///
-    /// - Throws: 409 where there is none.
+    /// The way to make them; throws 409 where there is none.
     func made() throws(HTTPError) -> BackupMaker {
         if let maker { return maker }
         throw HTTPError(status: 409, message: "The option console.backupFolder says where backups lie.")

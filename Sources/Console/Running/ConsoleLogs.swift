@@ -80,7 +80,6 @@ private struct LiveCalls: ConsoleCalls {
     }
 }
 
-/// Which lines of the log are asked for.
 private struct LogFilter: Sendable {
     private static let levels = ["silly": 0, "debug": 0, "info": 1, "warn": 2, "error": 3]
 

@@ -9,7 +9,6 @@ struct SecretTexts: Sendable {
     static let hidden = "[hidden]"
     private let keys: [String]
 
-    /// The keys of a server.
     init(_ configuration: Configuration) {
         let keys = [
             configuration.masterKey, configuration.readOnlyMasterKey, configuration.maintenanceKey,

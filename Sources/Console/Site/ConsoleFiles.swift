@@ -44,7 +44,6 @@ struct ConsoleFiles: Sendable {
         UnsafeBufferPointer(start: console_file_bytes(number), count: console_file_size(number))
     }
 
-    /// A file in the binary, as it is sent.
     private static func file(_ name: String) -> File? {
         guard let number = numbers[name] else { return nil }
         if let file = asked.withLock({ $0[number] }) { return file }

@@ -162,12 +162,9 @@ struct ConsoleVisit {
     let fields: ConsoleFields
     /// Where it comes from, as far as proxies are believed.
     let address: String
-    /// Whether the browser is on this machine.
     let isLocal: Bool
-    /// The origin of the page.
     let origin: String
     let isSecure: Bool
-    /// The path of the console.
     let path: String
     let cookieName: String
 

@@ -113,9 +113,7 @@ public struct DiskStorage: FileStorage {
         metadataFolder.appending(try entry(of: name))
     }
 
-    /// Writes to a file of another name in a folder, and waits for the disk.
-    ///
-    /// - Returns: Where it is.
+    /// Writes to a file of another name in a folder, and waits for the disk; returns where it is.
     private func writeUnfinished<Contents: AsyncSequence>(
         _ contents: Contents, in folder: FilePath
     ) async throws -> FilePath where Contents.Element == ByteBuffer {

@@ -223,7 +223,6 @@ public struct FileCipher: Sendable {
     private static let tagLength = 16
 
     private let key: SymmetricKey
-    /// What the keys of files in segments are made of.
     private let secret: SymmetricKey
 
     /// A cipher with the key that belongs to a secret.

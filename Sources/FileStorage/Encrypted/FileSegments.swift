@@ -55,13 +55,11 @@ struct FileSegments: Sendable {
         return body - (body + sealedSize - 1) / sealedSize * Int64(tagSize)
     }
 
-    /// Where segments lie in the file.
     static func sealedRange(_ segments: ClosedRange<Int64>, of size: Int64) -> Range<Int64> {
         let start = Int64(headerSize) + segments.lowerBound * sealedSize
         return start..<min(size, start + Int64(segments.count) * sealedSize)
     }
 
-    /// Encrypts a segment.
     func seal(_ plain: [UInt8], _ number: Int64, isLast: Bool) throws -> ByteBuffer {
         let box = try AES.GCM.seal(plain, using: key, nonce: Self.nonce(number, isLast ? .last : .inner))
         var sealed = ByteBuffer(bytes: box.ciphertext)
@@ -130,7 +128,6 @@ struct SealedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Ele
     }
 }
 
-/// A file in segments, read in clear.
 struct SegmentedFile: StoredFile {
     let size: Int64
     let isInMemory = false

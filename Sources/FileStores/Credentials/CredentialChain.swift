@@ -50,7 +50,6 @@ enum CredentialChain {
     }
 }
 
-/// Credentials that stay what they are.
 struct FixedCredentials: AWSCredentialProvider {
     let name: String
     let value: AWSCredentials

@@ -13,14 +13,11 @@ struct CredentialFailure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Where credentials come from.
 protocol CredentialProvider<Credentials>: Sendable {
     associatedtype Credentials: StoreCredentials
     /// What it is called in the log.
     var name: String { get }
-    /// Gets credentials.
-    ///
-    /// - Throws: `CredentialFailure`, `HTTPCallFailure`.
+    /// Gets credentials; throws `CredentialFailure`, `HTTPCallFailure`.
     func credentials() async throws -> Credentials
     /// Closes what it has open.
     func shutdown() async
@@ -61,9 +58,7 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         await provider.shutdown()
     }
 
-    /// The credentials of now.
-    ///
-    /// - Throws: `CredentialFailure` when there are none.
+    /// The credentials of now; throws `CredentialFailure` when there are none.
     func current() async throws -> Credentials {
         let (known, pending) = look()
         if let known { return known }

@@ -4,7 +4,6 @@ import Logging
 import Outgoing
 import ServerConfiguration
 
-/// An access token of Google's.
 struct GoogleToken: StoreCredentials {
     var text: String
     var expiration: Date?
@@ -15,7 +14,6 @@ struct GoogleToken: StoreCredentials {
     }
 }
 
-/// Tokens for the key of a service account.
 struct AccountTokens: CredentialProvider {
     let name: String
     private let account: ServiceAccount

@@ -45,7 +45,6 @@ public struct FileCopy: Sendable {
         self.progress = progress
     }
 
-    /// What became of a file.
     enum Outcome: Sendable {
         case copied(Int64)
         case skipped

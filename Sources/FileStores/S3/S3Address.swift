@@ -23,13 +23,11 @@ struct S3Address: Sendable {
         path = endpoint.path + (bucket.usesPathStyle ? "/\(bucket.bucket)" : "")
     }
 
-    /// The path of a key, or of the bucket itself.
     func path(_ key: String?) -> String {
         guard let key else { return path.isEmpty ? "/" : path }
         return "\(path)/\(AWSSignature.encode(key, keepingSlashes: true))"
     }
 
-    /// The address of a path with parameters.
     func url(_ path: String, _ query: [String]) -> String {
         "\(scheme)://\(host)\(path)" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }

@@ -9,7 +9,6 @@ import ServerConfiguration
 import Synchronization
 import Telemetry
 
-/// A request to a bucket.
 struct S3Request: Sendable {
     var method: String
     /// The object; nil for the bucket.
@@ -84,13 +83,10 @@ final class S3Client: Sendable {
     /// What requests are signed with, as far as it is known without waiting.
     var knownCredentials: AWSCredentials? { (signer as? AWSSigner)?.credentials.known }
 
-    /// The time of the store.
     var now: Date { Date().addingTimeInterval(Double(clockOffset.withLock { $0 })) }
 
-    /// Whether the store is Google's.
     var isForGoogle: Bool { signer.isForGoogle }
 
-    /// Closes the connections.
     func shutdown() async {
         await caller.shutdown()
         await reader.shutdown()
@@ -174,9 +170,7 @@ final class S3Client: Sendable {
         }
     }
 
-    /// What callers of the storage get of an answer that is no success.
-    ///
-    /// - Returns: The error to throw.
+    /// What callers of the storage get of an answer that is no success; returns the error to throw.
     func refusal(_ failure: any Error, _ request: String) -> any Error {
         guard let failure = failure as? S3Failure else { return failure }
         logger.error(

@@ -10,7 +10,6 @@ struct S3Failure: Error, CustomStringConvertible {
     let requestID: String?
     /// Where the bucket is, when the request asked elsewhere.
     let region: String?
-    /// The time of the store.
     let date: String?
     let retryAfter: Double?
     /// Whether HEAD was asked, whose answers have no code.

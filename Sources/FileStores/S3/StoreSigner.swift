@@ -7,9 +7,7 @@ protocol StoreSigner: Sendable {
     /// Whether the store is Google's, whose own header fields have other names.
     var isForGoogle: Bool { get }
 
-    /// The header fields of a request as they are sent.
-    ///
-    /// - Throws: `CredentialFailure` when there are no credentials.
+    /// The header fields of a request as they are sent; throws `CredentialFailure` when there are no credentials.
     func headers(for request: S3Request, host: String, path: String, at date: Date) async throws -> [(
         name: String, value: String
     )]

@@ -16,7 +16,6 @@ final class HTTPConnection: Sendable {
     /// What is found out about the request that is being answered.
     let record: RequestRecord
 
-    /// What is under way on it.
     let activity = Mutex(ConnectionActivity(at: .now))
     /// Whether WebSocket has taken the place of HTTP.
     private let speaksWebSocket = Atomic(false)
@@ -141,7 +140,6 @@ struct ConnectionActivity {
         idleSince = now
     }
 
-    /// Notes that a request has come.
     mutating func beginRequest() {
         requests += 1
         isUnused = false
@@ -162,9 +160,7 @@ struct ConnectionActivity {
         idleSince = now
     }
 
-    /// Notes that the server shuts down.
-    ///
-    /// - Returns: Whether the connection is not needed any more.
+    /// Notes that the server shuts down; returns whether the connection is not needed any more.
     mutating func quiesce() -> Bool {
         isQuiescing = true
         return requests == 0

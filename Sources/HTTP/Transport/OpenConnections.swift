@@ -35,9 +35,7 @@ final class OpenConnections: Sendable {
         return (idle, all.count - idle)
     }
 
-    /// Counts a connection that was accepted.
-    ///
-    /// - Returns: How many there are now.
+    /// Counts a connection that was accepted; returns how many there are now.
     func admit() -> Int {
         state.withLock { state in
             state.count += 1

@@ -119,9 +119,7 @@ struct MalformedRequest: Error, Equatable {
         }
     }
 
-    /// Checks what the parser lets pass.
-    ///
-    /// - Returns: nil for a request that is in order.
+    /// Checks what the parser lets pass; returns nil for a request that is in order.
     init?(_ headers: RequestHeaders, version: HTTPVersion) {
         switch headers.count(of: .host) {
         case 0 where version != .http1_0: self.init("The field Host is missing.")

@@ -118,9 +118,7 @@ struct Responder: Sendable {
         head.method == .CONNECT || head.offersUpgrade
     }
 
-    /// Serves a WebSocket connection until it ends.
-    ///
-    /// - Returns: Whether the connection can carry another request: never.
+    /// Serves a WebSocket connection until it ends; returns whether the connection can carry another request: never.
     private func serve(
         _ upgrade: WebSocketUpgrade, _ head: HTTPRequestHead, on connection: HTTPConnection
     ) async throws -> Bool {

@@ -114,9 +114,7 @@ final class ReadPacer: ChannelDuplexHandler {
         return slice
     }
 
-    /// Counts bytes that were added.
-    ///
-    /// - Returns: Whether there is memory for them.
+    /// Counts bytes that were added; returns whether there is memory for them.
     private func count(_ bytes: Int, _ channel: any Channel) -> Bool {
         guard waitingBytes > Self.mostUncounted else { return true }
         let ticket = self.ticket ?? transferTimeout.begin(.body, on: channel)

@@ -3,7 +3,6 @@ import Tasks
 
 /// The transfers that are being watched, the memory that they keep, and those who wait for some.
 struct TransferState {
-    /// A body, or an answer.
     struct Transfer: Sendable {
         var channel: any Channel
         var begin: ContinuousClock.Instant
@@ -42,7 +41,6 @@ struct TransferState {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// The memory that was reserved.
     private struct Reserved: Sendable {
         var bytes = 0
         var bySender: [Sender: Int] = [:]
@@ -74,7 +72,6 @@ struct TransferState {
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
 
-    /// How many wait.
     var waiting: Int { queue.count }
 
     mutating func remove(_ number: UInt64) -> Transfer? {

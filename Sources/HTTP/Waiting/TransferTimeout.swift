@@ -22,7 +22,6 @@ final class TransferTimeout: Sendable {
         case file
     }
 
-    /// A transfer that is being watched.
     struct Ticket: Sendable {
         fileprivate var number: UInt64
         let kind: Kind
@@ -69,9 +68,7 @@ final class TransferTimeout: Sendable {
         }
     }
 
-    /// Counts memory that a transfer keeps from now on.
-    ///
-    /// - Returns: Whether there is room; if not, nothing is counted.
+    /// Counts memory that a transfer keeps from now on; returns whether there is room; if not, nothing is counted.
     func hold(_ ticket: Ticket, bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let (hasRoom, victims) = change { state in
@@ -90,9 +87,7 @@ final class TransferTimeout: Sendable {
         return hasRoom
     }
 
-    /// Counts so much in all for a transfer, where it is not counted yet.
-    ///
-    /// - Returns: Whether there is room.
+    /// Counts so much in all for a transfer, where it is not counted yet; returns whether there is room.
     @inline(never)
     func hold(_ ticket: Ticket, atLeast bytes: Int) -> Bool {
         let held = state.withLock { $0.transfers[ticket.number]?.held ?? 0 }
@@ -133,9 +128,7 @@ final class TransferTimeout: Sendable {
         return result
     }
 
-    /// Ends the slowest transfers until so many bytes fit, or there are no slow ones.
-    ///
-    /// - Returns: The connections to close.
+    /// Ends the slowest transfers until so many bytes fit, or there are no slow ones; returns the connections to close.
     private func makeRoom(
         for bytes: Int, of number: UInt64, in state: inout TransferState, at now: ContinuousClock.Instant
     ) -> [any Channel] {
@@ -222,7 +215,6 @@ final class TransferTimeout: Sendable {
         }
     }
 
-    /// Ends watching a transfer.
     @inline(never)
     func end(_ ticket: Ticket) {
         change { _ = $0.remove(ticket.number) }

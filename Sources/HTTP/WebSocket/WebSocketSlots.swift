@@ -78,10 +78,8 @@ final class WebSocketSlots: Sendable {
     /// Notes that the client at a slot is known: it keeps it.
     func know(_ number: Int) { state.withLock { state in state.taken[number]?.unknown = nil } }
 
-    /// How many are taken.
     var taken: Int { state.withLock { $0.taken.count } }
 
-    /// Frees a slot.
     func leave(_ number: Int) { state.withLock { state in _ = state.free(number) } }
 
     /// Closes so many connections whose clients are not known, those that have been there for the longest time.

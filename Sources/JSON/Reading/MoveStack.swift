@@ -17,7 +17,6 @@ struct MoveStack<Element>: ~Copyable {
         base.deallocate()
     }
 
-    /// Puts an element on top.
     @inline(__always)
     mutating func push(_ element: consuming Element) {
         if count == capacity { grow() }

@@ -98,7 +98,6 @@ enum MIMEMessage {
     }
 }
 
-/// A mail as it is sent.
 struct MailMessage: Sendable {
     /// The sender, an address or `Name <address>`.
     var sender: String

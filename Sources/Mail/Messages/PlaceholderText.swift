@@ -13,9 +13,7 @@ enum PlaceholderText: Sendable {
         case place([String])
     }
 
-    /// Reads a text.
-    ///
-    /// - Throws: `TextTemplate.Malformed` for what is no template of Mustache's.
+    /// Reads a text; throws `TextTemplate.Malformed` for what is no template of Mustache's.
     init(_ text: String, _ syntax: Configuration.MailTemplates.Syntax, isHTML: Bool) throws(TextTemplate.Malformed) {
         switch syntax {
         case .mustache: self = .mustache(try TextTemplate(text, isHTML ? .html : .plain))

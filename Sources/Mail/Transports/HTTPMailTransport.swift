@@ -117,7 +117,6 @@ struct HTTPMailBody: Sendable {
         return values
     }
 
-    /// The body for a mail.
     func text(_ values: JSONObject) -> String {
         switch form {
         case .text(let template):
@@ -144,7 +143,6 @@ struct HTTPMailBody: Sendable {
     }
 }
 
-/// Values as templates take them.
 enum TemplateValues {
     /// - Parameter escape: What becomes of each text.
     static func make(_ object: JSONObject, _ escape: (String) -> String) -> [String: any Sendable] {

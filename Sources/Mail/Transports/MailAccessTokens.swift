@@ -22,9 +22,7 @@ actor MailAccessTokens {
         self.caller = caller
     }
 
-    /// A token that is good for now.
-    ///
-    /// - Throws: `MailFailure` when none is given out.
+    /// A token that is good for now; throws `MailFailure` when none is given out.
     func token() async throws -> String {
         if let kept, kept.expiresAt > .now { return kept.text }
         let task = underWay ?? Task { [refresh, caller] in try await Self.fetch(refresh, caller) }

@@ -31,7 +31,6 @@ struct MailFailure: Error {
         reason: "the address is none that mail can be sent to", isFinal: true)
 }
 
-/// The transports that options name.
 enum MailTransports {
     /// What the options name.
     ///

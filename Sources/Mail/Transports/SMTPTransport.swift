@@ -112,7 +112,6 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    /// What became of a transfer.
     private struct Outcome: Sendable {
         var code: CURLcode
         var status = 0

@@ -26,9 +26,7 @@ final class ByteReader {
     /// How many bytes are at hand.
     var available: Int { buffer.count - start }
 
-    /// Makes sure that so many bytes are at hand, if there are so many.
-    ///
-    /// - Returns: Whether there are.
+    /// Makes sure that so many bytes are at hand, if there are so many; returns whether there are.
     func require(_ count: Int) throws -> Bool {
         while available < count, !isAtEnd { try readMore() }
         return available >= count
@@ -52,9 +50,7 @@ final class ByteReader {
     /// Steps over bytes that are at hand.
     func advance(_ count: Int) { start += min(count, available) }
 
-    /// Steps over bytes, of which more than are at hand may be skipped.
-    ///
-    /// - Throws: ``SourceDamage`` when there are fewer.
+    /// Steps over bytes, of which more than are at hand may be skipped; throws ``SourceDamage`` when there are fewer.
     func skip(_ count: Int) throws {
         var left = count
         while left > 0 {

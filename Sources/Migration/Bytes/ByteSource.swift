@@ -3,9 +3,7 @@ protocol ByteSource: AnyObject {
     /// How many bytes of the file behind it have been read, which shows how far an import is.
     var bytesRead: Int64 { get }
 
-    /// The next bytes, up to a number of them; none at the end.
-    ///
-    /// - Throws: ``SourceDamage`` when they cannot be read.
+    /// The next bytes, up to a number of them; none at the end; throws ``SourceDamage`` when they cannot be read.
     func read(_ most: Int) throws -> [UInt8]
 }
 
@@ -35,9 +33,7 @@ final class BytesInMemory: ByteSource {
 }
 
 extension ByteSource {
-    /// All bytes that are left.
-    ///
-    /// - Throws: ``SourceDamage``, also for more than `limit` bytes.
+    /// All bytes that are left; throws ``SourceDamage``, also for more than `limit` bytes.
     func readAll(limit: Int, of place: String) throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {

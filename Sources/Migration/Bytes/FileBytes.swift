@@ -83,9 +83,7 @@ struct FileVersion: Sendable, Equatable {
     private let seconds: Int
     private let nanoseconds: Int
 
-    /// The version of a file as it is now.
-    ///
-    /// - Throws: ``SourceDamage`` when it cannot be looked at.
+    /// The version of a file as it is now; throws ``SourceDamage`` when it cannot be looked at.
     init(of path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -132,9 +130,7 @@ enum PrivateFile {
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    /// Writes to a file.
-    ///
-    /// - Throws: ``SourceDamage``, also when the disk is full.
+    /// Writes to a file; throws ``SourceDamage``, also when the disk is full.
     static func write(_ bytes: some DataProtocol, to file: FileHandle, _ path: String) throws {
         do {
             try file.write(contentsOf: bytes)

@@ -175,7 +175,6 @@ package struct LiveDownload: Sendable {
         }
     }
 
-    /// An object as exports have it.
     private static func exported(_ object: JSONObject, of name: Name) -> JSONObject {
         guard name == "_User", let hash = object["password"]?.stringValue else { return object }
         // What the maintenance key sees of a password is its hash.

@@ -124,9 +124,7 @@ struct LiveFiles {
         return (name, url)
     }
 
-    /// Fetches those that are not there yet.
-    ///
-    /// - Returns: Notes on those that could not be fetched.
+    /// Fetches those that are not there yet; returns notes on those that could not be fetched.
     func fetch(_ progress: ImportProgress) async throws -> [String] {
         var notes: [String] = []
         let addresses = addresses

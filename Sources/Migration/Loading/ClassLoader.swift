@@ -15,9 +15,7 @@ struct ClassLoader {
     private static let chunk: Int64 = 5000
     private static let mostRejects = 1000
 
-    /// Loads the class, from where an earlier run was interrupted.
-    ///
-    /// - Returns: The record as it is then.
+    /// Loads the class, from where an earlier run was interrupted; returns the record as it is then.
     func run(_ start: ImportRecord, _ storage: ImportStorage) throws -> ImportRecord {
         var record = start
         if record.state == .loading {

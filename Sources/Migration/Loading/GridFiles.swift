@@ -72,7 +72,6 @@ actor GridReading {
         var isStored = false
     }
 
-    /// What a piece completes.
     struct Whole: Sendable {
         let name: String
         let path: String

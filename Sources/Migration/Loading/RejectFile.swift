@@ -22,9 +22,7 @@ struct RejectFile {
         lines.removeAll()
     }
 
-    /// Ends the file.
-    ///
-    /// - Returns: Its path; nil when there is nothing in it, and so no file.
+    /// Ends the file; returns its path; nil when there is nothing in it, and so no file.
     mutating func close() throws -> String? {
         if !lines.isEmpty { try flush() }
         guard let file else { return nil }
@@ -35,7 +33,6 @@ struct RejectFile {
     }
 }
 
-/// One line of the file of rejects.
 enum RejectLine {
     /// Of values that take more than this, the beginning is written.
     private static let longestValue = 1024 * 1024

@@ -3,7 +3,6 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Makes rows of objects.
 struct RowMapper: Sendable {
     let plan: RowPlan
 
@@ -11,7 +10,6 @@ struct RowMapper: Sendable {
     private static let longestId = 1000
     private static let longestJoinedId = 120
 
-    /// The row of an object.
     func map(_ record: SourceRecord) -> MappedRecord {
         switch record {
         case .mongo(let document): return mongo(document)
@@ -86,7 +84,6 @@ struct RowMapper: Sendable {
         return row.finish { .object(object) }
     }
 
-    /// A row that is being made.
     private struct Row {
         let plan: RowPlan
         var values: [PostgresParameter]

@@ -11,7 +11,6 @@ struct TypeInference: Sendable {
     /// No real class has more fields than this; what comes later is reported as unknown.
     private static let mostFields = 5000
 
-    /// Looks at an object.
     mutating func add(_ record: SourceRecord, of className: Name) {
         switch record {
         case .mongo(let document):
@@ -79,6 +78,5 @@ struct TypeInference: Sendable {
         }
     }
 
-    /// What the type of a value is called in notes.
     static func name(of value: JSONValue) -> String { type(of: value)?.description ?? "null" }
 }

@@ -5,12 +5,10 @@ import ParseModel
 
 /// MongoDB's documents as JSON text: the canonical and the relaxed form, and the one before them.
 enum ExtendedJSON {
-    /// The document that an object stands for.
     static func document(_ object: JSONObject) -> BSONDocument {
         BSONDocument(object.map { BSONDocument.Member($0.key, value($0.value)) })
     }
 
-    /// The value that a JSON value stands for.
     static func value(_ json: JSONValue) -> BSONValue {
         switch json {
         case .null: .null

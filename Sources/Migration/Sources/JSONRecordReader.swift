@@ -152,9 +152,7 @@ struct JSONSplitter {
     private var isInString = false
     private var isEscaped = false
 
-    /// Goes on over bytes.
-    ///
-    /// - Returns: The place behind the end of the object, if it is among them.
+    /// Goes on over bytes; returns the place behind the end of the object, if it is among them.
     mutating func end(in bytes: [UInt8], from start: Int) -> Int? {
         var place = start
         while place < bytes.count {

@@ -16,7 +16,6 @@ struct SourceCatalog: Sendable {
     struct Collection: Sendable {
         /// The class, or `_Join:field:Class`.
         let name: Name
-        /// Where its objects are.
         let entry: SourceEntry
 
         /// How many bytes there are to read.
@@ -131,7 +130,6 @@ struct SourceCatalog: Sendable {
             .min { $0.folder.utf8.count < $1.folder.utf8.count }
     }
 
-    /// The folder that holds the classes.
     private static func folder(of entries: [SourceEntry]) throws -> String {
         if let manifest = manifest(of: entries) { return manifest.folder }
         var folders: Set<String> = []

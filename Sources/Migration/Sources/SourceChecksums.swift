@@ -37,9 +37,7 @@ struct SourceChecksums: Sendable {
     /// How many bytes there are to read.
     var size: Int64 { files.reduce(0) { $0 + $1.entry.size } }
 
-    /// Reads all files of the list.
-    ///
-    /// - Throws: ``SourceDamage`` for the first one whose sum is another.
+    /// Reads all files of the list; throws ``SourceDamage`` for the first one whose sum is another.
     func check(_ progress: ImportProgress) throws {
         progress.begin("comparing the sums of files", totalBytes: size)
         for (entry, expected) in files {

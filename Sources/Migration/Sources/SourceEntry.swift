@@ -25,13 +25,11 @@ struct SourceEntry: Sendable {
     func contents(limit: Int = 64 * 1024 * 1024) throws -> [UInt8] { try unpacked().readAll(limit: limit, of: path) }
 }
 
-/// The files below a folder.
 enum FolderEntries {
     /// How deep below the folder files are looked for.
     private static let greatestDepth = 4
     private static let mostEntries = 5_000_000
 
-    /// What a folder holds.
     struct Listing {
         /// The files, in the order of their paths.
         var entries: [SourceEntry] = []

@@ -16,9 +16,7 @@ protocol RecordReader: AnyObject {
     /// How many bytes of the file have been read.
     var bytesRead: Int64 { get }
 
-    /// The next object; nil behind the last.
-    ///
-    /// - Throws: ``SourceDamage`` when nothing more can be read.
+    /// The next object; nil behind the last; throws ``SourceDamage`` when nothing more can be read.
     func next() throws -> SourceRecord?
 
     /// Steps over objects.

@@ -16,9 +16,7 @@ struct SourceSchema: Sendable {
     /// Of a source that says nothing.
     init() {}
 
-    /// Reads `_SCHEMA`.
-    ///
-    /// - Throws: ``SourceDamage``: without it, types would be guessed that are known.
+    /// Reads `_SCHEMA`; throws ``SourceDamage``: without it, types would be guessed that are known.
     init(_ collection: SourceCatalog.Collection) throws {
         let reader = try collection.open()
         while let record = try reader.next() {

@@ -21,9 +21,7 @@ enum ZipEntries {
         var header: Int64
     }
 
-    /// Lists the files.
-    ///
-    /// - Throws: ``SourceDamage`` for what is no zip file, or one that no honest tool writes.
+    /// Lists the files; throws ``SourceDamage`` for what is no zip file, or one that no honest tool writes.
     static func list(_ path: String) throws -> [SourceEntry] {
         let version = try FileVersion(of: path)
         let (count, directory) = try findDirectory(path, version.size)

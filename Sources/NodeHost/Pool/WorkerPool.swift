@@ -22,7 +22,6 @@ final class WorkerPool: Sendable {
     /// - Parameter capacity: The most processes.
     init(capacity: Int) { self.capacity = capacity }
 
-    /// All processes.
     var workers: [NodeWorker] { state.withLock { $0.workers } }
 
     /// Whether a process is missing.

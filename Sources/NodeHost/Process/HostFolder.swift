@@ -22,9 +22,7 @@ struct HostFolder: Sendable {
         ("watchdog.mjs", PackageResources.watchdog_mjs),
     ]
 
-    /// Makes a folder with the script in it.
-    ///
-    /// - Throws: What keeps files from being written.
+    /// Makes a folder with the script in it; throws what keeps files from being written.
     init() throws {
         let name = "roost-cloud-\(UUID().uuidString.prefix(13))"
         let temporary = FileManager.default.temporaryDirectory.path
@@ -45,6 +43,5 @@ struct HostFolder: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
     }
 
-    /// Removes the folder and all in it.
     func remove() { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -13,9 +13,7 @@ enum NodeProgram {
     /// The oldest version that is used.
     static let oldest = 18
 
-    /// The path of an app's file.
-    ///
-    /// - Throws: `ConfigurationError` when there is no such file.
+    /// The path of an app's file; throws `ConfigurationError` when there is no such file.
     static func checkedFile(_ path: String) throws(ConfigurationError) -> String {
         let file = URL(fileURLWithPath: path).standardizedFileURL.path
         var isFolder: ObjCBool = false
@@ -46,9 +44,7 @@ enum NodeProgram {
         return path
     }
 
-    /// Looks at the version of a program.
-    ///
-    /// - Throws: `ConfigurationError` for one that cannot be used.
+    /// Looks at the version of a program; throws `ConfigurationError` for one that cannot be used.
     static func checkVersion(of path: String) async throws(ConfigurationError) {
         let version = await version(path)
         guard let major = Int(version.drop { $0 == "v" }.prefix { $0 != "." }), major >= oldest else {

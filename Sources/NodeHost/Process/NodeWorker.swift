@@ -26,7 +26,6 @@ final class NodeWorker: Sendable {
         var offer: HostOffer?
     }
 
-    /// How a start ended.
     private enum Start: Sendable {
         case loaded
         case failed(String)
@@ -207,7 +206,6 @@ final class NodeWorker: Sendable {
         _ = await ended.wait()
     }
 
-    /// Ends the process, and all calls with it.
     func end(_ reason: String?) {
         let channel = state.withLock { state in
             state.reason = state.reason ?? reason
@@ -228,9 +226,7 @@ final class NodeWorker: Sendable {
         if isConnected { send(["type": "address", "serverURL": .string(url)]) }
     }
 
-    /// A message whose size what clients send decides.
-    ///
-    /// - Throws: 116 when the process could not read it, and would end.
+    /// A message whose size what clients send decides; throws 116 when the process could not read it, and would end.
     private func checked(_ message: [UInt8]) throws(ParseError) -> [UInt8] {
         guard message.count <= settings.frameLimit else {
             throw ParseError(

@@ -34,7 +34,6 @@ struct WorkerListener {
     func close() async { try? await channel.close() }
 }
 
-/// A connection to the socket.
 private final class ConnectionToWorker: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

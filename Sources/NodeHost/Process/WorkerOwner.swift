@@ -1,7 +1,6 @@
 import CloudCode
 import Synchronization
 
-/// Whom a process works for.
 struct WorkerOwner: Sendable {
     /// Where it is known as long as it has not ended.
     let living = LivingWorkers()

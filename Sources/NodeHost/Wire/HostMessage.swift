@@ -1,6 +1,5 @@
 import JSON
 
-/// A message of a process.
 enum HostMessage {
     /// The first: it proves that the server started the process.
     case connect(secret: String)
@@ -10,12 +9,9 @@ enum HostMessage {
     case register(HostOffer)
     /// The file could not be loaded.
     case failed(stack: String)
-    /// The answer to a call.
     case result(id: Int, JSONObject)
     case log(level: String, text: String, requestID: String?)
-    /// What a job says of its progress.
     case progress(call: Int, text: String)
-    /// A request of the code.
     case rest(id: Int, JSONObject)
     case mail(id: Int, JSONObject)
     /// The event loop is alive, and was late by so many milliseconds at most.
@@ -26,9 +22,7 @@ enum HostMessage {
         bytes.starts(with: Array(#"{"type":"result""#.utf8)) || bytes.starts(with: Array(#"{"type":"rest""#.utf8))
     }
 
-    /// Reads a message.
-    ///
-    /// - Throws: `Invalid` for what is none.
+    /// Reads a message; throws `Invalid` for what is none.
     init(parsing bytes: some Sequence<UInt8>) throws {
         guard case .object(let object) = try JSONValue(parsing: bytes), let type = object["type"]?.stringValue else {
             throw Invalid()

@@ -1,7 +1,6 @@
 import Collections
 import NIOCore
 
-/// A message to a process.
 struct OutgoingMessage: Sendable {
     fileprivate let bytes: [UInt8]
     /// The call that it makes.

@@ -5,9 +5,7 @@ import ParseModel
 
 /// What the process answers to a call.
 enum ResultReader {
-    /// Reads an answer.
-    ///
-    /// - Throws: `ParseError` or `CloudFailure` for what the code threw.
+    /// Reads an answer; throws `ParseError` or `CloudFailure` for what the code threw.
     static func result(_ message: JSONObject, of call: CloudCall) throws -> CloudResult {
         if let error = message["error"] { throw failure(error) }
         var result = CloudResult(value: message["value"])

@@ -37,9 +37,7 @@ public struct IndexAdvising: Sendable {
         }
     }
 
-    /// What was found out, with what this process noted last; nil where nothing is noted.
-    ///
-    /// - Throws: `PostgresError`.
+    /// What was found out, with what this process noted last; nil where nothing is noted; throws `PostgresError`.
     func report() async throws -> IndexAdviser.Report? {
         guard backend.configuration.indexAdvice != .off else { return nil }
         if !backend.configuration.readOnly { await keeper?.write() }

@@ -18,7 +18,6 @@ final class PeerFolders: Sendable {
     /// The announcement of the own folder, which others answer; nil for a process without one.
     var question: String? { state.withLock { $0.mark.map { "files?\($0)" } } }
 
-    /// Says what the own folder is.
     func begin(_ mark: String) { state.withLock { $0.mark = mark } }
 
     /// Another folder that was announced.
@@ -29,7 +28,6 @@ final class PeerFolders: Sendable {
         let isNew: Bool
     }
 
-    /// Whether a notification is about a folder.
     static func isAnnouncement(_ payload: String) -> Bool { payload.hasPrefix("files?") || payload.hasPrefix("files!") }
 
     /// The folder that a process announced, where it is not the own one.

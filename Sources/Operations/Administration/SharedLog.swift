@@ -17,7 +17,6 @@ public final class SharedLog: Sendable {
     private let pending = Mutex(Pending())
     /// How many days are kept.
     private let kept: Int
-    /// The name of the process, in its lines.
     private let process: String
 
     /// The lines of a second of which all are kept; of what comes besides, warnings are, and each tenth line.
@@ -29,7 +28,6 @@ public final class SharedLog: Sendable {
 
     init(kept: Int, process: String) { (self.kept, self.process) = (kept, process) }
 
-    /// How many lines wait.
     var waiting: Int { pending.withLock { $0.lines.count } }
 
     func add(_ line: LogRing.Line) {

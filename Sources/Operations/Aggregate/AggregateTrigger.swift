@@ -12,9 +12,7 @@ extension FindTriggers {
         var given: [JSONObject]?
     }
 
-    /// Calls the trigger before finds, if there is one.
-    ///
-    /// - Throws: What the trigger throws.
+    /// Calls the trigger before finds, if there is one; throws what the trigger throws.
     func callAggregateTrigger(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
         -> TriggeredAggregate
     {

@@ -220,7 +220,6 @@ public struct TransactionWrite: Sendable {
         self.body = body
     }
 
-    /// Whether it makes an object.
     func makes(_ className: String, _ objectId: String) -> Bool {
         guard case .create = kind, className.hasSameBytes(as: self.className) else { return false }
         return objectId.hasSameBytes(as: body["objectId"]?.stringValue)

@@ -8,9 +8,7 @@ protocol DeleteRules: Sendable, BackendPart {
     /// The operations that the rules build on: those of a transaction while the object is deleted in one.
     var backend: Backend { get set }
 
-    /// Whether a caller whose rights are limited may remove the object at all.
-    ///
-    /// - Throws: `ParseError` when not.
+    /// Whether a caller whose rights are limited may remove the object at all; throws `ParseError` when not.
     func authorize(_ objectId: String, _ caller: Caller) async throws
 
     /// Notes what is needed when the object is gone.

@@ -187,7 +187,6 @@ extension Files {
     }
 }
 
-/// A file that arrives, as storages take it.
 private struct ArrivingPieces: AsyncSequence, AsyncIteratorProtocol {
     let file: any ArrivingFile
     let limit: Int

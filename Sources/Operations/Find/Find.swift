@@ -14,7 +14,6 @@ struct Find: Sendable {
         case included(count: Int)
     }
 
-    /// The class that is asked about.
     let className: String
     let kind: Kind
     /// The parameters as they were sent.
@@ -47,7 +46,6 @@ struct Find: Sendable {
         }
     }
 
-    /// Who asks.
     var caller: Caller { context.caller }
 
     /// The one object that the client asks for; nil where it asks for any that fulfil a condition.

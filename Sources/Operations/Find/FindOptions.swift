@@ -54,9 +54,7 @@ struct FindOptions: Sendable {
         finishProjection()
     }
 
-    /// Reads the parameters of a get by id.
-    ///
-    /// - Throws: 102 for any other.
+    /// Reads the parameters of a get by id; throws 102 for any other.
     init(get parameters: JSONObject) throws(ParseError) {
         for (name, value) in parameters {
             guard Self.getParameters.contains(name) else {

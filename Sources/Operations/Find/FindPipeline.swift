@@ -72,9 +72,7 @@ struct FindPipeline {
         find.triggered = triggered
     }
 
-    /// Finds out the class whose objects are answered.
-    ///
-    /// - Throws: 102 or 119 for what the caller may not ask.
+    /// Finds out the class whose objects are answered; throws 102 or 119 for what the caller may not ask.
     private func aim(_ find: inout Find) throws(ParseError) {
         try backend.permissions.checkClassCreation(find.className, find.caller)
         if find.options.explain != nil, !find.caller.readsEverything,
@@ -94,9 +92,7 @@ struct FindPipeline {
         try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
     }
 
-    /// Asks the database.
-    ///
-    /// - Throws: 101 when the object of a get is not there or the caller may not see it.
+    /// Asks the database; throws 101 when the object of a get is not there or the caller may not see it.
     private func search(_ find: Find) async throws -> ObjectStore.Found {
         let request = try await request(find)
         let operation: DatabaseMeters.Operation =

@@ -8,9 +8,7 @@ import Rules
 /// The plan of a find: the caller's rights, and what is special to the class, built into the question before it is
 /// compiled.
 extension FindPipeline {
-    /// A find or a get as the store takes it.
-    ///
-    /// - Throws: 101 for a get of a class that does not exist.
+    /// A find or a get as the store takes it; throws 101 for a get of a class that does not exist.
     func request(_ find: Find) async throws -> ObjectStore.FindRequest {
         let (caller, options, configuration) = (find.caller, find.options, backend.configuration)
         var request = ObjectStore.FindRequest(className: find.target)
@@ -256,9 +254,7 @@ extension Finding {
         return found
     }
 
-    /// Chooses where a find and what it includes are run.
-    ///
-    /// - Throws: 102 for a preference that does not exist.
+    /// Chooses where a find and what it includes are run; throws 102 for a preference that does not exist.
     func choosePlace(_ options: FindOptions, _ request: inout ObjectStore.FindRequest) throws(ParseError) {
         guard !configuration.replicas.isEmpty else { return }
         request.place = try place(options.readPreference)

@@ -167,7 +167,6 @@ extension FindTriggers {
     }
 }
 
-/// Paths of one length, as a tree.
 private struct PathTree {
     private var children: [Name: PathTree] = [:]
     /// The path that ends here.

@@ -10,7 +10,6 @@ struct ObjectReader: Sendable {
     private let seesEverything: Bool
     /// Whether pointer permissions let an object through; nil where they are not asked.
     private let condition: FilterMatcher?
-    /// The fields that hold files.
     private let files: [Name]
 
     /// Fields that no change has: they open doors.
@@ -24,9 +23,7 @@ struct ObjectReader: Sendable {
         condition = access.filter == .everything ? nil : try FilterMatcher(access.filter, schema: schema)
     }
 
-    /// Whether the caller may read an object.
-    ///
-    /// - Throws: `FilterMatcherError.tooMuchWork`.
+    /// Whether the caller may read an object; throws `FilterMatcherError.tooMuchWork`.
     func mayRead(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         if let readers = access.readers, let acl = object["ACL"], !acl.isNull {
             // Users with many roles are looked for as often.

@@ -74,9 +74,7 @@ public struct Pushes: Sendable, BackendPart {
     private static let mostWaiting = 100
     private static let longestWait = Duration.seconds(10)
 
-    /// Waits until few enough pushes are waiting.
-    ///
-    /// - Throws: 115 when none is begun for some time.
+    /// Waits until few enough pushes are waiting; throws 115 when none is begun for some time.
     private func waitForRoom() async throws {
         let end = ContinuousClock.now + Self.longestWait
         while try await store.pushes.waiting(most: Self.mostWaiting) >= Self.mostWaiting {

@@ -47,7 +47,6 @@ struct Save: Sendable {
 
     var isNew: Bool { objectId == nil }
 
-    /// Who saves it.
     var caller: Caller { context.caller }
 }
 

@@ -120,9 +120,7 @@ public struct Saving: Sendable, BackendPart {
             result: WriteResult(status: 200, location: nil, body: [:]))
     }
 
-    /// Stores what was planned.
-    ///
-    /// - Throws: 101 when there is no such object or the caller may not change it.
+    /// Stores what was planned; throws 101 when there is no such object or the caller may not change it.
     func carryOut(_ planned: PlannedWrite, _ context: RequestContext) async throws -> WriteResult {
         let wants = backend.saveTriggers.changeWants(planned.className)
         guard let access = planned.access else {

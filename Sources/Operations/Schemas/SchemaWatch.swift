@@ -32,7 +32,6 @@ final class SchemaWatch: Sendable {
         self.logger = logger
     }
 
-    /// Takes note whether announcements arrive.
     func announcements(arrive: Bool) { state.withLock { $0.isListening = arrive } }
 
     /// Takes note that classes have changed and could not be read: they are as soon as that is possible.

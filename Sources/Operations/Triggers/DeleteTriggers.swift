@@ -26,9 +26,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         if let context = try await before(call).context { planned.outcome.cloudContext = context }
     }
 
-    /// Calls a trigger for a deletion.
-    ///
-    /// - Throws: What the trigger throws, though the object is gone.
+    /// Calls a trigger for a deletion; throws what the trigger throws, though the object is gone.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
         guard let original = planned.outcome.original, let after = triggers.trigger(.afterDelete, planned.className)
         else {

@@ -102,9 +102,7 @@ public struct Triggers: Sendable, BackendPart {
         return { _ = try await trigger(call) }
     }
 
-    /// Calls a trigger around a change of the configuration.
-    ///
-    /// - Throws: What the trigger throws.
+    /// Calls a trigger around a change of the configuration; throws what the trigger throws.
     func callConfigTrigger(
         _ event: TriggerEvent, _ params: JSONObject, original: JSONObject?, _ context: RequestContext,
         cloudContext: JSONObject?
@@ -145,9 +143,7 @@ public struct Triggers: Sendable, BackendPart {
         }
     }
 
-    /// An object that an access lets through.
-    ///
-    /// - Throws: 101 when it lets none through.
+    /// An object that an access lets through; throws 101 when it lets none through.
     func object(_ className: String, _ objectId: String, _ access: ReadAccess, _ context: RequestContext)
         async throws -> JSONObject
     {

@@ -23,9 +23,7 @@ public final class ValuePlace: Sendable {
 
     deinit { gate.leave(weight: weight, of: sender) }
 
-    /// Takes a place; nil for an object that is not large.
-    ///
-    /// - Throws: ``NoPlace``.
+    /// Takes a place; nil for an object that is not large; throws ``NoPlace``.
     static func take(_ size: Int, in gate: Gate) async throws -> ValuePlace? {
         guard size >= largeSize else { return nil }
         let sender = Sender.current

@@ -4,9 +4,7 @@ struct FilterSize {
     private var subqueries = 0
     private var listValues = 0
 
-    /// Counts what a filter holds.
-    ///
-    /// - Throws: 102 for more than ``HardLimits`` allow.
+    /// Counts what a filter holds; throws 102 for more than ``HardLimits`` allow.
     mutating func add(_ filter: Filter) throws(ParseError) {
         switch filter {
         case .all(let parts), .any(let parts), .none(let parts):

@@ -1,6 +1,5 @@
 import JSON
 
-/// Reads the constraints on GeoPoints.
 enum GeoConstraint {
     /// The earth's radius as the SDKs take it.
     private static let milesPerRadian = 3959.0

@@ -12,9 +12,7 @@ enum RelativeTime {
         "sec": 1, "secs": 1, "second": 1, "seconds": 1,
     ]
 
-    /// The time that a text means, in milliseconds since 1970.
-    ///
-    /// - Throws: 107 with what is wrong with the text.
+    /// The time that a text means, in milliseconds since 1970; throws 107 with what is wrong with the text.
     static func parse(_ value: JSONValue, now: Int64) throws(ParseError) -> Int64 {
         guard let original = value.stringValue else {
             throw ParseError(107, "bad $relativeTime (\(value.text)) value. Time should be a string")

@@ -61,7 +61,6 @@ public final class FindNotes: Sendable {
         }
     }
 
-    /// Whether what a sender asked counts.
     private func counts(_ noted: Figures, of sender: Sender) -> Bool {
         guard sender != .server else { return true }
         return state.withLock { state in

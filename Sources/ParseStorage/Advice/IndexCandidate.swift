@@ -1,7 +1,6 @@
 import JSON
 import Postgres
 
-/// An index that may help.
 struct IndexCandidate: Hashable, Sendable {
     struct Key: Hashable, Sendable {
         let column: Name

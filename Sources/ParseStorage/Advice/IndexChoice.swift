@@ -5,7 +5,6 @@ import Postgres
 struct IndexChoice {
     let facts: DatabaseFacts
 
-    /// An index, and what is left of the work with it.
     struct Choice {
         let candidate: IndexCandidate
         /// The work with it, as a share of the work before.
@@ -47,7 +46,6 @@ struct IndexChoice {
         return estimate.work(with: candidate).map { min(1, $0 / work(estimate, shape.table)) }
     }
 
-    /// The work with the indexes that there are.
     private func work(_ estimate: IndexEstimate, _ table: Name) -> Double {
         facts.indexes.filter { Name($0.table) == table && $0.isValid && $0.isWhole && $0.isSorted }.compactMap {
             estimate.work(with: $0.asCandidate)

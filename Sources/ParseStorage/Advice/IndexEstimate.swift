@@ -67,7 +67,6 @@ struct IndexEstimate {
     }
 }
 
-/// What PostgreSQL's statistics say of a table.
 struct TableStatistics: Sendable {
     /// How many rows there are.
     var rows: Double

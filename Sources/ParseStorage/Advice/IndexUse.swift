@@ -40,9 +40,7 @@ struct IndexUse: Sendable {
         OR starts_with(i.relname::text, 'roost_index:') OR starts_with(i.relname::text, 'roost_doctor:'))
         """
 
-    /// Looks at the counts; there is no table as long as there is no such index.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Looks at the counts; there is no table as long as there is no such index; throws `PostgresError`.
     func note() async throws {
         let counts = try await client.query(
             "SELECT s.indexrelid::text, coalesce(s.idx_scan, 0)::text FROM \(Self.indexes) ORDER BY s.indexrelid",
@@ -67,9 +65,7 @@ struct IndexUse: Sendable {
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
     }
 
-    /// The indexes that no query used for a month, the largest first.
-    ///
-    /// - Throws: `PostgresError`.
+    /// The indexes that no query used for a month, the largest first; throws `PostgresError`.
     func unused() async throws -> [UnusedIndex] {
         guard try await client.hasTable("_roost_index_use") else { return [] }
         let idle = try await client.query(

@@ -23,9 +23,7 @@ struct NoteTable: Sendable {
         "total" float8 NOT NULL, "longest" float8 NOT NULL, "timeouts" float8 NOT NULL, PRIMARY KEY ("shape", "day"));
         """
 
-    /// Adds figures to those of the day; nothing is written where there are none.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Adds figures to those of the day; nothing is written where there are none; throws `PostgresError`.
     func add(_ figures: [StatementShape: FindNotes.Figures]) async throws {
         guard !figures.isEmpty else { return }
         do {
@@ -55,9 +53,7 @@ struct NoteTable: Sendable {
             ])
     }
 
-    /// Removes what is old, and what took least where there is much.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Removes what is old, and what took least where there is much; throws `PostgresError`.
     func sweep() async throws {
         guard try await client.hasTable("_roost_advice") else { return }
         _ = try await client.query(
@@ -69,9 +65,7 @@ struct NoteTable: Sendable {
             """, [])
     }
 
-    /// What was noted within a month, what took longest in all first.
-    ///
-    /// - Throws: `PostgresError`.
+    /// What was noted within a month, what took longest in all first; throws `PostgresError`.
     func all() async throws -> [Note] {
         guard try await client.hasTable("_roost_advice") else { return [] }
         let today = "\"day\" = (now() AT TIME ZONE 'UTC')::date"

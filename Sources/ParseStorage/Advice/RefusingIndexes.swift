@@ -52,9 +52,7 @@ struct IndexRefusals: Sendable {
         CREATE TABLE IF NOT EXISTS "_roost_index_refusal" ("index" text PRIMARY KEY, "at" timestamptz NOT NULL);
         """
 
-    /// Notes that an index was dropped now.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Notes that an index was dropped now; throws `PostgresError`.
     func note(_ index: String) async throws {
         do {
             try await insert(index)
@@ -72,9 +70,7 @@ struct IndexRefusals: Sendable {
             """, [.text(index)])
     }
 
-    /// The indexes that were dropped within a day.
-    ///
-    /// - Throws: `PostgresError`.
+    /// The indexes that were dropped within a day; throws `PostgresError`.
     func recent() async throws -> Set<String> {
         guard try await client.hasTable("_roost_index_refusal") else { return [] }
         let rows = try await client.query(

@@ -133,9 +133,7 @@ struct AggregateCompiler {
             + "ORDER BY \(metres)"
     }
 
-    /// A field's name, dots included, after a check of its every step.
-    ///
-    /// - Throws: 105.
+    /// A field's name, dots included, after a check of its every step; throws 105.
     static func checked(_ name: String) throws(ParseError) -> String {
         let steps = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let isKnown = steps.first == "_id" || steps.first.map(Names.isIdentifier) == true

@@ -19,9 +19,7 @@ extension AggregateCompiler {
     ]
     private static let longestFormat = 1024
 
-    /// A date as a text: `{date, format, timezone, onNull}`.
-    ///
-    /// - Throws: 102 for a format or a zone that is none.
+    /// A date as a text: `{date, format, timezone, onNull}`; throws 102 for a format or a zone that is none.
     mutating func dateText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let known: Set<Name> = ["date", "format", "timezone", "onNull"]
         guard let object = operand.objectValue, object.keys.allSatisfy(known.contains), let date = object["date"] else {

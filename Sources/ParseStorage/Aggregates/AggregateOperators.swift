@@ -97,9 +97,7 @@ enum AggregateOperators {
         return "(\(parts.joined(separator: " || ")))"
     }
 
-    /// What is made of arrays, as jsonb; nil for other operations.
-    ///
-    /// - Throws: 102 for too few or too many operands.
+    /// What is made of arrays, as jsonb; nil for other operations; throws 102 for too few or too many operands.
     private static func array(_ name: String, _ arguments: [String]) throws(ParseError) -> String? {
         func exactly(_ count: Int) throws(ParseError) {
             guard arguments.count == count else {

@@ -20,9 +20,7 @@ struct DistinctValues {
     /// From how many different values on no jumps are made.
     private static let mostJumps = 1000
 
-    /// Nil for a field that has no values.
-    ///
-    /// - Throws: Parse's errors for conditions that do not fit.
+    /// Nil for a field that has no values; throws Parse's errors for conditions that do not fit.
     init?(of field: String, _ schema: ClassSchema, _ filter: Filter, _ snapshot: SchemaSnapshot) throws(ParseError) {
         var compiler = FilterCompiler(schemas: snapshot)
         let root = field == "_id" ? "objectId" : field

@@ -28,9 +28,7 @@ struct DataChecks: Sendable {
         let finding: @Sendable (_ count: Int, _ examples: [String]) -> Finding
     }
 
-    /// Asks all questions, one after the other.
-    ///
-    /// - Throws: `PostgresError` when the database is gone.
+    /// Asks all questions, one after the other; throws `PostgresError` when the database is gone.
     func findings() async throws -> [Finding] {
         var findings: [Finding] = []
         for question in facts.classes.flatMap(questions(of:)) + userQuestions {

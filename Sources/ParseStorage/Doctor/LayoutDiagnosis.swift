@@ -66,7 +66,6 @@ struct LayoutDiagnosis {
             && (SystemClass.isDefaultField(column, of: className) || column.hasPrefix("_"))
     }
 
-    /// The name of the column that a definition begins with.
     private static func name(in definition: String) -> String {
         // A name in quotes, in which quotes are doubled.
         var name = ""

@@ -10,9 +10,7 @@ struct SlowQueries: Sendable {
     /// From how many milliseconds on average a statement is slow.
     static let slow = 50.0
 
-    /// Reads the statistics, where `pg_stat_statements` is there.
-    ///
-    /// - Throws: `PostgresError` when the database is gone.
+    /// Reads the statistics, where `pg_stat_statements` is there; throws `PostgresError` when the database is gone.
     func findings() async throws -> [Finding] {
         let adviser = IndexAdviser(client: client)
         let report = try await adviser.report(.reporting, facts)

@@ -61,7 +61,6 @@ struct StartDiagnosis {
         return names + ["idempotency_delete_expired_records"]
     }()
 
-    /// The name of the index that a statement of the installer makes.
     static func indexName(_ statement: String) -> String {
         let parts = statement.split(separator: "\"", maxSplits: 2, omittingEmptySubsequences: false)
         return parts.count > 1 ? String(parts[1]) : ""

@@ -7,9 +7,7 @@ struct DatabaseSnapshot: Sendable {
     private let client: PostgresClient
     private let identifier: String
 
-    /// Holds a snapshot while `body` runs.
-    ///
-    /// - Throws: What `body` throws; `PostgresError`.
+    /// Holds a snapshot while `body` runs; throws what `body` throws; `PostgresError`.
     static func hold<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (DatabaseSnapshot) async throws -> R
     ) async throws -> R {

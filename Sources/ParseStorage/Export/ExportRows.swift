@@ -7,7 +7,6 @@ protocol ExportRows: Sendable {
     func write(_ result: PostgresResult, _ row: Int, into writer: inout JSONWriter)
 }
 
-/// Rows of a class in REST form.
 struct ClassRows: ExportRows {
     let plan: ExportPlan
     let writer: RowWriter

@@ -7,7 +7,6 @@ struct ColumnCondition {
     /// The column, quoted.
     let column: String
     let type: FieldType
-    /// The path by which a query leads to the column.
     let path: FieldPath
     /// Whether a text is in no list that holds anything but texts, as some versions of parse-server have it.
     let refusesMixedMembership: Bool

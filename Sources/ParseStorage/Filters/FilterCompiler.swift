@@ -21,7 +21,6 @@ struct FilterCompiler {
 
     /// Every class that queries may lead into.
     let schemas: SchemaSnapshot
-    /// The parameters of the statement.
     var builder: SQLBuilder
     /// The jsonb document that keys lead into; nil when they lead into the columns of the class.
     var document: String?
@@ -37,9 +36,7 @@ struct FilterCompiler {
         self.builder = builder
     }
 
-    /// The condition as SQL.
-    ///
-    /// - Throws: Parse's errors for operands that do not fit.
+    /// The condition as SQL; throws Parse's errors for operands that do not fit.
     mutating func compile(_ filter: Filter, _ schema: ClassSchema) throws(ParseError) -> String {
         switch filter {
         case .all(let parts): return try join(parts, schema, " AND ", empty: "TRUE")

@@ -4,7 +4,6 @@ import Postgres
 
 /// Conditions on GeoPoints, without PostGIS: points are PostgreSQL's own, `(longitude, latitude)`.
 struct GeoCondition {
-    /// The column, quoted.
     let column: String
 
     /// The condition as SQL.

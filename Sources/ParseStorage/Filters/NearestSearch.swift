@@ -137,7 +137,6 @@ final class NearestHistory: Sendable {
         return entry.manner
     }
 
-    /// Remembers the manner that suits searches with a statement.
     func note(_ manner: Manner, of statement: String) {
         let entry = Entry(manner: manner, notedAt: .now)
         entries.withLock { _ = $0.set(entry, for: statement, weight: statement.utf8.count + 64) }

@@ -45,7 +45,6 @@ struct SQLBuilder {
         }
     }
 
-    /// Adds JSON text.
     mutating func bind(json bytes: [UInt8]) -> String { bind(.jsonb(bytes)) }
 
     /// Quotes a name, by the one function that does.

@@ -43,7 +43,6 @@ public struct FileLinks: Sendable {
     /// Names alone, for objects that no client sees.
     public static let none = FileLinks(mountURL: "", applicationID: "")
 
-    /// Appends the URL of a file.
     func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
         if let location, hostedKey.flatMap({ Self.hostedBase(name, key: $0) }) == nil,
             let url = location(String(decoding: name, as: UTF8.self))

@@ -101,9 +101,7 @@ struct IncludedObjects: Sendable {
     /// Makes room for a number of objects more.
     mutating func reserve(_ count: Int) { objects.reserveCapacity(objects.count + count) }
 
-    /// Notes that an object is asked for.
-    ///
-    /// - Returns: Whether it was not asked for before.
+    /// Notes that an object is asked for; returns whether it was not asked for before.
     mutating func ask(for pointer: Pointer) -> Bool {
         let known = objects.count
         func keep(_ found: inout Found?) {}

@@ -3,7 +3,6 @@ import Postgres
 
 /// The indexes of a class, made once more on the table that is to take its place.
 extension ImportStorage {
-    /// An index of the class's table.
     private struct Index {
         let name: String
         let isUnique: Bool

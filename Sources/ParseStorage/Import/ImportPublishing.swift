@@ -109,9 +109,7 @@ extension ImportStorage {
                 + "SELECT \(columns) FROM \(SQL.identifier(record.staging))")
     }
 
-    /// Puts the rows beside those that the class has.
-    ///
-    /// - Returns: The ids of rows that cannot be there beside others.
+    /// Puts the rows beside those that the class has; returns the ids of rows that cannot be there beside others.
     private func merge(_ record: ImportRecord, _ table: ImportTable) throws -> [String] {
         let (target, staging) = (SQL.identifier(record.name), SQL.identifier(record.staging))
         let columns = table.columnList

@@ -61,6 +61,5 @@ public struct ImportTable: Sendable {
         TableLayout.joinTable(field: field, className: className)
     }
 
-    /// The columns as statements list them.
     var columnList: String { columns.map { SQL.identifier($0.name.text) }.joined(separator: ", ") }
 }

@@ -49,9 +49,7 @@ struct ClassIndexes {
         return rows.rowCount > 0 ? rows.string(0, 0) : nil
     }
 
-    /// Gives an index that was built under another name its own.
-    ///
-    /// - Throws: `PostgresError` 42704 when it is not there.
+    /// Gives an index that was built under another name its own; throws `PostgresError` 42704 when it is not there.
     func adopt(_ name: String, _ fields: JSONObject) async throws {
         let names = IndexName(className: schema.name, name: name)
         for number in try await IndexDefinition(fields, of: schema).parts(in: session).indices {

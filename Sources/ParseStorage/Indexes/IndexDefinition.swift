@@ -6,7 +6,6 @@ import Postgres
 ///
 /// An index over fields of several kinds becomes one index for each access method; the planner puts them together again.
 struct IndexDefinition {
-    /// One index of PostgreSQL.
     struct Part {
         let table: String
         let method: String

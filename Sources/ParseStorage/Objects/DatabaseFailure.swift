@@ -28,7 +28,6 @@ enum DatabaseFailure {
 
     static func isMissingColumn(_ error: PostgresError) -> Bool { error.sqlState == "42703" }
 
-    /// Parse's error for a failed statement.
     static func parseError(_ error: PostgresError) -> ParseError {
         switch error.sqlState {
         case "23505": duplicate(error.constraint ?? "")

@@ -54,7 +54,6 @@ public struct PushReport: Sendable {
 
 /// The reports of trial runs.
 extension PushRows {
-    /// Adds to the report of a push, in a transaction.
     func add(_ report: PushReport, to pushId: String) async throws {
         var all = report
         _ = try await store.query(

@@ -15,7 +15,6 @@ final class Replica: Sendable {
 
     init(client: PostgresClient) { self.client = client }
 
-    /// How many reads are under way on it.
     var readsUnderWay: Int { reads.load(ordering: .relaxed) }
 
     /// Until when, by ``ReplicaClock``, it has all that was committed on the primary; 0 where that is not known, less
@@ -45,9 +44,7 @@ final class Replica: Sendable {
     /// Notes that it has all that was committed before an instant.
     func note(knows instant: Int64) { replayed.store(instant, ordering: .relaxed) }
 
-    /// Notes that it goes its own way: until it is a replica again, it knows nothing.
-    ///
-    /// - Returns: Whether that is new.
+    /// Notes that it goes its own way: until it is a replica again, it knows nothing; returns whether that is new.
     func noteDivergence() -> Bool { replayed.exchange(Self.nothing, ordering: .relaxed) != Self.nothing }
 
     private static let nothing: Int64 = -1

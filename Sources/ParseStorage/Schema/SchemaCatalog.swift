@@ -161,9 +161,7 @@ public final class SchemaCatalog: Sendable {
         }
     }
 
-    /// The fields that a class lacks.
-    ///
-    /// - Throws: 111 when it has one of them with another type.
+    /// The fields that a class lacks; throws 111 when it has one of them with another type.
     static func missing(_ fields: OrderedDictionary<Name, Field>, in schema: ClassSchema) throws(ParseError)
         -> OrderedDictionary<Name, Field>
     {

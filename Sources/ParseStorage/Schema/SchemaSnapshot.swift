@@ -11,7 +11,6 @@ public struct SchemaSnapshot: Sendable {
     /// The class, or nil when there is none.
     public subscript(name: String) -> ClassSchema? { classes[name] }
 
-    /// Whether a relation's join table exists.
     func hasJoinTable(_ table: String) -> Bool {
         let parts = table.split(separator: ":", maxSplits: 2)
         guard parts.count == 3, let field = classes[String(parts[2])]?.type(of: String(parts[1])) else { return false }

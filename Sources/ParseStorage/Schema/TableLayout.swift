@@ -22,7 +22,6 @@ enum TableLayout {
         }
     }
 
-    /// The type of a column as a parameter.
     static func parameterType(_ type: FieldType) -> PostgresType {
         switch type {
         case .string, .pointer, .file, .acl, .relation: .text
@@ -35,7 +34,6 @@ enum TableLayout {
         }
     }
 
-    /// The table of a relation field.
     static func joinTable(field: String, className: String) -> String { "_Join:\(field):\(className)" }
 
     /// The name of a class's index by date: one that no other class's can be, though PostgreSQL cuts it at 63 bytes.

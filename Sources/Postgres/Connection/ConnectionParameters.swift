@@ -8,7 +8,6 @@ import CLibpq
     import Glibc
 #endif
 
-/// The parameters of every connection.
 struct ConnectionParameters {
     /// What becomes of statements that are sent more than once.
     enum Statements {
@@ -23,7 +22,6 @@ struct ConnectionParameters {
     let keywords: [String]
     let values: [String]
     let statements: Statements
-    /// Where the connection leads to.
     let address: String
     /// Whether the server is asked how far it is in the history of the database.
     let checksTimeline: Bool

@@ -1,7 +1,6 @@
 import CLibpq
 
 extension Connection {
-    /// Reads what came.
     func receive() {
         lastSign = context.now
         watch.willReceive(from: socket)

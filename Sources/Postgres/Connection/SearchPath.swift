@@ -96,7 +96,6 @@ struct AppChannels: Sendable {
         suffix = schema.flatMap { $0 == "public" ? nil : "." + String(StableHash.of($0), radix: 16) } ?? ""
     }
 
-    /// The name of a channel in the database.
     func stored(_ channel: String) -> String { channel.hasPrefix("roost.") ? channel + suffix : channel }
 
     /// The channel of a name in the database.

@@ -2,7 +2,6 @@ import Logging
 
 /// A set of connections for one purpose. All its functions are called on the I/O thread.
 protocol ConnectionPool: AnyObject {
-    /// All connections, for polling.
     var connections: [Connection] { get }
     /// Whether it has no connections and waits for none, as most pools nearly always: nothing can be due.
     var isUnused: Bool { get }

@@ -14,7 +14,6 @@ final class ExclusivePool: ConnectionPool {
     private var retired: [Connection] = []
     private var leases: [Int: Lease] = [:]
     private var lastNumber: Int
-    /// Requests that wait for a connection.
     private var waiters = SenderQueue<LeaseRequest>()
     /// All requests in the order in which they came, those that wait for a row included, until they need not wait.
     private var arrivals: Deque<LeaseRequest> = []

@@ -168,7 +168,6 @@ final class ListenerPool: ConnectionPool {
         listeners.first { $0.connection === connection }
     }
 
-    /// Ends all streams.
     func end() {
         for events in unnotified.values { events.finish() }
         unnotified.removeAll()

@@ -43,9 +43,7 @@ struct NotificationCheck {
     /// Forgets what is under way, when the connection breaks or the announcement came.
     mutating func end() { state = .idle }
 
-    /// Does what is due.
-    ///
-    /// - Returns: Whether the announcement is known not to arrive.
+    /// Does what is due; returns whether the announcement is known not to arrive.
     mutating func tick(_ context: LoopContext) -> Bool {
         switch state {
         case .idle: break

@@ -8,9 +8,7 @@ enum SharedPoolRules {
             "LISTEN", "UNLISTEN", "COPY",
         ].map { word($0) })
 
-    /// Refuses such a statement.
-    ///
-    /// - Throws: `PostgresError` with SQLSTATE 0A000.
+    /// Refuses such a statement; throws `PostgresError` with SQLSTATE 0A000.
     static func check(_ sql: String) throws {
         guard !refused.contains(word(sql)) else {
             throw PostgresError(

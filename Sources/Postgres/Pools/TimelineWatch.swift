@@ -16,9 +16,7 @@ struct TimelineWatch {
         SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END
         """
 
-    /// Takes note of a server's timeline.
-    ///
-    /// - Returns: Whether the server may be used.
+    /// Takes note of a server's timeline; returns whether the server may be used.
     mutating func admits(_ timeline: String, of server: ServerAddress, at now: MonotonicInstant) -> Bool {
         guard let number = UInt32(timeline, radix: 16) else { return true }
         guard number >= latest else {

@@ -5,7 +5,6 @@ import Tasks
 ///
 /// It is bounded: the shape that was noted longest ago is forgotten, and learned anew.
 final class ReadHistory: Sendable {
-    /// What is expected of a read.
     struct Expectation {
         /// How many bytes its rows will take in memory.
         var bytes: Int
@@ -99,7 +98,6 @@ final class ReadHistory: Sendable {
     /// Whether a read of one row by its key ever gave many bytes.
     var knowsLargeRows: Bool { hasLargeRows.load(ordering: .relaxed) }
 
-    /// Notes that one did.
     func noteLargeRow() { hasLargeRows.store(true, ordering: .relaxed) }
 
     /// Notes whether a read kept its connection for long.

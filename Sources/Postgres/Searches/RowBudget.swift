@@ -18,9 +18,7 @@ final class RowBudget: Sendable {
     /// How many bytes are taken.
     var used: Int { gate.used }
 
-    /// Waits for room.
-    ///
-    /// - Throws: `PostgresError` of the kinds `cancelled` and `busy`.
+    /// Waits for room; throws `PostgresError` of the kinds `cancelled` and `busy`.
     func reserve(_ bytes: Int) async throws -> RowReservation {
         let (weight, sender) = (min(bytes, Self.capacity), Sender.current)
         do {
@@ -52,7 +50,6 @@ final class RowReservation: Sendable {
 
     deinit { release() }
 
-    /// Makes it as large as the rows are.
     func resize(to bytes: Int) {
         let before = weight.withLock { weight -> Int? in
             guard let before = weight else { return nil }
@@ -64,7 +61,6 @@ final class RowReservation: Sendable {
         gate.leave(weight: before, of: sender)
     }
 
-    /// Gives it back.
     func release() {
         let before = weight.withLock { weight in
             defer { weight = nil }

@@ -49,9 +49,7 @@ final class PushVerdicts: Sendable {
         }
     }
 
-    /// Notes an answer.
-    ///
-    /// - Returns: Whether the entry has become unusable by it.
+    /// Notes an answer; returns whether the entry has become unusable by it.
     func note(_ part: Part, _ outcome: PushOutcome) -> Bool {
         state.withLock { state in
             switch outcome {

@@ -85,9 +85,7 @@ struct RangeSender {
         activity.end()
     }
 
-    /// Notes what devices would get.
-    ///
-    /// - Returns: Those whose service is to be asked.
+    /// Notes what devices would get; returns those whose service is to be asked.
     private func render(_ message: PushMessage, _ attempts: [PushAttempt], _ locale: String?, _ tally: RangeTally)
         -> [PushAttempt]
     {

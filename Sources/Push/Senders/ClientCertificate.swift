@@ -4,7 +4,6 @@ import Outgoing
 import ServerConfiguration
 
 extension KeyFile {
-    /// A certificate by which a sender says who it is.
     struct Client {
         let chain: [NIOSSLCertificateSource]
         let key: NIOSSLPrivateKeySource
@@ -26,9 +25,7 @@ extension KeyFile {
         }
     }
 
-    /// The certificate and the key of a sender, for TLS.
-    ///
-    /// - Throws: `ConfigurationError` that says why they cannot be used.
+    /// The certificate and the key of a sender, for TLS; throws `ConfigurationError` that says why they cannot be used.
     static func client(_ identity: ApplePush.Identity, _ option: String, in folder: String) throws -> Client? {
         switch identity {
         case .token: return nil

@@ -18,9 +18,7 @@ final class FCMSender: PushSender {
 
     private static let longestToken = 4096
 
-    /// Makes a sender; nothing is connected yet.
-    ///
-    /// - Throws: `ConfigurationError` for an account that cannot be used.
+    /// Makes a sender; nothing is connected yet; throws `ConfigurationError` for an account that cannot be used.
     init(
         _ settings: FirebasePush, _ option: String, in folder: String, caller: HTTPCaller,
         report: @escaping @Sendable (String) -> Void

@@ -27,9 +27,7 @@ final class ProviderToken: Sendable {
     static let longest = 55.0 * 60
     static let shortest = 20.0 * 60
 
-    /// Makes a signer.
-    ///
-    /// - Throws: When the text is no key of the curve P-256.
+    /// Makes a signer; throws when the text is no key of the curve P-256.
     init(key: String, keyId: String, teamId: String) throws {
         self.key = try ES256PrivateKey(pem: key)
         self.keyId = keyId

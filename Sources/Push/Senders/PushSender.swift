@@ -1,4 +1,3 @@
-/// A device that a notification is for.
 struct PushDevice: Sendable {
     var objectId: String
     /// The token by which its service knows it.
@@ -21,7 +20,6 @@ protocol PushSender: Sendable {
     var comesFirst: Bool { get }
     /// Whether a device shows a notification twice that it gets twice.
     var repeatsShow: Bool { get }
-    /// What to call it in the log.
     var name: String { get }
 
     /// Sends the same to devices.
@@ -44,12 +42,9 @@ protocol PushSender: Sendable {
     /// Whether its service answers a trial run with what it would do.
     var asksInTrials: Bool { get }
 
-    /// Looks whether it could send, and sends nothing.
-    ///
-    /// - Returns: What was looked at, and what is wrong about it.
+    /// Looks whether it could send, and sends nothing; returns what was looked at, and what is wrong about it.
     func check() async -> [(step: String, problem: String?)]
 
-    /// Ends its connections.
     func shutdown() async
 }
 

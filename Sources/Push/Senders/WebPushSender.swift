@@ -31,7 +31,6 @@ final class WebPushSender: PushSender {
         func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
-    /// A browser's subscription.
     private struct Subscription {
         let endpoint: String
         let origin: String
@@ -54,9 +53,7 @@ final class WebPushSender: PushSender {
     private static let tokenRest = 3600
     private static let atOnce = 16
 
-    /// Makes a sender.
-    ///
-    /// - Throws: `ConfigurationError` for keys that cannot be used.
+    /// Makes a sender; throws `ConfigurationError` for keys that cannot be used.
     init(_ settings: WebPush, caller: HTTPCaller) throws {
         self.settings = settings
         self.caller = caller

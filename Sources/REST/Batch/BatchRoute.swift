@@ -257,9 +257,7 @@ final class BatchCalls: Sendable {
     /// - Parameter most: How many there are at most.
     init(most: Int = 500) { free = Mutex(most) }
 
-    /// Takes as many as there are, up to `count`; fewer than one are none.
-    ///
-    /// - Returns: How many; they are to be given back.
+    /// Takes as many as there are, up to `count`; fewer than one are none; returns how many; they are to be given back.
     func take(_ count: Int) -> Int {
         free.withLock { free in
             let taken = max(0, min(count, free))

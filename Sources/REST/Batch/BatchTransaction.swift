@@ -5,7 +5,6 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// A batch that is one transaction.
 extension ParseRoutes {
     /// The most calls of a transaction of clients: it holds a connection and locks for as long as they take together.
     private static let mostCalls = 200

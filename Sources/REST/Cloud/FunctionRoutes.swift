@@ -19,9 +19,7 @@ extension RouteTable {
 }
 
 extension ParseRoutes {
-    /// Calls a function of cloud code.
-    ///
-    /// - Throws: 141 for a name that there is not; what the function throws.
+    /// Calls a function of cloud code; throws 141 for a name that there is not; what the function throws.
     fileprivate func callFunction(_ call: RouteCall) async throws -> Reply {
         let name = call[0]
         let target = CloudTarget.function(Name(name))

@@ -11,9 +11,7 @@ struct FileDownload {
     let file: any StoredFile
     let headers: RequestHeaders
 
-    /// Works out what to send: the file, a range of it, or that nothing changed.
-    ///
-    /// - Throws: The file system's error.
+    /// Works out what to send: the file, a range of it, or that nothing changed; throws the file system's error.
     func reply() async throws -> Reply {
         if isUnchanged { return Reply(status: 304, headers: validators, body: .empty) }
         let type = try await contentType()

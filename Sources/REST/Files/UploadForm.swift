@@ -72,7 +72,6 @@ struct UploadForm {
     }
 }
 
-/// The body of a request that is a file.
 private struct ArrivingUpload: ArrivingFile {
     let request: IncomingRequest
 

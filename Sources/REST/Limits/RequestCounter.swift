@@ -4,7 +4,6 @@ import ServerConfiguration
 import Synchronization
 import Tasks
 
-/// Requests that are to be counted for a limit.
 struct RequestDemand: Sendable {
     let limit: Int
     /// Who sent them; empty for everybody.
@@ -13,7 +12,6 @@ struct RequestDemand: Sendable {
     var amount: Int
 }
 
-/// What was counted for a limit.
 struct RequestCount: Sendable {
     /// How many requests there were since the count began, those just counted included.
     let requests: Int

@@ -20,7 +20,6 @@ extension RouteTable {
         + ownRoutes("_User", [.idempotent]) + ownRoutes("_Session") + ownRoutes("_Role")
         + ownRoutes("_Installation", [.idempotent])
 
-    /// The routes of a class at its own path.
     private static func ownRoutes(_ className: Name, _ traits: Route.Traits = []) -> [Route] {
         ClassPath.own(of: className).map { path in classRoutes(path.text, traits) { _ in className.text } } ?? []
     }

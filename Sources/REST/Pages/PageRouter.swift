@@ -166,7 +166,6 @@ struct PageRouter {
         }
     }
 
-    /// What every page is given.
     private var common: PageParameters {
         PageParameters([
             (.appId, configuration.appId), (.appName, configuration.accountMail.appName),

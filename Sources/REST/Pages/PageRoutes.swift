@@ -39,7 +39,6 @@ public final class PageRoutes: Sendable {
         configuration.linkURL != nil && (!configuration.pages.enableRouter || configuration.accountMail.appName != nil)
     }
 
-    /// The present time.
     var now: ParseDate { backend.clock.now }
 
     /// The components of a path below the folder of the pages; nil for another path.

@@ -17,9 +17,7 @@ struct CredentialReader: Sendable {
         var contentType: String?
     }
 
-    /// Reads the headers.
-    ///
-    /// - Throws: `ParseError` 107 when the context is not a JSON object.
+    /// Reads the headers; throws `ParseError` 107 when the context is not a JSON object.
     func read(headers: RequestHeaders) throws -> Credentials {
         var credentials = Credentials()
         // A field that comes twice counts as one with a comma in it, which no key has.

@@ -5,7 +5,6 @@ import ParseModel
 import Rules
 import ServerConfiguration
 
-/// Makes envelopes of requests.
 struct EnvelopeOpener: Sendable {
     let keys: ApplicationKeys
     let trustProxy: Configuration.TrustProxy
@@ -58,9 +57,7 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
-    /// The credentials in the header fields.
-    ///
-    /// - Throws: `ParseError` 107 when the context is not a JSON object.
+    /// The credentials in the header fields; throws `ParseError` 107 when the context is not a JSON object.
     func credentials(of headers: RequestHeaders) throws -> Credentials {
         guard authority != nil else { return try credentialReader.read(headers: headers) }
         var credentials = Credentials()

@@ -8,9 +8,7 @@ struct ValueDecoder: Decoder {
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// A value out of JSON.
-    ///
-    /// - Throws: `DecodingError`, and what the value's own decoding throws.
+    /// A value out of JSON; throws `DecodingError`, and what the value's own decoding throws.
     static func decode<T: Decodable>(_ type: T.Type = T.self, from value: JSONValue, _ path: [any CodingKey] = [])
         throws -> T
     {
@@ -31,9 +29,7 @@ struct ValueDecoder: Decoder {
         }
     }
 
-    /// Values of a type of the app; what does not fit is refused with the words of the checks.
-    ///
-    /// - Throws: 142.
+    /// Values of a type of the app; what does not fit is refused with the words of the checks; throws 142.
     static func params<Value: Decodable>(_ json: JSONObject) throws -> Value {
         func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
         do {

@@ -31,9 +31,7 @@ struct ValueEncoder: Encoder {
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// A value as JSON.
-    ///
-    /// - Throws: `EncodingError` for what JSON cannot say, and what the value's own encoding throws.
+    /// A value as JSON; throws `EncodingError` for what JSON cannot say, and what the value's own encoding throws.
     static func encode(_ value: some Encodable) throws -> JSONValue { try node(value, []).value }
 
     static func encodeObject(_ value: some Encodable) throws -> JSONObject {

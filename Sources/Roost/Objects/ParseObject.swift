@@ -248,9 +248,7 @@ public protocol ParseRecord: Codable, Sendable {
 }
 
 extension ParseRecord {
-    /// The record of an object.
-    ///
-    /// - Throws: `DecodingError` for fields of other types.
+    /// The record of an object; throws `DecodingError` for fields of other types.
     init(_ object: ParseObject) throws { self = try ValueDecoder.decode(from: .object(object.json)) }
 
     func fields() throws -> JSONObject {

@@ -10,7 +10,6 @@ extension Cloud {
         let read: @Sendable (CloudCall) throws -> (object: Object, original: Object?)
         /// The fields of an object as they become.
         let fields: @Sendable (Object) throws -> JSONObject
-        /// What code changed of an object, as operations.
         let changes: @Sendable (_ before: Object, _ after: Object) throws -> (set: JSONObject, reverted: [Name])
 
         /// The fields that code set on an object.

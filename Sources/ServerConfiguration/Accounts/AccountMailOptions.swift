@@ -103,9 +103,7 @@ extension Configuration {
 }
 
 extension Configuration.AccountMail {
-    /// Refuses options that lack others.
-    ///
-    /// - Throws: `ConfigurationError` with parse-server's texts.
+    /// Refuses options that lack others; throws `ConfigurationError` with parse-server's texts.
     func check(publicServerURL: String?) throws(ConfigurationError) {
         if verifyUserEmails {
             func need(_ name: String) -> ConfigurationError {

@@ -42,9 +42,7 @@ extension Configuration {
             public var host: String
             public var port: Int
 
-            /// Reads the option `httpsProxy`.
-            ///
-            /// - Throws: `ConfigurationError` for a text that is no URL.
+            /// Reads the option `httpsProxy`; throws `ConfigurationError` for a text that is no URL.
             init(_ text: String) throws(ConfigurationError) {
                 var rest = text[...]
                 if rest.hasPrefix("http://") { rest = rest.dropFirst("http://".count) }

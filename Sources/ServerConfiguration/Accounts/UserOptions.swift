@@ -113,9 +113,7 @@ extension Configuration {
             self.unlockOnPasswordReset = unlockOnPasswordReset
         }
 
-        /// Reads the option `accountLockout`.
-        ///
-        /// - Throws: `ConfigurationError` for numbers that cannot be, or are not there.
+        /// Reads the option `accountLockout`; throws `ConfigurationError` for numbers that cannot be, or are not there.
         init(json: JSONValue) throws(ConfigurationError) {
             guard let duration = json["duration"]?.numberValue, duration > 0, duration <= 99_999 else {
                 throw ConfigurationError(

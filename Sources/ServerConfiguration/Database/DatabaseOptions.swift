@@ -86,9 +86,7 @@ extension Configuration {
             /// It knows prepared statements again in whatever session it lends.
             case prepared
 
-            /// Reads true, false, or `"prepared"`.
-            ///
-            /// - Throws: `ConfigurationError` for anything else.
+            /// Reads true, false, or `"prepared"`; throws `ConfigurationError` for anything else.
             init(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
                 switch value.stringValue ?? value.boolValue.map({ "\($0)" }) {
                 case "false": self = .none
@@ -162,9 +160,7 @@ extension Configuration.DatabaseOptions {
 }
 
 extension Configuration.DeclaredSchemas {
-    /// Reads the classes.
-    ///
-    /// - Throws: `ConfigurationError` for definitions that are no classes, or two of one class.
+    /// Reads the classes; throws `ConfigurationError` for definitions that are no classes, or two of one class.
     fileprivate static func definitions(_ list: [JSONValue]) throws(ConfigurationError) -> [JSONObject] {
         var names: Set<Name> = []
         var definitions: [JSONObject] = []

@@ -37,7 +37,6 @@ extension Configuration {
             }
         }
 
-        /// Makes paths begin in a folder.
         mutating func resolvePaths(in folder: String) {
             guard case .google(var store) = self else { return }
             store.folder = folder

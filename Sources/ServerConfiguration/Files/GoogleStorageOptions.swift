@@ -24,7 +24,6 @@ extension Configuration.GoogleStorage {
         AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
     }
 
-    /// Reads the options of the adapter.
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         let direct = try options.flag("directAccess") == true ? Configuration.DirectFiles() : nil
         // Requests name the bucket alone, which is of one project.

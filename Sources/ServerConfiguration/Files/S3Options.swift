@@ -66,7 +66,6 @@ extension Configuration.S3 {
         AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
     }
 
-    /// Reads the options of the adapter.
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         for function in ["validateFilename", "generateKey"] where options.value(Name(function)) != nil {
             throw options.refusal(
@@ -155,9 +154,7 @@ extension Configuration.S3 {
 }
 
 extension Configuration.S3.Key {
-    /// Reads a key; nil where there is none.
-    ///
-    /// - Throws: `ConfigurationError` for half of one.
+    /// Reads a key; nil where there is none; throws `ConfigurationError` for half of one.
     fileprivate init?(_ options: inout AdapterOptions, _ name: Name, _ secret: Name) throws(ConfigurationError) {
         let (id, value, token) = (try options.text(name), try options.text(secret), try options.text("sessionToken"))
         switch (id, value) {

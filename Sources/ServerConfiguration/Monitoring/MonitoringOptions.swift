@@ -36,9 +36,7 @@ extension Configuration {
         /// Whether the address of the own port is this machine's alone.
         public var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
-        /// Reads the option.
-        ///
-        /// - Throws: `ConfigurationError` for a port that is none, and where all the world could read.
+        /// Reads the option; throws `ConfigurationError` for a port that is none, and where all the world could read.
         init(json value: JSONValue) throws(ConfigurationError) {
             if let port = value["port"], !port.isNull { self.port = try port.whole(in: 0...65_535, "metrics.port") }
             host = value["host"]?.nonEmptyText ?? host

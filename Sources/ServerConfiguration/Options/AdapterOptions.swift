@@ -85,7 +85,6 @@ struct AdapterOptions {
         return port
     }
 
-    /// The address of a service.
     mutating func url(_ key: Name) throws(ConfigurationError) -> String? {
         guard var text = try text(key) else { return nil }
         guard text.hasPrefix("https://") || text.hasPrefix("http://"), !text.utf8.contains(UInt8(ascii: " ")) else {

@@ -135,9 +135,7 @@ extension Configuration {
         return values
     }
 
-    /// Checks the value of an option.
-    ///
-    /// - Returns: The keys in it that there are not.
+    /// Checks the value of an option; returns the keys in it that there are not.
     private static func unknownKeys(
         _ definition: OptionDefinition, _ name: String, _ value: JSONValue
     ) throws(ConfigurationError) -> [String] {

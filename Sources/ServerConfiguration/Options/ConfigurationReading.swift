@@ -1,9 +1,7 @@
 import JSON
 
 extension Configuration {
-    /// Reads values of the kinds that their options take.
-    ///
-    /// - Throws: `ConfigurationError` for what cannot be.
+    /// Reads values of the kinds that their options take; throws `ConfigurationError` for what cannot be.
     init(preset: Int, values: [String: JSONValue]) throws(ConfigurationError) {
         self.init(preset: preset)
         for definition in OptionTable.all {

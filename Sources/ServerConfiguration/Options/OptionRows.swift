@@ -201,9 +201,7 @@ extension JSONValue {
     /// The text; nil for an empty one, and for what is none.
     var nonEmptyText: String? { stringValue.flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// A whole number; what follows a decimal point is dropped.
-    ///
-    /// - Throws: `ConfigurationError` for one out of range.
+    /// A whole number; what follows a decimal point is dropped; throws `ConfigurationError` for one out of range.
     func whole(in range: ClosedRange<Int>, _ name: String) throws(ConfigurationError) -> Int {
         guard let number = numberValue, let whole = Int(exactly: number.rounded(.towardZero)), range.contains(whole)
         else { throw .invalid(name, text) }

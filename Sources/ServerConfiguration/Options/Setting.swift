@@ -46,7 +46,6 @@ public struct Setting: Sendable {
         }
     }
 
-    /// A value that is given, and by what.
     struct Given: Sendable {
         private(set) var value: JSONValue
         let source: Source

@@ -51,9 +51,7 @@ extension Configuration {
         /// Where relative paths of keys begin: the folder of the configuration file.
         public internal(set) var folder = "."
 
-        /// Reads the option.
-        ///
-        /// - Throws: `ConfigurationError` with the text that says what cannot work.
+        /// Reads the option; throws `ConfigurationError` with the text that says what cannot work.
         init(json: JSONObject) throws(ConfigurationError) {
             var options = json
             if let adapter = options.removeValue(forKey: "adapter"), !adapter.isNull {

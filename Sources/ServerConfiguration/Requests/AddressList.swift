@@ -13,7 +13,6 @@ public struct AddressList: Sendable, Equatable {
         var prefix: IPAddress
         var length: Int
 
-        /// The addresses as numbers.
         var range: ClosedRange<UInt128> {
             let number = prefix.bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
             let free = prefix.bytes.count * 8 - length

@@ -20,9 +20,7 @@ extension Configuration {
         case schema
         case config, hooks, role, file
 
-        /// Reads the option.
-        ///
-        /// - Throws: `ConfigurationError` for a word that is none of them.
+        /// Reads the option; throws `ConfigurationError` for a word that is none of them.
         static func read(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> Set<AuditEvent> {
             var events: Set<AuditEvent> = []
             for word in value.arrayValue?.compactMap(\.stringValue) ?? [] {

@@ -6,7 +6,6 @@ public struct KeywordRules: Sendable {
     /// The fewest bytes of a key that any of the rules can be about. Most keys have fewer.
     private let shortestKey: Int
 
-    /// Makes rules of their forms in the configuration.
     init(_ forms: [JSONValue]) {
         rules = forms.map(KeywordRule.init(json:))
         shortestKey = rules.map(\.shortestKey).min() ?? .max

@@ -40,16 +40,13 @@ public struct RateLimit: Sendable {
     private let path: String
     private let paths: Paths
 
-    /// Which paths a limit is about.
     private enum Paths {
         case matching(NSRegularExpression)
         /// One path, and those below it where they count.
         case named(String, includesBelow: Bool)
     }
 
-    /// Makes a limit that counts for each address.
-    ///
-    /// - Returns: nil for what is no pattern of paths.
+    /// Makes a limit that counts for each address; returns nil for what is no pattern of paths.
     init?(path: String, count: Int, window: Int) {
         guard let source = RoutePattern.regularExpression(path),
             let expression = try? NSRegularExpression(pattern: source, options: .caseInsensitive)

@@ -31,9 +31,7 @@ enum RateLimitOptions {
         .member("zone", .string),
     ]
 
-    /// Reads the option `rateLimit`.
-    ///
-    /// - Throws: `ConfigurationError` for what is no list of limits.
+    /// Reads the option `rateLimit`; throws `ConfigurationError` for what is no list of limits.
     static func list(_ json: JSONValue) throws(ConfigurationError) -> [RateLimit] {
         if json.isNull { return [] }
         guard json.arrayValue != nil || json.objectValue != nil else {
@@ -156,9 +154,7 @@ enum RateLimitOptions {
         }
     }
 
-    /// Reads where requests are counted.
-    ///
-    /// - Throws: `ConfigurationError` for a place that there is not.
+    /// Reads where requests are counted; throws `ConfigurationError` for a place that there is not.
     static func store(_ json: JSONValue?) throws(ConfigurationError) -> Configuration.RateLimitStore {
         guard let text = json?.stringValue, !text.isEmpty else { return .memory }
         guard let store = Configuration.RateLimitStore(rawValue: text) else {

@@ -20,9 +20,7 @@ struct FactorOptions: Sendable {
     /// How text messages are sent; nil for not at all.
     let sender: MessageSender?
 
-    /// Reads the option.
-    ///
-    /// - Throws: `ConfigurationError` with parse-server's texts.
+    /// Reads the option; throws `ConfigurationError` with parse-server's texts.
     init(_ json: JSONObject) throws(ConfigurationError) {
         guard let kinds = json["options"]?.arrayValue else {
             throw ConfigurationError("mfa.options must be an array")

@@ -12,9 +12,7 @@ struct MessageSender: Sendable {
     private let body: String
     private let isForm: Bool
 
-    /// Reads the option `auth.mfa.sendSMS`.
-    ///
-    /// - Throws: `ConfigurationError` that names the option.
+    /// Reads the option `auth.mfa.sendSMS`; throws `ConfigurationError` that names the option.
     init(_ json: JSONValue) throws(ConfigurationError) {
         guard let object = json.objectValue, let url = object["url"]?.stringValue,
             url.hasPrefix("https://") || url.hasPrefix("http://"), let body = object["body"]?.stringValue
@@ -40,9 +38,7 @@ struct MessageSender: Sendable {
         isForm = type?.hasPrefix("application/x-www-form-urlencoded") ?? false
     }
 
-    /// Sends a code.
-    ///
-    /// - Throws: 141 when the service does not take it.
+    /// Sends a code; throws 141 when the service does not take it.
     func send(_ token: String, to mobile: String, with caller: HTTPCaller) async throws {
         var headers = headers
         if !headers.contains(where: { $0.name.lowercased() == "content-type" }) {

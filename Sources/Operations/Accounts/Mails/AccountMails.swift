@@ -33,9 +33,7 @@ public struct AccountMails: Sendable, BackendPart {
         "An appName, publicServerURL, and emailAdapter are required for password reset and email "
             + "verification functionality.")
 
-    /// What sends mails, and the links in them.
-    ///
-    /// - Throws: 108 where the configuration lacks something for it.
+    /// What sends mails, and the links in them; throws 108 where the configuration lacks something for it.
     func sender() throws(ParseError) -> (mailer: any Mailer, links: AccountLinks) {
         guard let mailer, configuration.accountMail.appName != nil, let links = AccountLinks(configuration) else {
             throw Self.mailsAreMissing
@@ -43,7 +41,6 @@ public struct AccountMails: Sendable, BackendPart {
         return (mailer, links)
     }
 
-    /// Sends a user a link.
     func send(
         _ kind: AccountMail.Kind, to address: String, token: String, of user: MailRecipient, _ context: RequestContext
     ) async throws {
@@ -115,9 +112,7 @@ public struct AccountMails: Sendable, BackendPart {
         try await Task.sleep(until: end, clock: .continuous)
     }
 
-    /// The address that a request for a mail names.
-    ///
-    /// - Throws: 204 without one, 125 for what is no text.
+    /// The address that a request for a mail names; throws 204 without one, 125 for what is no text.
     static func address(in body: JSONObject) throws(ParseError) -> String {
         guard let value = body["email"], value.isTruthy else {
             throw ParseError(ParseError.emailMissing, "you must provide an email")

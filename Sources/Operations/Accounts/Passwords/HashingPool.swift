@@ -36,7 +36,6 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         self.compute = compute
     }
 
-    /// How many wait.
     var waiting: Int { state.withLock { $0.queue.count } }
 
     /// Has the output for an input computed on a thread of the pool, when it is the sender's turn.

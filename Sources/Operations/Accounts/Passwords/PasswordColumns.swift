@@ -5,7 +5,6 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The columns that a password sets.
 extension Users {
     /// Whether a call checks or sets a password.
     ///
@@ -34,9 +33,7 @@ extension Users {
         }
     }
 
-    /// The columns that the password of a new user sets.
-    ///
-    /// - Throws: 142 for a password that breaks a rule.
+    /// The columns that the password of a new user sets; throws 142 for a password that breaks a rule.
     func columns(ofNew password: String, _ body: JSONObject, _ context: RequestContext) async throws
         -> OrderedDictionary<Name, JSONValue>
     {

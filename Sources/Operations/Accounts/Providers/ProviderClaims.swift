@@ -32,9 +32,7 @@ extension Providers {
         ParseError.unsupportedService, "This authentication method is unsupported.")
     static let alreadyLinked = ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
 
-    /// The provider of a name, where the deployment has it.
-    ///
-    /// - Throws: 252.
+    /// The provider of a name, where the deployment has it; throws 252.
     func provider(_ name: Name) throws(ParseError) -> (any AuthProvider, JSONObject) {
         let options = configuration.auth[name]?.objectValue ?? [:]
         let isEnabled = options["enabled"] != false && (name != "anonymous" || configuration.enableAnonymousUsers)
@@ -42,9 +40,7 @@ extension Providers {
         return (provider, options)
     }
 
-    /// Refuses providers that the deployment does not have.
-    ///
-    /// - Throws: 252.
+    /// Refuses providers that the deployment does not have; throws 252.
     func checkSupported(_ providers: JSONObject) throws(ParseError) {
         for name in providers.keys { _ = try provider(name) }
     }

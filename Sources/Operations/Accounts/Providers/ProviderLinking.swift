@@ -55,9 +55,7 @@ extension Providers {
         return change
     }
 
-    /// No user is locked out of an account by unlinking the last way to log in.
-    ///
-    /// - Throws: 142.
+    /// No user is locked out of an account by unlinking the last way to log in; throws 142.
     func checkStillEnters(
         _ change: LoginDataChange, _ stored: JSONObject, _ objectId: String, setsPassword: Bool, _ caller: Caller
     ) async throws {

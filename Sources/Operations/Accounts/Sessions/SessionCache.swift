@@ -6,7 +6,6 @@ import Tasks
 
 /// Sessions that were looked up lately, so that most requests need no statement to know their user.
 final class SessionCache: Sendable {
-    /// A session as the database had it.
     struct Entry: Sendable {
         var user: SessionUser
         /// When the session ends, in milliseconds since 1970; nil for never.
@@ -84,7 +83,6 @@ final class SessionCache: Sendable {
         }
     }
 
-    /// Forgets all sessions of a user.
     func invalidate(user id: String) {
         state.withLock {
             $0.generation += 1
@@ -92,7 +90,6 @@ final class SessionCache: Sendable {
         }
     }
 
-    /// Forgets everything.
     func invalidateAll() {
         state.withLock {
             $0.generation += 1

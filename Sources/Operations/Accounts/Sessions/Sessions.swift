@@ -13,7 +13,6 @@ public struct Sessions: Sendable, BackendPart {
     var isInTransaction: Bool { backend.isInTransaction }
     var permissions: Permissions { backend.permissions }
 
-    /// A session that was just opened.
     struct OpenedSession: Sendable {
         var token: String
         var user: SessionUser
@@ -77,9 +76,7 @@ public struct Sessions: Sendable, BackendPart {
         return try await store.find(request).objects.first?["user"]?["objectId"]?.stringValue
     }
 
-    /// Lets a caller remove none but an own session.
-    ///
-    /// - Throws: 209 or 101.
+    /// Lets a caller remove none but an own session; throws 209 or 101.
     func checkOwn(_ objectId: String, _ caller: Caller) async throws {
         guard let userId = caller.userId else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")

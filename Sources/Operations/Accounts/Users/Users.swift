@@ -65,7 +65,6 @@ public struct Users: Sendable, BackendPart {
         for name in claimedNames(body) { _ = try ValueText.checked(name.text) }
     }
 
-    /// The names that a write of a user brings.
     func claimedNames(_ body: JSONObject) -> Set<Name> {
         Set(["username", "email"].compactMap { body[$0]?.nameValue })
     }
