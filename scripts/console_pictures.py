@@ -207,6 +207,8 @@ def who(console, rest):
     console.open("data/Track")
     for name, role in (("ada", "owner"), ("lin", "developer"), ("omar", "viewer")):
         assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": role}) == 201
+    open_page(console, "audit", "main tbody tr")
+    yield from in_both(console, "audit")
     for name, words in (("operators", "Operators"), ("account", "My account")):
         console.click(".rail button.item:last-child")
         console.click_text(words, ".menu")
