@@ -54,9 +54,12 @@ struct Banner {
         if let consoleAddress { add("console", consoleAddress) }
         if showsMails { add("mails", "shown here, since no emailAdapter is configured") }
         let key = clientKeys.first.map { " -H '\($0.header): \(showsKeys ? $0.key : "<\($0.option)>")'" } ?? ""
+        // Where clients make no classes, the first object of one is the operator's.
+        let masterKey = showsKeys ? configuration.masterKey : "<masterKey>"
+        let master = configuration.allowClientClassCreation ? "" : " -H 'X-Parse-Master-Key: \(masterKey)'"
         lines += [
             "", "Try it:",
-            "  curl -H 'X-Parse-Application-Id: \(configuration.appId)'\(key) -H 'Content-Type: application/json' "
+            "  curl -H 'X-Parse-Application-Id: \(configuration.appId)'\(key)\(master) -H 'Content-Type: application/json' "
                 + "-d '{\"title\":\"My first object\"}' \(url)/classes/Playlist", "",
         ]
         return lines.joined(separator: "\n") + "\n"
