@@ -84,8 +84,7 @@ public struct MailRows: Sendable {
             id: id, content: content, attempts: rows.int(0, 2) ?? 1, domain: Name(rows.string(0, 3) ?? ""))
     }
 
-    /// How many mails wait, and for how many seconds the oldest of them has been there: a mail that is tried again and
-    /// again is due later each time.
+    /// How many mails wait, and for how many seconds the oldest of them has, however often it was tried and put off.
     public func waiting() async throws -> (count: Int, oldest: Double) {
         let rows = try await store.query(
             """
