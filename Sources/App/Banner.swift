@@ -48,15 +48,17 @@ struct Banner {
         }
         add("URL", url)
         add("application id", configuration.appId)
-        add("master key", showsKeys ? configuration.masterKey : "as the option masterKey says")
+        let masterKey = showsKeys ? configuration.masterKey : "<masterKey>"
+        add("master key", showsKeys ? masterKey : "as the option masterKey says")
         for (option, _, key) in clientKeys { add(option, showsKeys ? key : "as the option says") }
         if configuration.databaseURI == nil { add("data folder", dataFolder) } else { add("files folder", filesFolder) }
         if let consoleAddress { add("console", consoleAddress) }
         if showsMails { add("mails", "shown here, since no emailAdapter is configured") }
         let key = clientKeys.first.map { " -H '\($0.header): \(showsKeys ? $0.key : "<\($0.option)>")'" } ?? ""
+        let master = configuration.allowClientClassCreation ? "" : " -H 'X-Parse-Master-Key: \(masterKey)'"
         lines += [
             "", "Try it:",
-            "  curl -H 'X-Parse-Application-Id: \(configuration.appId)'\(key) -H 'Content-Type: application/json' "
+            "  curl -H 'X-Parse-Application-Id: \(configuration.appId)'\(key)\(master) -H 'Content-Type: application/json' "
                 + "-d '{\"title\":\"My first object\"}' \(url)/classes/Playlist", "",
         ]
         return lines.joined(separator: "\n") + "\n"

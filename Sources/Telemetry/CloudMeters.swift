@@ -93,7 +93,7 @@ public final class MailMeters: Sendable {
         text.counters("roost_mails_total", "Attempts to send mails.", by: "result", results)
         text.single("roost_mail_queue_length", .gauge, "Mails that wait in the database.", waiting.value)
         text.single(
-            "roost_mail_queue_oldest_seconds", .gauge, "For how long the oldest of them is due.", oldest.value)
+            "roost_mail_queue_oldest_seconds", .gauge, "For how long the oldest of them has waited.", oldest.value)
     }
 }
 

@@ -117,6 +117,29 @@ import Testing
         }
     }
 
+    @Test("A mail that is tried again and again waits since it was written, for whoever watches the queue")
+    func waiting() async throws {
+        let closed = try await FreePort.find()
+        try await TestServer.runMeasured(MailCatcher.options(["verifyUserEmails": true], port: closed)) {
+            server, port in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            let isPutOff = try await eventually {
+                let ids = try await server.texts("SELECT id::text FROM _roost_mail WHERE reason IS NOT NULL")
+                return ids.count == 1
+            }
+            #expect(isPutOff)
+            try await server.execute(
+                "UPDATE _roost_mail SET since = since - interval '1 hour', due = now() + interval '1 day'")
+            // The queue is looked at four times a minute.
+            let isMeasured = try await eventually(within: .seconds(120)) {
+                let samples = try await TestServer.metrics(at: port)
+                let oldest = samples["roost_mail_queue_oldest_seconds"] ?? 0
+                return samples["roost_mail_queue_length"] == 1 && oldest >= 3600
+            }
+            #expect(isMeasured)
+        }
+    }
+
     @Test("A mail that may have been taken without an answer is not sent again within a minute")
     func unanswered() async throws {
         try await MailCatcher.run { catcher in

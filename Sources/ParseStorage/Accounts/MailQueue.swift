@@ -25,6 +25,7 @@ public struct MailRows: Sendable {
                 "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "content" jsonb NOT NULL,
                 "attempts" integer NOT NULL DEFAULT 0, "due" timestamptz NOT NULL DEFAULT now(),
                 "reason" text);
+            ALTER TABLE "_roost_mail" ADD COLUMN IF NOT EXISTS "since" timestamptz NOT NULL DEFAULT now();
             CREATE INDEX IF NOT EXISTS "_roost_mail_due" ON "_roost_mail" ("due") WHERE "due" < 'infinity';
             CREATE TABLE IF NOT EXISTS "_roost_spent_token" (
                 "hash" bytea PRIMARY KEY, "username" text NOT NULL, "until" timestamptz NOT NULL);
@@ -83,11 +84,11 @@ public struct MailRows: Sendable {
             id: id, content: content, attempts: rows.int(0, 2) ?? 1, domain: Name(rows.string(0, 3) ?? ""))
     }
 
-    /// How many mails wait, and for how many seconds the oldest of them has been due.
+    /// How many mails wait, and for how many seconds the oldest of them has, however often it was tried and put off.
     public func waiting() async throws -> (count: Int, oldest: Double) {
         let rows = try await store.query(
             """
-            SELECT count(*), coalesce(extract(epoch FROM now() - min("due")), 0)::float8 FROM "_roost_mail"
+            SELECT count(*), coalesce(extract(epoch FROM now() - min("since")), 0)::float8 FROM "_roost_mail"
             WHERE "due" < 'infinity'
             """, [], readOnly: true)
         return (Int(rows.int(0, 0) ?? 0), max(0, rows.double(0, 1) ?? 0))

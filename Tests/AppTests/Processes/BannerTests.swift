@@ -35,6 +35,18 @@ struct BannerTests {
         for lines in [hidden, shown] { #expect(lines.contains("http://127.0.0.1:1337/parse/classes/Playlist")) }
     }
 
+    @Test("The request to try has the master key where clients make no classes")
+    func request() throws {
+        for (makesClasses, isAsked) in [(true, false), (false, true)] {
+            let file = #"{"appId": "app", "masterKey": "m", "allowClientClassCreation": \#(makesClasses)}"#
+            let (configuration, _) = try Configuration.load(file: Array(file.utf8), environment: [:], flags: [])
+            let text = Banner(
+                configuration: configuration, port: 1337, dataFolder: "/data", filesFolder: "/files", showsKeys: false
+            ).text
+            #expect(text.contains("-H 'X-Parse-Master-Key: <masterKey>'") == isAsked, "\(text)")
+        }
+    }
+
     @Test("The folder is that of the data, or of the files alone where the database is elsewhere")
     func folders() throws {
         let rows = [("{}", "data folder     /data"), (#"{"databaseURI": "postgres://db"}"#, "files folder    /up")]

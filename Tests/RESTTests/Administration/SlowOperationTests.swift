@@ -50,6 +50,50 @@ struct SlowOperationTests {
         }
     }
 
+    /// The lines about slow operations, and how many of these they say that they leave out.
+    private static func said(_ lines: LogLines) -> (lines: Int, unsaid: Int) {
+        let slow = lines.all.filter { $0.contains("slow query") }
+        let unsaid = slow.flatMap { $0.split(separator: " ") }.filter { $0.hasPrefix("unsaid=") }
+            .compactMap { Int($0.dropFirst("unsaid=".count)) }
+        return (slow.count, unsaid.reduce(0, +))
+    }
+
+    /// How many operations were slow, by the table of their shapes.
+    private static func operations(_ server: TestServer) async throws -> Int {
+        let answer = try await server.send("GET", "/slow_queries", as: .master)
+        let shapes = answer["results"]?.arrayValue ?? []
+        return shapes.reduce(0) { $0 + Int($1["count"]?.numberValue ?? 0) }
+    }
+
+    @Test("have ten lines a second at most, and a later line counts the others")
+    func limit() async throws {
+        let lines = LogLines()
+        let start = ContinuousClock.now
+        try await TestServer.run(["slowQueryThreshold": 50], logger: lines.logger) { server in
+            _ = try await server.create("Song", ["n": 1])
+            try await Self.slowDown(server)
+            // On a machine that is busy, there may not be so many within a second.
+            let areMany = try await eventually(within: .seconds(120)) {
+                let answers = try await concurrently(100) { _ in try await server.find("Song") }
+                #expect(answers.allSatisfy { $0.status == 200 })
+                let operations = try await Self.operations(server)
+                return Self.said(lines).lines < operations
+            }
+            #expect(areMany)
+            // The next line within another second counts them: none is lost.
+            let areCounted = try await eventually(within: .seconds(60)) {
+                let answer = try await server.find("Song")
+                #expect(answer.status == 200)
+                let said = Self.said(lines)
+                let operations = try await Self.operations(server)
+                return said.unsaid > 0 && said.lines + said.unsaid == operations
+            }
+            #expect(areCounted, "\(Self.said(lines))")
+            let seconds = Int(start.duration(to: .now) / .seconds(1))
+            #expect(Self.said(lines).lines <= 10 * (seconds + 2))
+        }
+    }
+
     @Test("have no line where the threshold is 0")
     func off() async throws {
         let lines = LogLines()

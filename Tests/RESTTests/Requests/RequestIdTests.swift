@@ -54,6 +54,48 @@ struct RequestIdTests {
         }
     }
 
+    @Test("is one for an answer, the function in Node, its lines, the webhook that it leads to, and the server's lines")
+    func everywhere() async throws {
+        let main = """
+            Parse.Cloud.define('write', async () => {
+              console.log('Node has written');
+              await new Parse.Object('Song').save({ n: 1 }, { useMasterKey: true });
+              return 'done';
+            });
+            """
+        let lines = LogLines()
+        try await WebhookServer.run { hooks in
+            try await CloudApp.with(["main.js": main]) { app in
+                let options: JSONObject = ["trustProxy": "loopback", "cloud": .string(app.main)]
+                try await TestServer.run(options, logger: lines.logger) { server in
+                    try await hooks.trigger("beforeSave", "Song", on: server) { _ in .nothing }
+                    // From a proxy that is believed, and of the server's own.
+                    for given in ["from-the-edge", nil] {
+                        hooks.forgetCalls()
+                        let answer = try await server.send(
+                            "POST", "/functions/write", [:], headers: given.map { ["X-Request-Id": $0] } ?? [:])
+                        #expect(answer["result"] == "done", "\(answer.json.text)")
+                        let id = try #require(answer.headers["x-request-id"])
+                        #expect(given == nil || given == id)
+                        #expect(hooks.calls("Song.beforeSave").compactMap { $0.headers["x-request-id"] } == [id])
+                        for words in [
+                            ["Node has written", "source=cloud"], [" trigger ", "class=Song"],
+                            [" cloud function ", "=write"], [" request ", "route=/functions/"],
+                        ] {
+                            let isLogged = try await eventually {
+                                lines.all.contains { line in
+                                    line.split(separator: " ").contains("id=\(id)")
+                                        && words.allSatisfy { line.contains($0) }
+                                }
+                            }
+                            #expect(isLogged, "\(words): \(lines.all)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     @Test("PostgreSQL knows which process a connection belongs to")
     func applicationName() async throws {
         try await TestServer.run { server in
