@@ -291,10 +291,11 @@ struct LocalPostgresTests {
                 defer { search.cancel() }
                 try await Task.sleep(for: .seconds(2))
                 // While others open and close sockets, some are missing in the list of the system.
-                let own = try (0..<20).map { _ in
-                    try String(contentsOfFile: "/proc/net/unix", encoding: .utf8).split(separator: "\n")
-                        .count { $0.contains(folder) }
-                }.max() ?? 0
+                let own =
+                    try (0..<20).map { _ in
+                        try String(contentsOfFile: "/proc/net/unix", encoding: .utf8).split(separator: "\n")
+                            .count { $0.contains(folder) }
+                    }.max() ?? 0
                 // The one that the server listens on, the shared connection, and one that asks to cancel.
                 #expect((1...4).contains(own), "\(own)")
             }
