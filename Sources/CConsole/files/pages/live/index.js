@@ -1,6 +1,6 @@
 /** Live queries: what becomes of the objects of a class as it happens; who is connected, and subscribed to what. */
 
-import { send } from "../../core/api.js";
+import { send, untilReachable } from "../../core/api.js";
 import { isWatched, watched } from "../../core/attention.js";
 import { button, h, icon, option, put, textField } from "../../core/dom.js";
 import { address } from "../../core/router.js";
@@ -139,7 +139,8 @@ function eventPanel(classes, scope) {
   /** Whether the server has said that it follows. */
   let isReady = false;
   let control;
-  const list = lineList({ label: t("events.title"), draw: drawEvent, open: (event) => openEvent(choice.value, event) });
+  let className;
+  const list = lineList({ label: t("events.title"), draw: drawEvent, open: (event) => openEvent(className, event) });
   const pause = button(".button", () => {
     pause.setAttribute("aria-pressed", String(pause.getAttribute("aria-pressed") !== "true"));
     draw();
@@ -156,7 +157,7 @@ function eventPanel(classes, scope) {
     for (const one of [pause, clear]) one.hidden = host.hidden;
     if (!isPaused()) {
       held = 0;
-      if (lines.length === 0) put(host, h("p.quiet.events-none", isReady ? t("events.waiting", { class: choice.value }) : "\u2026"));
+      if (lines.length === 0) put(host, h("p.quiet.events-none", isReady ? t("events.waiting", { class: className }) : "\u2026"));
       else {
         const isAtEnd = !list.element.isConnected || list.isAtEnd();
         if (!list.element.isConnected) put(host, list.element);
@@ -183,6 +184,7 @@ function eventPanel(classes, scope) {
       where.focus();
       return;
     }
+    className = choice.value;
     control = new AbortController();
     const own = AbortSignal.any([scope, control.signal]);
     [lines, dropped, held, hasGap] = [[], 0, 0, false];
@@ -193,7 +195,17 @@ function eventPanel(classes, scope) {
     const watch = Math.random().toString(36).slice(2);
     try {
       for (let isFirst = true; !own.aborted; isFirst = false) {
-        const { body } = await send("GET", "live/events", { query: { className: choice.value, where: condition, watch, wait: 20 }, signal: own });
+        let body;
+        try {
+          ({ body } = await send("GET", "live/events", { query: { className, where: condition, watch, wait: 20 }, signal: own, isRepeatable: false }));
+        } catch (lost) {
+          if (lost.status !== 0) throw lost;
+          // The events of an answer that does not arrive are not sent again.
+          hasGap = true;
+          draw();
+          await untilReachable(own);
+          continue;
+        }
         if (own.aborted) return;
         isReady = true;
         // What was followed had ended meanwhile, or another process answers.
