@@ -49,7 +49,11 @@ export async function openBulk(page, which, first) {
     draw();
     return {
       body: [labelled(t("bulk.field"), choice), place, hint],
-      save: async () => ({ field: fields[choice.selectedIndex], value: await input.read(), text: input.words?.() ?? place.querySelector("input, select, textarea").value }),
+      save: async () => {
+        const [field, value] = [fields[choice.selectedIndex], await input.read()];
+        // Who left while an object was looked for wants nothing to be set.
+        return place.isConnected ? { field, value, text: input.words?.() ?? place.querySelector("input, select, textarea").value } : undefined;
+      },
       focus: () => input.focus(),
     };
   });
