@@ -81,7 +81,7 @@ export async function openAdding(page, which) {
   };
   // Undo takes away who was added, not who was a member before.
   let added = [];
-  await run(title, ids, async (some) => {
+  const done = await run(title, ids, async (some) => {
     const where = { $relatedTo: { object: pointer(owner, to.objectId), key: field }, objectId: { $in: some } };
     const known = new Set((await parse.get(objectPath(className), { where, keys: "objectId", limit: BATCH })).body.results.map(({ objectId }) => objectId));
     const others = some.filter((id) => !known.has(id));
@@ -91,13 +91,16 @@ export async function openAdding(page, which) {
   });
   page.reload();
   if (added.length === 0) {
-    toast(t("others.there"));
+    // What was refused, or stopped, was told.
+    if (done.length > 0 && done.length === ids.length) toast(t("others.there"));
     return;
   }
   record(t("others.added", { n: added.length, ...places }), async () => {
-    const done = new Set(await run(t("others.removed", places), added, (some) => change("RemoveRelation", some)));
-    added = added.filter((id) => !done.has(id));
-    if (added.length > 0) throw Object.assign(new Error(t("bulk.left", { n: added.length })), { isUnfinished: true });
+    const undone = await run(t("others.removed", places), added, (some) => change("RemoveRelation", some));
+    const isDone = new Set(undone);
+    added = added.filter((id) => !isDone.has(id));
+    // Those that are refused again and again are given up.
+    if (added.length > 0) throw Object.assign(new Error(t("bulk.left", { n: added.length })), { isUnfinished: undone.isCut || undone.length > 0 });
     return t("others.removed", places);
   });
 }
