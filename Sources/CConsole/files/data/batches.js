@@ -196,7 +196,10 @@ export async function restoreEntry(id, agreed = new Set()) {
     } catch (problem) {
       const fields = problem.status === 409 && problem.body?.fields;
       const places = { fields: (fields || []).join(", ") };
-      if (!fields || !(await confirm({ title: t("delete.misfit"), text: t("delete.misfitText", places), button: t("delete.restoreWithout", places) }))) throw problem;
+      // Who said no once is not asked for each of many.
+      if (!fields || agreed.isRefused) throw problem;
+      agreed.isRefused = !(await confirm({ title: t("delete.misfit"), text: t("delete.misfitText", places), button: t("delete.restoreWithout", places) }));
+      if (agreed.isRefused) throw problem;
       for (const field of fields) agreed.add(field);
     }
   }
