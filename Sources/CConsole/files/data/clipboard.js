@@ -219,8 +219,11 @@ function write(className, row, fields, from, to) {
       for (const [name, change] of fields) if (![from, to].some((side) => isEqual(now.get(name), change[side]))) kept.add(name);
       return kept.size < fields.size;
     });
-    for (const [name, change] of wanted()) row.set(name, change[to]);
-    showUnstored(row);
+    // Of these fields alone: an addition to another is shown already.
+    for (const [name, change] of wanted()) {
+      row.set(name, change[to]);
+      showUnstored(row, name);
+    }
     return [...kept];
   });
   row.queue = work.catch(() => {});
