@@ -18,6 +18,10 @@ public struct PostgresStorage: FileStorage {
     private let onlyReads: Bool
     private let logger: Logger
 
+    /// The bytes of a row. One of a megabyte would be a large write, for which the client has one connection, and which all
+    /// uploads would wait for.
+    private var chunkSize: Int { min(options.chunkSize, 1_000_000) }
+
     /// For how long files that were replaced or deleted stay for those who read them.
     private static let grace = 3600.0
 
@@ -74,7 +78,7 @@ public struct PostgresStorage: FileStorage {
     ) async throws where Contents.Element == ByteBuffer {
         guard Self.isUsable(name) else { throw FileStorageError.unusableName }
         let text = String(decoding: details.serialized(), as: UTF8.self)
-        let id = try await Self.passing { try await rows.begin(name, details: text, chunk: options.chunkSize) }
+        let id = try await Self.passing { try await rows.begin(name, details: text, chunk: chunkSize) }
         do {
             var (number, size) = (Int64(0), Int64(0))
             var before = try await occupied(before: id)
@@ -91,11 +95,11 @@ public struct PostgresStorage: FileStorage {
             }
             for try await var chunk in contents {
                 while let piece = chunk.readSlice(
-                    length: min(chunk.readableBytes, options.chunkSize - pending.readableBytes)),
+                    length: min(chunk.readableBytes, chunkSize - pending.readableBytes)),
                     piece.readableBytes > 0
                 {
                     pending.writeImmutableBuffer(piece)
-                    if pending.readableBytes == options.chunkSize { try await send() }
+                    if pending.readableBytes == chunkSize { try await send() }
                 }
             }
             if pending.readableBytes > 0 { try await send() }
