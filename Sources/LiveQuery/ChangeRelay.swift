@@ -14,8 +14,9 @@ struct ChangeRelay: Sendable {
     private static let channel = "roost.change"
     /// The most bytes of changes that wait to be sent, while the database is slow or away.
     private static let mostBytes = 64 * 1024 * 1024
-    /// The most bytes that are sent in one round trip.
-    private static let batchBytes = 1024 * 1024
+    /// The most bytes that are sent in one round trip. With what each piece has before it they are no large write, which would
+    /// wait for a connection behind those of clients.
+    private static let batchBytes = 512 * 1024
 
     /// How long the database has to come back before the loss is announced.
     private static let timeToRecover = Duration.seconds(1)
