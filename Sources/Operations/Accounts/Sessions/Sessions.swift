@@ -45,7 +45,7 @@ public struct Sessions: Sendable, BackendPart {
             let end = context.now.milliseconds + Int64(configuration.sessionLength) * 1000
             body["expiresAt"] = ParseDate(milliseconds: end).json
         }
-        // Before the row: who has too many gets no session.
+        // Before the row: there is no session where they cannot be read.
         let roles = try await roles(of: userId)
         let installationId = context.caller.installationId
         if let installationId { body["installationId"] = .string(installationId) }
