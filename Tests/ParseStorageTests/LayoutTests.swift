@@ -195,6 +195,20 @@ struct LayoutTests {
         }
     }
 
+    @Test("A start waits for no dump that reads the table of mails, and keeps no mail waiting behind one")
+    func mails() async throws {
+        try await TestStore.run { test in
+            let mails = test.store.mails
+            try await mails.prepare()
+            let column = try await Self.columns("_roost_mail", test)["since"]
+            #expect(column == "timestamp with time zone NOT NULL DEFAULT")
+            try await test.client.transaction(retries: 0, purpose: .administration) { session in
+                _ = try await session.query("SELECT count(*) FROM \"_roost_mail\"")
+                try await mails.prepare()
+            }
+        }
+    }
+
     /// A class's row in `_SCHEMA`.
     static func schemaRow(_ name: String, _ test: TestStore) async throws -> JSONObject {
         let rows = try await test.client.query(

@@ -19,13 +19,19 @@ public struct MailRows: Sendable {
 
     /// Makes the tables of mails, if there are none.
     public func prepare() async throws {
+        // Not altered again: that waits for a dump that reads the table, and all that use mails would wait behind it.
+        let isDated = try await store.query(
+            """
+            SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('"_roost_mail"') AND attname = 'since')
+            """, [], readOnly: true)
+        let column = #"ALTER TABLE "_roost_mail" ADD COLUMN IF NOT EXISTS "since" timestamptz NOT NULL DEFAULT now();"#
         try await ProcessLock.schemaChange.make(
             """
             CREATE TABLE IF NOT EXISTS "_roost_mail" (
                 "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "content" jsonb NOT NULL,
                 "attempts" integer NOT NULL DEFAULT 0, "due" timestamptz NOT NULL DEFAULT now(),
                 "reason" text);
-            ALTER TABLE "_roost_mail" ADD COLUMN IF NOT EXISTS "since" timestamptz NOT NULL DEFAULT now();
+            \(isDated.bool(0, 0) == true ? "" : column)
             CREATE INDEX IF NOT EXISTS "_roost_mail_due" ON "_roost_mail" ("due") WHERE "due" < 'infinity';
             CREATE TABLE IF NOT EXISTS "_roost_spent_token" (
                 "hash" bytea PRIMARY KEY, "username" text NOT NULL, "until" timestamptz NOT NULL);
