@@ -96,4 +96,10 @@ struct NamesTests {
         for value in [JSONValue.bool(true), 1, -1, "x", [], [:]] { #expect(value.isTruthy) }
         for value in [JSONValue.null, false, 0, "", .number(.nan)] { #expect(!value.isTruthy) }
     }
+
+    @Test("Pointers to one id in many classes have different hashes")
+    func pointers() {
+        let all = (100_000..<100_100).map { Pointer(className: "C\($0)", objectId: "a") }
+        #expect(Set(all.map(\.hashValue)).count == 100)
+    }
 }

@@ -40,10 +40,10 @@ public struct Pointer: Hashable, Sendable {
         left.objectId.hasSameBytes(as: right.objectId) && left.className.hasSameBytes(as: right.className)
     }
 
-    /// Of the class the length is enough: who finds one id in many classes reads each of them, which costs more.
+    /// By the class, too: a list may have one id in very many classes, which need not be there.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(Name(objectId))
-        hasher.combine(className.utf8.count)
+        hasher.combine(Name(className))
     }
 }
 
