@@ -82,7 +82,9 @@ public final class PostgresClient: Sendable {
 
     // MARK: Shared connections
 
-    /// Runs one statement in a transaction of its own; it is committed when the answer comes.
+    /// Runs one statement in a transaction of its own; it is committed when the answer comes. One that takes long is stopped,
+    /// and carried out again where it keeps no others waiting: what functions do beside their transaction, such as promoting
+    /// a standby, belongs into ``exclusively(_:)``.
     ///
     /// - Parameters:
     ///   - sql: The statement, with `$1`, `$2`… for the parameters.

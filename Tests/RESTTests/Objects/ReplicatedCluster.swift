@@ -147,7 +147,7 @@ struct ReplicatedCluster: Sendable {
                 try await TestServer.texts("SHOW default_transaction_read_only", on: primaryURI) == ["on"]
             })
         else { throw LocalPostgres.Failure("the primary takes writes") }
-        _ = try await TestServer.texts("SELECT pg_promote()::text", on: replicaURI)
+        _ = try await TestServer.texts("SELECT pg_promote(false)::text", on: replicaURI)
         guard
             try await eventually({
                 try await TestServer.texts("SELECT pg_is_in_recovery()::text", on: replicaURI) == ["false"]
