@@ -128,7 +128,8 @@ public struct TrashRows: Sendable {
             result = try await store.query(
                 """
                 SELECT \(plan.selectList), _kept."_id"::text FROM "_roost_trash" AS _kept
-                CROSS JOIN LATERAL jsonb_populate_record(NULL::\(SQLBuilder.quote(className)), _kept."_row" - $2)
+                CROSS JOIN LATERAL jsonb_populate_record(
+                    \(TrashedRow.none(of: SQLBuilder.quote(className))), _kept."_row" - $2)
                 WHERE _kept."_id" IN (SELECT unnest($1)::bigint)
                 """, [.textArray(ids), .textArray(without.sorted())], readOnly: true)
         } catch let error as PostgresError where error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") {
@@ -163,7 +164,7 @@ public struct TrashRows: Sendable {
             let fits = { (value: String, parameters: [PostgresParameter]) async throws -> Bool in
                 do {
                     _ = try await store.query(
-                        "SELECT jsonb_populate_record(NULL::\(table), \(value))::text \(row)",
+                        "SELECT jsonb_populate_record(\(TrashedRow.none(of: table)), \(value))::text \(row)",
                         [.int(number)] + parameters)
                     return true
                 } catch let error as PostgresError where error.sqlState.hasPrefix("22") {

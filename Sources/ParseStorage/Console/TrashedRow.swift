@@ -35,6 +35,10 @@ struct TrashedRow {
             "ARRAY(SELECT _name FROM unnest(\(names), ARRAY[\(values)]) AS _column(_name, _type) WHERE _type = 'null')"
     }
 
+    /// No row of a table. PostgreSQL plans a prepared statement anew when the table was made again, which it does not notice
+    /// where `NULL` is only said to be of the type of its rows.
+    static func none(of table: String) -> String { "(SELECT _none FROM \(table) AS _none LIMIT 0)" }
+
     /// The columns that hold any JSON, and the kind that each is meant to have.
     var jsonKinds: (names: [String], kinds: [String]) {
         let names = columns { TableLayout.columnType($0) == "jsonb" }.texts.sorted()
