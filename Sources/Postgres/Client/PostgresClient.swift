@@ -82,9 +82,8 @@ public final class PostgresClient: Sendable {
 
     // MARK: Shared connections
 
-    /// Runs one statement in a transaction of its own; it is committed when the answer comes. One that takes long is stopped,
-    /// and carried out again where it keeps no others waiting: what functions do beside their transaction, such as promoting
-    /// a standby, belongs into ``exclusively(_:)``.
+    /// Runs one statement in a transaction of its own; it is committed when the answer comes. What takes long is stopped and
+    /// carried out again elsewhere: a function that acts beside its transaction belongs into ``exclusively(_:)``.
     ///
     /// - Parameters:
     ///   - sql: The statement, with `$1`, `$2`… for the parameters.
@@ -174,11 +173,10 @@ public final class PostgresClient: Sendable {
     /// large, are carried out on a connection of their own, where they keep no others waiting.
     func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
         var purpose = request.isReadOnly ? PoolPurpose.slowReads : .slowWrites
+        let size = request.statements.reduce(0) { $0 + $1.bytes.count }
         if !request.isReadOnly, request.statements.contains(where: { SharedPoolRules.keepsParts($0.key.sql) }) {
             purpose = .administration
-        } else if request.isReadOnly
-            || request.statements.reduce(0, { $0 + $1.bytes.count }) <= Connection.largeMessage
-        {
+        } else if request.isReadOnly || size <= Connection.largeMessage {
             do {
                 return try await perform(request)
             } catch let error as PostgresError where error.isLockTimeout || error.isOverdue {
