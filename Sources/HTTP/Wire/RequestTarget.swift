@@ -18,24 +18,20 @@ package struct RequestTarget: Sendable, Equatable {
     ///   - mount: The mount path without trailing slash; empty for the root.
     /// - Returns: The target, or nil if it lies outside the mount.
     package init?(_ target: String, mount: String) {
-        let text = Self.withoutOrigin(target)
-        let bytes = Array(text.utf8)
+        let bytes = Self.withoutOrigin(target).utf8
         let slash = UInt8(ascii: "/")
-        let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count
+        let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let end = bytes[..<fragment].firstIndex(of: UInt8(ascii: "?")) ?? fragment
-        var start = 0
-        while start + 1 < end, bytes[start] == slash, bytes[start + 1] == slash { start += 1 }
-        let below = start + mount.utf8.count
-        guard below <= end, below == end || bytes[below] == slash,
+        // Of slashes at the front, the last one counts.
+        let first = bytes[..<end].firstIndex { $0 != slash } ?? end
+        let start = first == bytes.startIndex ? first : bytes.index(before: first)
+        guard let below = bytes.index(start, offsetBy: mount.utf8.count, limitedBy: end),
+            below == end || bytes[below] == slash,
             zip(bytes[start..<below], mount.utf8).allSatisfy({ $0.lowercasedASCII == $1.lowercasedASCII })
         else { return nil }
-        func part(_ range: Range<Int>) -> Substring {
-            let first = text.utf8.index(text.utf8.startIndex, offsetBy: range.lowerBound)
-            return Substring(text.utf8[first..<text.utf8.index(first, offsetBy: range.count)])
-        }
-        query = end < fragment ? part(end + 1..<fragment) : nil
-        path = part(below..<end)
-        components = bytes[below..<end].split(separator: slash).map { part($0.startIndex..<$0.endIndex) }
+        query = end < fragment ? Substring(bytes[bytes.index(after: end)..<fragment]) : nil
+        path = Substring(bytes[below..<end])
+        components = bytes[below..<end].split(separator: slash).map { Substring($0) }
     }
 
     /// What follows the origin of a whole URL.

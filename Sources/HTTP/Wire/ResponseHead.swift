@@ -76,22 +76,21 @@ struct ResponseHead {
     /// Writes all that comes before the content (RFC 9112).
     func write(to buffer: inout ByteBuffer) {
         // A buffer of NIO checks its ends and its owner at each of so many small pieces.
-        var head = JSONWriter(capacity: headSize)
-        head.raw("HTTP/1.1 ")
-        head.integer(status)
-        head.byte(UInt8(ascii: " "))
-        head.raw(utf8Of: HTTPResponseStatus(statusCode: status).reasonPhrase)
-        head.raw("\r\n")
-        head.raw(crossOrigin)
-        if isSecure { head.raw("Strict-Transport-Security: max-age=31536000\r\n") }
+        var head: [UInt8] = []
+        head.reserveCapacity(headSize)
+        head.append(contentsOf: "HTTP/1.1 \(status) ".utf8)
+        head.append(contentsOf: HTTPResponseStatus(statusCode: status).reasonPhrase.utf8)
+        head.append(contentsOf: "\r\n".utf8)
+        head.append(contentsOf: crossOrigin)
+        if isSecure { head.append(contentsOf: "Strict-Transport-Security: max-age=31536000\r\n".utf8) }
         for field in fields {
-            head.raw(utf8Of: field.name)
-            head.raw(": ")
-            head.raw(utf8Of: field.value)
-            head.raw("\r\n")
+            head.append(contentsOf: field.name.utf8)
+            head.append(contentsOf: ": ".utf8)
+            head.append(contentsOf: field.value.utf8)
+            head.append(contentsOf: "\r\n".utf8)
         }
-        head.raw("\r\n")
-        buffer.writeBytes(head.take())
+        head.append(contentsOf: "\r\n".utf8)
+        buffer.writeBytes(head)
     }
 
     private var headSize: Int {
@@ -144,26 +143,22 @@ struct ResponseHead {
 
 /// Tags that show whether an answer is the same as before (`ETag`, `If-None-Match`).
 package enum EntityTag {
-    /// A weak tag for some bytes: their number and a 64-bit hash. It is the same in every process.
+    /// A weak tag for some bytes: a 64-bit hash of them and of their number. It is the same in every process.
+    ///
+    /// Every answer has one, so it takes no more bytes than a `String` holds in itself: eleven digits of six bits.
     package static func weak(_ bytes: [UInt8]) -> String {
-        var tag: [UInt8] = []
-        tag.reserveCapacity(40)
-        tag.append(contentsOf: "W/\"".utf8)
-        appendHexadecimal(UInt64(bytes.count), to: &tag)
-        tag.append(UInt8(ascii: "-"))
-        appendHexadecimal(ContentHash.of(bytes), to: &tag)
-        tag.append(UInt8(ascii: "\""))
-        return String(decoding: tag, as: UTF8.self)
+        var hash = ContentHash.of(bytes)
+        var tag = "W/\""
+        for _ in 0..<11 {
+            tag.unicodeScalars.append(digits[Int(hash & 63)])
+            hash >>= 6
+        }
+        tag += "\""
+        return tag
     }
 
-    /// Every answer has a tag, and the library's numbers with a radix take longer than the hash.
-    private static func appendHexadecimal(_ number: UInt64, to text: inout [UInt8]) {
-        let digits = max(1, (67 - number.leadingZeroBitCount) / 4)
-        for digit in (0..<digits).reversed() {
-            let value = UInt8(truncatingIfNeeded: number >> UInt64(4 * digit)) & 0xF
-            text.append(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value)
-        }
-    }
+    private static let digits = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".unicodeScalars)
 
     /// Whether a tag is among those that the caller already has. `*` stands for any; weak tags equal strong ones.
     package static func matches(_ ifNoneMatch: String, _ tag: String) -> Bool {
