@@ -8,10 +8,15 @@ struct MonitoringOptionTests {
     private static func load(
         _ options: JSONObject, _ environment: [String: String] = [:]
     ) throws(ConfigurationError) -> Configuration {
+        try read(options, environment).configuration
+    }
+
+    private static func read(
+        _ options: JSONObject, _ environment: [String: String] = [:]
+    ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [String]) {
         let file: JSONObject = ["appId": "a", "masterKey": "m"]
         return try Configuration.load(
-            file: file.merging(options) { $1 }.serialized(), environment: environment, flags: []
-        ).configuration
+            file: file.merging(options) { $1 }.serialized(), environment: environment, flags: [])
     }
 
     @Test("Metrics are off until there is a port, or the main port with a key")
@@ -23,6 +28,13 @@ struct MonitoringOptionTests {
         #expect(throws: ConfigurationError.self) { try Self.load(["metrics": ["onMainPort": true]]) }
         #expect(throws: ConfigurationError.self) { try Self.load(["metrics": ["port": 70_000]]) }
         #expect(try Self.load(["metrics": ["onMainPort": true, "key": "k"]]).metrics.isOn)
+    }
+
+    @Test("Metrics that everybody who reaches the port can read are warned of")
+    func openMetrics() throws {
+        #expect(try Self.read(["metrics": ["port": 9464, "host": "0.0.0.0"]]).warnings.count == 1)
+        #expect(try Self.read(["metrics": ["port": 9464, "host": "0.0.0.0", "key": "k"]]).warnings.isEmpty)
+        #expect(try Self.read(["metrics": ["port": 9464]]).warnings.isEmpty)
     }
 
     @Test("A mistake in the header fields for a collector shows no key of it")

@@ -72,7 +72,8 @@ extension Configuration {
         }
     }
 
-    /// Warnings about values without effect of options that have one elsewhere: beside others, or below another preset.
+    /// Warnings about values without effect of options that have one elsewhere, beside others or below another preset,
+    /// and about metrics that are open to all.
     func warnings(_ values: [String: JSONValue]) -> [String] {
         var warnings = DatabaseOptions.warnings(values["databaseOptions"]?.objectValue ?? [:])
         if preset >= 9 {
@@ -92,6 +93,9 @@ extension Configuration {
                 "option customPages.\($0) has no effect: the server answers with pages, and redirects to none; "
                     + "pages.customUrls names addresses in their place"
             }
+        }
+        if metrics.port != nil, !metrics.isLocal, metrics.key == nil {
+            warnings.append("option metrics.host: without metrics.key, all who reach the port read the metrics")
         }
         return warnings + pages.warnings + accountMail.warnings + fileStoreWarnings
     }
