@@ -33,7 +33,7 @@ final class Monitoring: Sendable {
         MonitoringRoutes(
             readiness: readiness, page: { [weak self] in self?.text($0) ?? Exposition($0) },
             isLive: { [eventLoops] in eventLoops.isLive }, beginProbing: { [weak self] in await self?.beginProbing() },
-            key: configuration.key)
+            key: configuration.key, isOnMainPort: configuration.onMainPort)
     }
 
     private func text(_ format: Exposition.Format) -> Exposition {
