@@ -66,11 +66,12 @@ final class Monitoring: Sendable {
         await beginProbing()
         var limits = HTTPServer.Limits()
         limits.connections = 64
+        limits.body = 0
         let server = HTTPServer(
             host: configuration.host, port: port,
             handler: MonitoringHandler(routes, needsKey: configuration.key != nil && !configuration.isLocal),
             // A page in a browser of this machine or network is no watcher.
-            crossOrigin: .none, maximumBodySize: 0, limits: limits, logger: logger)
+            crossOrigin: .none, limits: limits, logger: logger)
         begin { try? await server.run() }
         _ = try await server.boundPort
         self.server.withLock { $0 = server }
