@@ -113,11 +113,8 @@ public final class FileRoutes: Sendable {
             guard configuration.fileDownload.includesAll else { throw error }
         }
         let declared = callsCode ? routes.declaredLimits?.limiter : nil
-        return try await routes.counted(try envelope ?? request.envelope(.get, nil), nil, declared) {
-            if let envelope { return try await routes.context(of: envelope) }
-            let mountURL = request.opener.mountURL(of: request.request)
-            return RequestContext(caller: Caller(), mountURL: mountURL, now: routes.backend.clock.now)
-        }
+        let known = try envelope ?? request.envelope(.get, nil)
+        return try await routes.counted(known, nil, declared) { try await routes.context(of: known) }
     }
 
     /// What a client wants of a file. Where it depends on the version of the file, that is asked for first.
