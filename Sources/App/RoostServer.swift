@@ -200,6 +200,7 @@ public struct RoostServer: Service {
         limits.connections = DescriptorLimit.connections(
             wanted: configuration.maximumConnections,
             database: database.mostConnections * (1 + clients.count))
+        limits.body = configuration.maxUploadSize
         limits.transferMemory = configuration.transferMemory
         limits.drain = .seconds(configuration.drainTime)
         monitoringRoutes = monitoring.routes()
@@ -246,8 +247,7 @@ public struct RoostServer: Service {
         http = HTTPServer(
             host: configuration.host, port: configuration.port, handler: dispatcher,
             crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
-            maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
-            additions: transport, logger: logger)
+            certificate: certificate, limits: limits, additions: transport, logger: logger)
         let page = MetricsPage(
             meters: meters, http: http, client: client, replicas: clients, backend: backend,
             liveQueries: liveQueries, readiness: monitoring.readiness, eventLoops: monitoring.eventLoops,

@@ -51,21 +51,21 @@ public struct ParseRoutes: RequestHandler {
         if !envelope.origin.isInternal {
             try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
         }
-        let match = RouteTable.match(envelope.method, envelope.path)
+        let route = RouteTable.match(envelope.method, envelope.path)
         let context = try await counted(envelope, limits, declaredLimits?.limiter) {
-            if let match { envelope.origin.record?.note(row: match.route.row) }
+            if let route { envelope.origin.record?.note(row: route.row) }
             // Who calls is found out first: a bad token is refused wherever it leads.
-            let context = try await self.context(of: envelope, match?.route.traits ?? [])
+            let context = try await self.context(of: envelope, route?.traits ?? [])
             note(context.caller, of: envelope)
             return context
         }
-        guard let match else { throw Self.noRoute(envelope) }
+        guard let route else { throw Self.noRoute(envelope) }
         if !configuration.replicas.isEmpty, WritingCaller.current == nil,
             let writer = context.caller.user?.id ?? envelope.credentials.installationID
         {
-            return try await WritingCaller.$current.withValue(writer) { try await perform(match, envelope, context) }
+            return try await WritingCaller.$current.withValue(writer) { try await perform(route, envelope, context) }
         }
-        return try await perform(match, envelope, context)
+        return try await perform(route, envelope, context)
     }
 
     /// Counts a request for limits: for those of addresses before it is found out who calls, for those of users after that.
@@ -123,24 +123,22 @@ public struct ParseRoutes: RequestHandler {
 
     /// Calls what a path and method name; throws ``HTTPError`` 404 for a path that is none of ours.
     func route(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
-        guard let match = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
-        return try await perform(match, envelope, context)
+        guard let route = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
+        return try await perform(route, envelope, context)
     }
 
     /// Calls a route, once for each request id.
-    private func perform(_ match: RouteTable.Match, _ envelope: Envelope, _ context: RequestContext) async throws
-        -> Reply
-    {
-        if match.route.traits.contains(.master), !context.caller.isMaster { throw Forbidden.masterKeyRequired }
-        if configuration.readOnly, !match.route.onlyReads { throw ParseError.serverOnlyReads }
-        if match.route.traits.contains(.idempotent) { try await claim(envelope, context) }
-        let call = RouteCall(envelope: envelope, context: context, arguments: match.arguments)
+    private func perform(_ route: Route, _ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
+        if route.traits.contains(.master), !context.caller.isMaster { throw Forbidden.masterKeyRequired }
+        if configuration.readOnly, !route.onlyReads { throw ParseError.serverOnlyReads }
+        if route.traits.contains(.idempotent) { try await claim(envelope, context) }
+        let call = RouteCall(envelope: envelope, context: context, arguments: route.arguments(of: envelope.path))
         // What is made for cloud code is held until the answer is whole.
         let reply =
             backend.triggers.callsTriggers
             ? try await HeldMemory.run(in: .values, depth: envelope.origin.memoryDepth) {
-                try await match.route.handler(self, call)
-            } : try await match.route.handler(self, call)
+                try await route.handler(self, call)
+            } : try await route.handler(self, call)
         if case .json(let bytes) = reply.body { try AnswerSize.check(bytes.count, configuration.maxResponseSize) }
         return reply
     }
@@ -156,7 +154,7 @@ public struct ParseRoutes: RequestHandler {
         try await backend.transactions.claim(request: id, path: envelope.path.joined(separator: "/"), context)
     }
 
-    private static func noRoute(_ envelope: Envelope) -> HTTPError {
+    static func noRoute(_ envelope: Envelope) -> HTTPError {
         HTTPError(status: 404, message: "Cannot \(envelope.method.rawValue) \(envelope.rawPath)")
     }
 }

@@ -2,35 +2,37 @@ import Encoding
 import HTTP
 import Operations
 import Rules
-import Telemetry
+public import Telemetry
 
-/// All routes of the REST interface. Dispatch, batches, request ids, the allow list, the list in the documents and the
-/// tests that walk all routes read it.
-///
-/// `/health` and `/files` are not among them: the transport answers these before a body is read.
+/// All routes of the REST interface. Dispatch, batches, request ids, the allow list, metrics, the list in the documents
+/// and the tests that walk all routes read it.
 enum RouteTable {
     /// The routes; where two fit, the first counts.
     static let all: [Route] =
-        (objects + accounts + [batch] + configuration + functions + jobs + schemas + administration + hooks + imports)
+        (objects + accounts + [batch] + configuration + functions + jobs + schemas + administration + hooks + imports
+        + files + monitoring)
         .enumerated().map { $1.counted(in: RequestMeters.firstRoute + $0) }
 
-    /// A route, and what stands in the path where it has parameters.
-    typealias Match = (route: Route, arguments: [String])
-
-    /// The route that answers a request; nil when none does.
+    /// The route that answers a request whose body is read; nil when none does.
     ///
     /// - Parameter components: The decoded path below the mount, without empty components.
-    static func match(_ method: Method, _ components: [String]) -> Match? {
-        for route in candidates(components) where route.method == method {
-            if let arguments = route.arguments(of: components) { return (route, arguments) }
-        }
-        return nil
+    static func match(_ method: Method, _ components: [String]) -> Route? {
+        candidates(components).first { $0.method == method && $0.fits(components) }
+    }
+
+    /// The route that answers a request before its body is read; nil when none does.
+    ///
+    /// - Parameter components: The path below the mount as it came, without empty components.
+    static func unread(_ method: String, _ components: [Substring]) -> Route? {
+        guard let first = components.first, let routes = unreadByFirstName[first.asciiLowercased] else { return nil }
+        let method = Method(name: method)
+        return routes.first { ($0.method == method || $0.traits.contains(.anyMethod)) && $0.fits(components) }
     }
 
     /// A path with the names of routes as parse-server writes them, so that no spelling of a route slips past a list.
     static func canonical(_ components: [String]) -> [String] {
         let candidates = candidates(components)
-        if let route = candidates.first(where: { $0.arguments(of: components) != nil }) {
+        if let route = candidates.first(where: { $0.fits(components) }) {
             return route.canonical(components)
         }
         guard case .literal(let name)? = candidates.first?.path.first else { return components }
@@ -41,8 +43,30 @@ enum RouteTable {
         components.first.flatMap { byFirstName[$0.asciiLowercased] } ?? []
     }
 
-    private static let byFirstName = Dictionary(grouping: all) { route in
-        if case .literal(let name)? = route.path.first { name.asciiLowercased } else { "" }
+    private static let byFirstName = grouped(all.filter { $0.unread == nil })
+    private static let unreadByFirstName = grouped(all.filter { $0.unread != nil })
+
+    private static func grouped(_ routes: [Route]) -> [String: [Route]] {
+        Dictionary(grouping: routes) { route in
+            if case .literal(let name)? = route.path.first { name.asciiLowercased } else { "" }
+        }
+    }
+}
+
+/// The rows under which metrics count requests: the routes of the table, and the pages, whose folder is configured.
+public enum MeasuredRoutes {
+    /// The rows, in the order of their numbers.
+    public static let rows: [RequestMeters.Row] =
+        RouteTable.all.map { RequestMeters.Row(method: $0.method.rawValue, route: $0.template) }
+        + [RequestMeters.Row(method: "GET", route: "/{page}")]
+
+    /// The row of the pages.
+    static let page = RequestMeters.firstRoute + RouteTable.all.count
+
+    /// The template of the paths that are counted in a row; nil for paths of no route.
+    static func route(ofRow number: Int) -> String? {
+        let index = number - RequestMeters.firstRoute
+        return rows.indices.contains(index) ? rows[index].route : nil
     }
 }
 
@@ -66,6 +90,8 @@ struct Route: Sendable {
         static let aboutSession = Traits(rawValue: 1 << 6)
         /// The body may be a form with files.
         static let form = Traits(rawValue: 1 << 5)
+        /// It answers by whatever method.
+        static let anyMethod = Traits(rawValue: 1 << 7)
     }
 
     enum Component: Sendable, Equatable {
@@ -78,11 +104,16 @@ struct Route: Sendable {
     }
 
     typealias Handler = @Sendable (ParseRoutes, RouteCall) async throws -> Reply
+    /// Answers before the body is read, which may be long; nil for a request that is answered as if there were no such
+    /// route.
+    typealias UnreadHandler = @Sendable (UnreadRequest) async throws -> Reply?
 
     let method: Method
     let path: [Component]
     let traits: Traits
     private(set) var handler: Handler
+    /// What answers in the place of the handler, where that needs no body before.
+    private(set) var unread: UnreadHandler?
     /// The row of the metrics under which its requests are counted.
     private(set) var row = 0
 
@@ -100,6 +131,15 @@ struct Route: Sendable {
         }
         self.traits = traits
         self.handler = handler
+    }
+
+    /// A route that answers before a body is read.
+    static func unread(
+        _ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping UnreadHandler
+    ) -> Route {
+        var route = Route(method, path, traits) { _, call in throw ParseRoutes.noRoute(call.envelope) }
+        route.unread = handler
+        return route
     }
 
     private var endsWithRest: Bool {
@@ -137,22 +177,32 @@ struct Route: Sendable {
         }.joined()
     }
 
-    /// The components that stand for parameters; nil when the path is another.
-    func arguments(of components: [String]) -> [String]? {
-        guard components.count == path.count || endsWithRest && components.count > path.count else { return nil }
+    /// The path as OpenTelemetry's conventions write templates.
+    var template: String {
+        path.map { component in
+            switch component {
+            case .literal(let name): "/" + name
+            case .parameter(let name), .rest(let name): "/{" + (name == "class" ? "className" : name) + "}"
+            }
+        }.joined()
+    }
+
+    /// Whether a path is the route's. Its first component is not compared: routes are found by it.
+    fileprivate func fits(_ components: [some StringProtocol]) -> Bool {
+        guard components.count == path.count || endsWithRest && components.count > path.count else { return false }
+        return (1..<path.count).allSatisfy { index in
+            guard case .literal(let name) = path[index] else { return true }
+            return components[index].utf8.elementsEqual(name.utf8, by: Self.isSameLetter)
+        }
+    }
+
+    /// The components of a path of the route that stand for parameters.
+    func arguments(of components: [String]) -> [String] {
         var arguments: [String] = []
         arguments.reserveCapacity(components.count)
-        for (index, component) in path.enumerated() {
-            switch component {
-            case .literal(let name):
-                let component = components[index]
-                guard
-                    ByteEquality.areSame(component, name)
-                        || component.utf8.elementsEqual(name.utf8, by: Self.isSameLetter)
-                else { return nil }
-            case .parameter: arguments.append(components[index])
-            case .rest: arguments.append(contentsOf: components[index...])
-            }
+        for (index, component) in components.enumerated() {
+            if index < path.count, case .literal = path[index] { continue }
+            arguments.append(component)
         }
         return arguments
     }

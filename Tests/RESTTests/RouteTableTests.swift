@@ -29,6 +29,25 @@ struct RouteTableTests {
         #expect(Array(RouteTable.canonical(path).joined(separator: "/").utf8) == Array(canonical.utf8))
     }
 
+    @Test(
+        "Routes that need no body before are found by the path as it came, and by no request whose body is read",
+        arguments: [
+            ("POST", "files", "/files"), ("POST", "FILES/a.txt", "/files/<name>"),
+            ("HEAD", "files/app/folder/a.txt", "/files/<applicationId>/<name…>"),
+            ("DELETE", "files/folder/a.txt", "/files/<name…>"), ("PROPFIND", "health", "/health"),
+            ("PUT", "health/Ready", "/health/ready"), ("GET", "metrics", "/metrics"), ("GET", "files/a.txt", nil),
+            ("PUT", "files/a.txt", nil), ("DELETE", "files", nil), ("POST", "files/a/b", nil),
+            ("GET", "f%69les/app/a.txt", nil), ("GET", "health/other", nil), ("GET", "classes/Song", nil),
+            ("GET", "", nil),
+        ])
+    func unread(method: String, path: String, found: String?) {
+        let components = path.split(separator: "/")
+        #expect(RouteTable.unread(method, components)?.text == found)
+        if found != nil, let method = Method(name: method) {
+            #expect(RouteTable.match(method, components.map { String($0) })?.text == nil)
+        }
+    }
+
     @Test("Routes for administrators are closed to everybody without the master key")
     func administrators() async throws {
         try await TestServer.run { server in

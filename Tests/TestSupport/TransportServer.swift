@@ -95,6 +95,8 @@ package enum TransportServer {
         var configuration = try configuration(mountPath: mountPath)
         configuration.maxUploadSize = 100_000
         try adjust(&configuration)
+        var limits = limits
+        limits.body = configuration.maxUploadSize
         let folder = if let directory { directory } else { try await temporaryDirectory() }
         let client = PostgresClient(configuration: PostgresConfiguration(connectionString: ""), logger: logger)
         let catalog = SchemaCatalog(client: client, senderId: "test", refusesMixedMembership: false, logger: logger)
@@ -107,8 +109,7 @@ package enum TransportServer {
             host: "127.0.0.1", port: 0,
             handler: try Dispatcher(configuration, handler: handler, files: files, logger: logger),
             crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
-            maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
-            additions: additions, logger: logger)
+            certificate: certificate, limits: limits, additions: additions, logger: logger)
         let running = Task { try await server.run() }
         let outcome: Result<Void, any Error>
         do {

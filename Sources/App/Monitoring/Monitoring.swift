@@ -33,7 +33,7 @@ final class Monitoring: Sendable {
         MonitoringRoutes(
             readiness: readiness, page: { [weak self] in self?.text($0) ?? Exposition($0) },
             isLive: { [eventLoops] in eventLoops.isLive }, beginProbing: { [weak self] in await self?.beginProbing() },
-            key: configuration.key)
+            key: configuration.key, isOnMainPort: configuration.onMainPort)
     }
 
     private func text(_ format: Exposition.Format) -> Exposition {
@@ -66,11 +66,12 @@ final class Monitoring: Sendable {
         await beginProbing()
         var limits = HTTPServer.Limits()
         limits.connections = 64
+        limits.body = 0
         let server = HTTPServer(
             host: configuration.host, port: port,
             handler: MonitoringHandler(routes, needsKey: configuration.key != nil && !configuration.isLocal),
             // A page in a browser of this machine or network is no watcher.
-            crossOrigin: .none, maximumBodySize: 0, limits: limits, logger: logger)
+            crossOrigin: .none, limits: limits, logger: logger)
         begin { try? await server.run() }
         _ = try await server.boundPort
         self.server.withLock { $0 = server }

@@ -12,12 +12,9 @@ struct ConnectionHandler: Sendable {
     let responder: Responder
     let connections: OpenConnections
     let transferTimeout: TransferTimeout
-    /// The most bytes of all header fields of a request together.
-    let headerLimit: Int
+    let limits: HTTPServer.Limits
     /// By what connections speak TLS; nil for plain HTTP.
     let certificate: ServerCertificate?
-    /// How long a handshake of TLS may take.
-    let handshakeLimit: Duration
     let logger: Logger
     private let flushCoalescers: [ObjectIdentifier: FlushCoalescer]
     private let meters: RequestMeters?
@@ -27,8 +24,8 @@ struct ConnectionHandler: Sendable {
     ///   - eventLoops: Those on which connections come.
     ///   - meters: What is measured of requests; nil for nothing.
     init(
-        responder: Responder, connections: OpenConnections, transferTimeout: TransferTimeout, headerLimit: Int,
-        certificate: ServerCertificate?, handshakeLimit: Duration, eventLoops: any EventLoopGroup,
+        responder: Responder, connections: OpenConnections, transferTimeout: TransferTimeout,
+        limits: HTTPServer.Limits, certificate: ServerCertificate?, eventLoops: any EventLoopGroup,
         meters: RequestMeters?, logger: Logger
     ) {
         self.meters = meters
@@ -36,9 +33,8 @@ struct ConnectionHandler: Sendable {
         self.logger = logger
         self.connections = connections
         self.transferTimeout = transferTimeout
-        self.headerLimit = headerLimit
+        self.limits = limits
         self.certificate = certificate
-        self.handshakeLimit = handshakeLimit
         flushCoalescers = Dictionary(
             uniqueKeysWithValues: eventLoops.makeIterator().map { (ObjectIdentifier($0), FlushCoalescer(of: $0)) })
         var shards: [ObjectIdentifier: RequestMeters.Shard] = [:]
@@ -55,21 +51,21 @@ struct ConnectionHandler: Sendable {
         let connection = HTTPConnection(
             channel, flushCoalescer: flushCoalescer,
             record: RequestRecord(shards[ObjectIdentifier(channel.eventLoop)]))
-        var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderFieldSize = headerLimit / 2
-        limits.maxHeaderListSize = headerLimit
-        limits.maxHeaderFieldCount = Self.mostHeaderFields
+        var fields = NIOHTTPDecoderLimitConfiguration()
+        fields.maxHeaderFieldSize = limits.headers / 2
+        fields.maxHeaderListSize = limits.headers
+        fields.maxHeaderFieldCount = Self.mostHeaderFields
         let pipeline = channel.pipeline.syncOperations
         if let certificate {
             try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
-            try pipeline.addHandler(HandshakeTimeout(handshakeLimit))
+            try pipeline.addHandler(HandshakeTimeout(limits.handshake))
         }
         let reader = ConnectionReader(connection, connections: connections)
         try pipeline.addHandler(ReadPacer(transferTimeout) { reader.bodyToCome })
         // Behind a request that offers an upgrade the parser reads nothing more, and would keep all that comes.
         try pipeline.addHandler(
             ByteToMessageHandler(
-                HTTPRequestDecoder(limitConfiguration: limits), maximumBufferSize: Self.mostUnread * headerLimit))
+                HTTPRequestDecoder(limitConfiguration: fields), maximumBufferSize: Self.mostUnread * limits.headers))
         try pipeline.addHandler(reader)
         return connection
     }

@@ -9,8 +9,7 @@ import Telemetry
 struct HTTPListener: Sendable {
     let handler: ConnectionHandler
     let connections: OpenConnections
-    /// The most connections that are open at a time.
-    let connectionLimit: Int
+    let limits: HTTPServer.Limits
     /// How long it goes on listening when the service is shut down.
     let drain: Drain
     let eventLoops: any EventLoopGroup
@@ -62,7 +61,7 @@ struct HTTPListener: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionGate(
-                            connections: connections, limit: connectionLimit, meters: meters, logger: logger))
+                            connections: connections, limit: limits.connections, meters: meters, logger: logger))
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)

@@ -31,7 +31,8 @@ public struct HTTPServer: Service {
         public var firstRequest: Duration = .seconds(2)
         /// The most bytes of all header fields of a request together.
         public var headers: Int = 64 * 1024
-
+        /// The most bytes of a body that is no file.
+        public var body: Int = 20 * 1024 * 1024
         /// The most connections that are open at a time; half of them may be WebSocket's.
         public var connections: Int = 10_000
         /// The most bytes of bodies and of answers that clients have not read that are kept in memory.
@@ -78,15 +79,13 @@ public struct HTTPServer: Service {
     ///   - port: The port to listen on; 0 for any that is free.
     ///   - handler: Answers the requests.
     ///   - crossOrigin: The header fields for pages of other origins.
-    ///   - maximumBodySize: The most bytes of a body that is no file.
     ///   - certificate: By what it speaks TLS; nil for plain HTTP.
-    ///   - limits: How long things may take.
+    ///   - limits: How long things may take, and how large they may be.
     ///   - additions: What a deployment adds.
     ///   - logger: Gets one line a request at level info.
     package init(
-        host: String, port: Int, handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int,
-        certificate: ServerCertificate? = nil, limits: Limits = Limits(), additions: Additions = Additions(),
-        logger: Logger
+        host: String, port: Int, handler: some HTTPHandler, crossOrigin: CrossOrigin,
+        certificate: ServerCertificate? = nil, limits: Limits, additions: Additions = Additions(), logger: Logger
     ) {
         self.host = host
         self.port = port
@@ -101,9 +100,8 @@ public struct HTTPServer: Service {
         connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)
         drain = Drain(time: limits.drain, firstRequest: limits.firstRequest)
         responder = Responder(
-            handler: handler, crossOrigin: crossOrigin, maximumBodySize: maximumBodySize,
-            transferTimeout: transferTimeout, webSockets: webSockets, additions: additions,
-            drain: drain, isSecure: certificate != nil, logger: logger)
+            handler: handler, crossOrigin: crossOrigin, limits: limits, transferTimeout: transferTimeout,
+            webSockets: webSockets, additions: additions, drain: drain, isSecure: certificate != nil, logger: logger)
     }
 
     /// The port on which the server listens; waits until it does.
@@ -166,11 +164,10 @@ public struct HTTPServer: Service {
         let eventLoops = MultiThreadedEventLoopGroup.singleton
         let listener = HTTPListener(
             handler: ConnectionHandler(
-                responder: responder, connections: connections, transferTimeout: transferTimeout,
-                headerLimit: limits.headers, certificate: certificate, handshakeLimit: limits.handshake,
-                eventLoops: eventLoops, meters: meters, logger: logger),
-            connections: connections, connectionLimit: limits.connections, drain: drain, eventLoops: eventLoops,
-            meters: meters, logger: logger)
+                responder: responder, connections: connections, transferTimeout: transferTimeout, limits: limits,
+                certificate: certificate, eventLoops: eventLoops, meters: meters, logger: logger),
+            connections: connections, limits: limits, drain: drain, eventLoops: eventLoops, meters: meters,
+            logger: logger)
         try await withTaskCancellationHandler {
             try await listener.run(host: host, port: port) {
                 onListening($0)

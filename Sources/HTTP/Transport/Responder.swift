@@ -11,7 +11,8 @@ import Telemetry
 struct Responder: Sendable {
     private let handler: any HTTPHandler
     private let crossOrigin: CrossOrigin
-    private let maximumBodySize: Int
+    /// The most bytes of an unwanted body that are read to keep the connection.
+    private let drainLimit: Int
     private let transferTimeout: TransferTimeout
     private let webSockets: WebSocketSlots
     private let additions: HTTPServer.Additions
@@ -23,12 +24,13 @@ struct Responder: Sendable {
     private let requestIDs = RequestIDs()
 
     init(
-        handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int, transferTimeout: TransferTimeout,
-        webSockets: WebSocketSlots, additions: HTTPServer.Additions, drain: Drain, isSecure: Bool, logger: Logger
+        handler: some HTTPHandler, crossOrigin: CrossOrigin, limits: HTTPServer.Limits,
+        transferTimeout: TransferTimeout, webSockets: WebSocketSlots, additions: HTTPServer.Additions, drain: Drain,
+        isSecure: Bool, logger: Logger
     ) {
         self.handler = handler
         self.crossOrigin = crossOrigin
-        self.maximumBodySize = maximumBodySize
+        drainLimit = 2 * limits.body + 1024 * 1024
         self.transferTimeout = transferTimeout
         self.webSockets = webSockets
         self.additions = additions
@@ -37,9 +39,6 @@ struct Responder: Sendable {
         self.isSecure = isSecure
         self.logger = logger
     }
-
-    /// The most bytes of an unwanted body that are read to keep the connection.
-    private var drainLimit: Int { 2 * maximumBodySize + 1024 * 1024 }
 
     /// Reads, answers and logs a request.
     ///

@@ -4,9 +4,6 @@ import OrderedCollections
 
 /// Names and values in the form `name=value&name=value`: query strings and form bodies.
 package enum FormEncoding {
-    /// How deep a JSON value in a query string may be nested.
-    package static let maximumDepth = JSONValue.greatestDepthFromOutside
-
     /// Reads every value as a string. A repeated name gives an array, a name without `=` the empty string.
     package static func strings(_ text: some StringProtocol) -> JSONObject {
         read(pairs(text)) { .string($0) }
@@ -67,7 +64,7 @@ package enum FormEncoding {
 
     private static func value(_ text: String) -> JSONValue {
         guard let first = text.utf8.first(where: { $0 > 0x20 }), startsJSON(first),
-            let value = try? JSONValue(parsing: text, maximumDepth: maximumDepth)
+            let value = try? JSONValue(parsing: text, maximumDepth: JSONBody.maximumDepth)
         else { return .string(text) }
         return value
     }

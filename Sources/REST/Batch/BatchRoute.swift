@@ -96,7 +96,7 @@ extension ParseRoutes {
             .map { PercentEncoding.decode(Substring($0)) ?? String(Substring($0)) }
         if !envelope.origin.isInternal { try checkAllowed(name, components, envelope.power) }
         guard let method = known,
-            RouteTable.match(method, components)?.route.traits.contains(.batchable) == true
+            RouteTable.match(method, components)?.traits.contains(.batchable) == true
         else {
             throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
         }

@@ -21,12 +21,12 @@ extension ParseRoutes {
         // A class is changed on a connection of its own, which would wait for this transaction, and it for that. A log-in
         // computes for long, while the transaction would hold its locks.
         for element in elements
-        where RouteTable.match(element.method, element.path)?.route.traits.contains(.transactional) != true {
+        where RouteTable.match(element.method, element.path)?.traits.contains(.transactional) != true {
             throw ParseError(
                 ParseError.invalidJSON, "\(element.method.rawValue) \(element.rawPath) cannot be part of a transaction."
             )
         }
-        let onlyReads = elements.allSatisfy { RouteTable.match($0.method, $0.path)?.route.onlyReads == true }
+        let onlyReads = elements.allSatisfy { RouteTable.match($0.method, $0.path)?.onlyReads == true }
         guard onlyReads || !configuration.readOnly else { throw ParseError.serverOnlyReads }
         let writes = elements.map(Self.write)
         let steps = await backend.transactions.plan(writes, context)

@@ -7,6 +7,15 @@ import ParseModel
 import Rules
 import ServerConfiguration
 
+extension RouteTable {
+    static let files = [
+        Route.unread(.post, "files") { try await $0.files?.upload($0) },
+        Route.unread(.post, "files/:name") { try await $0.files?.upload($0) },
+        Route.unread(.get, "files/:applicationId/*name") { try await $0.files?.download($0) },
+        Route.unread(.delete, "files/*name") { try await $0.files?.delete($0) },
+    ]
+}
+
 /// The routes below `/files`: upload, download, metadata, delete.
 public final class FileRoutes: Sendable {
     private let routes: ParseRoutes
@@ -27,27 +36,17 @@ public final class FileRoutes: Sendable {
 
     private var configuration: Configuration { routes.configuration }
 
-    /// Answers a request, or gives nil when it is none of these routes.
-    func respond(to request: FileRequest) async throws -> Reply? {
-        let isRead = ["GET", "HEAD"].contains(request.request.method)
-        if configuration.readOnly, !isRead { throw ParseError.serverOnlyReads }
-        switch request.request.method {
-        case "POST" where request.components.count <= 1:
-            return try await upload(request)
-        case "GET", "HEAD":
-            return try await download(request)
-        case "DELETE" where !request.components.isEmpty:
-            let envelope = try request.envelope(.delete, request.headerCredentials())
-            return try await audited(envelope) {
-                try await files.delete(envelope.path.dropFirst(), power: envelope.power) { try await caller(envelope) }
-                return Reply(body: .empty)
-            }
-        default:
-            return nil
+    fileprivate func delete(_ request: UnreadRequest) async throws -> Reply {
+        if configuration.readOnly { throw ParseError.serverOnlyReads }
+        let envelope = try request.envelope(.delete, request.headerCredentials())
+        return try await audited(envelope) {
+            try await files.delete(envelope.path.dropFirst(), power: envelope.power) { try await caller(envelope) }
+            return Reply(body: .empty)
         }
     }
 
-    private func upload(_ request: FileRequest) async throws -> Reply {
+    fileprivate func upload(_ request: UnreadRequest) async throws -> Reply {
+        if configuration.readOnly { throw ParseError.serverOnlyReads }
         guard let name = try request.decodedComponents().first else {
             throw ParseError(ParseError.invalidFileName, "Filename not provided.")
         }
@@ -75,8 +74,7 @@ public final class FileRoutes: Sendable {
         }
     }
 
-    private func download(_ request: FileRequest) async throws -> Reply? {
-        guard request.components.count >= 2 else { return nil }
+    fileprivate func download(_ request: UnreadRequest) async throws -> Reply? {
         let components = try request.decodedComponents()
         let isMetadata = components.count > 2 && components[1] == "metadata"
         let name = components.dropFirst(isMetadata ? 2 : 1).joined(separator: "/")
@@ -106,7 +104,7 @@ public final class FileRoutes: Sendable {
     /// Finds out who reads a file. Where everybody may, wrong keys are none.
     ///
     /// - Parameter callsCode: Whether cloud code is called, whose limits then count.
-    private func reader(_ request: FileRequest, callsCode: Bool) async throws -> RequestContext {
+    private func reader(_ request: UnreadRequest, callsCode: Bool) async throws -> RequestContext {
         var envelope: Envelope?
         do {
             let credentials = try request.headerCredentials()
@@ -115,11 +113,8 @@ public final class FileRoutes: Sendable {
             guard configuration.fileDownload.includesAll else { throw error }
         }
         let declared = callsCode ? routes.declaredLimits?.limiter : nil
-        return try await routes.counted(try envelope ?? request.envelope(.get, nil), nil, declared) {
-            if let envelope { return try await routes.context(of: envelope) }
-            let mountURL = request.opener.mountURL(of: request.request)
-            return RequestContext(caller: Caller(), mountURL: mountURL, now: routes.backend.clock.now)
-        }
+        let known = try envelope ?? request.envelope(.get, nil)
+        return try await routes.counted(known, nil, declared) { try await routes.context(of: known) }
     }
 
     /// What a client wants of a file. Where it depends on the version of the file, that is asked for first.
@@ -149,20 +144,19 @@ public final class FileRoutes: Sendable {
         status: 404, body: .text("File not found.", contentType: "text/plain; charset=utf-8"))
 }
 
-/// A request below `/files`, whose body has not been read yet.
-struct FileRequest {
+/// A request whose body has not been read yet, and who may answer it.
+struct UnreadRequest {
     let request: IncomingRequest
     let target: RequestTarget
     let opener: EnvelopeOpener
     let queue: RequestQueue
-
-    /// The components after `files`, still percent-encoded.
-    var components: ArraySlice<Substring> { target.components.dropFirst() }
+    let files: FileRoutes?
+    var monitoring: MonitoringRoutes?
 
     /// The components after `files`, decoded. A NUL is left in: it makes a name invalid, which has an error of its own.
     func decodedComponents() throws(HTTPError) -> [String] {
         var result: [String] = []
-        for component in components {
+        for component in target.components.dropFirst() {
             guard let decoded = PercentEncoding.decode(component) else {
                 throw HTTPError(status: 400, message: "Failed to decode param '\(component)'")
             }

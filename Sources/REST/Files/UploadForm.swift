@@ -7,7 +7,7 @@ import ParseModel
 /// The form of an upload, `POST /files/<name>`: the body is the file itself, or, when the headers do not name this
 /// application, JSON with the file in base64 and the credentials beside it.
 struct UploadForm {
-    let request: FileRequest
+    let request: UnreadRequest
 
     private var headers: RequestHeaders { request.request.headers }
 

@@ -6,7 +6,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 import Synchronization
-import Telemetry
+internal import Telemetry
 
 /// A client has sent more requests than a limit lets it.
 struct RateLimitExceeded: Error {

@@ -4,6 +4,21 @@ import JSON
 import Synchronization
 package import Telemetry
 
+extension RouteTable {
+    static let monitoring = [
+        Route.unread(.get, "health", .anyMethod) { unread in
+            unread.request.record.keepQuiet()
+            return unread.request.isDraining ? .object(["status": "error"], status: 503) : .object(["status": "ok"])
+        },
+        Route.unread(.get, "health/live", .anyMethod) { $0.monitoring?.live($0.request) },
+        Route.unread(.get, "health/ready", .anyMethod) { await $0.monitoring?.ready($0.request, showsReasons: false) },
+        Route.unread(.get, "metrics", .anyMethod) { unread in
+            guard let monitoring = unread.monitoring, monitoring.isOnMainPort else { return nil }
+            return monitoring.metrics(unread.request, needsKey: true)
+        },
+    ]
+}
+
 /// The answers to who watches the server: its metrics, whether its process works, whether it should get requests.
 package final class MonitoringRoutes: Sendable {
     private let readiness: Readiness
@@ -11,6 +26,8 @@ package final class MonitoringRoutes: Sendable {
     private let isLive: @Sendable () -> Bool
     private let beginProbing: @Sendable () async -> Void
     private let key: String?
+    /// Whether the metrics are shown beside the interface.
+    let isOnMainPort: Bool
     private let start = ContinuousClock.now
     private let isReading = Atomic(false)
 
@@ -19,15 +36,18 @@ package final class MonitoringRoutes: Sendable {
     ///   - isLive: Whether all event loops work.
     ///   - beginProbing: Has the probes look, and waits for their first result where they have none yet.
     ///   - key: What a reader of the metrics has to bring where a key is needed.
+    ///   - isOnMainPort: Whether the metrics are shown beside the interface.
     package init(
         readiness: Readiness, page: @escaping @Sendable (Exposition.Format) -> Exposition,
-        isLive: @escaping @Sendable () -> Bool, beginProbing: @escaping @Sendable () async -> Void, key: String?
+        isLive: @escaping @Sendable () -> Bool, beginProbing: @escaping @Sendable () async -> Void, key: String?,
+        isOnMainPort: Bool
     ) {
         self.readiness = readiness
         self.page = page
         self.isLive = isLive
         self.beginProbing = beginProbing
         self.key = key
+        self.isOnMainPort = isOnMainPort
     }
 
     /// The metrics, for one reader at a time.

@@ -36,13 +36,13 @@ package struct ConsoleDispatcher: Sendable {
         var opener = opener
         opener.authority = EnvelopeOpener.Authority(power: power, console: console)
         if target.components.first?.asciiLowercased == "files" {
-            let fileRequest = FileRequest(request: request, target: target, opener: opener, queue: queue)
+            let unread = UnreadRequest(request: request, target: target, opener: opener, queue: queue, files: files)
             guard let method = Method(name: request.method) else {
                 throw HTTPError.noRoute(method: request.method, path: target.path)
             }
-            let envelope = try fileRequest.envelope(method, fileRequest.headerCredentials())
+            let envelope = try unread.envelope(method, unread.headerCredentials())
             return try await around(envelope) {
-                guard let reply = try await files?.respond(to: fileRequest) else {
+                guard let reply = try await RouteTable.unread(request.method, target.components)?.unread?(unread) else {
                     throw HTTPError.noRoute(method: request.method, path: target.path)
                 }
                 return reply
@@ -95,11 +95,8 @@ package struct ConsoleDispatcher: Sendable {
     /// Whether a request changes nothing. A password that is tried counts for the lock of its account.
     package static func onlyReads(_ envelope: Envelope) -> Bool {
         guard envelope.method == .get, let first = envelope.path.first?.asciiLowercased, first != "verifypassword"
-        else {
-            return false
-        }
-        if first == "files" { return true }
-        return RouteTable.match(envelope.method, envelope.path)?.route.onlyReads ?? true
+        else { return false }
+        return RouteTable.match(envelope.method, envelope.path)?.onlyReads ?? true
     }
 
     /// A path with the names of routes as parse-server writes them.

@@ -17,7 +17,6 @@ package struct Dispatcher: HTTPHandler {
     private let monitoring: MonitoringRoutes?
     private let console: (any ConsoleHandler)?
     private let audit: KeyAudit?
-    private let showsMetrics: Bool
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
     private let queue = RequestQueue()
@@ -46,7 +45,6 @@ package struct Dispatcher: HTTPHandler {
         self.monitoring = monitoring
         self.console = console
         self.audit = audit
-        showsMetrics = configuration.metrics.onMainPort
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
         opener = try EnvelopeOpener(configuration)
     }
@@ -83,29 +81,6 @@ package struct Dispatcher: HTTPHandler {
         }
     }
 
-    /// The answer to who asks how the server is; nil for another path.
-    private func health(_ request: IncomingRequest, _ components: [Substring]) async -> Reply? {
-        switch (components.count, components.last?.asciiLowercased) {
-        case (1, _):
-            note(request, .health)
-            request.record.keepQuiet()
-            return request.isDraining ? .object(["status": "error"], status: 503) : .object(["status": "ok"])
-        case (2, "live"): return monitoring?.live(request)
-        case (2, "ready"): return await monitoring?.ready(request, showsReasons: false)
-        default: return nil
-        }
-    }
-
-    private static func fileRow(_ method: String) -> MeasuredRoutes.Other {
-        switch method {
-        case "POST": .upload
-        case "DELETE": .fileDeletion
-        default: .download
-        }
-    }
-
-    private func note(_ request: IncomingRequest, _ row: MeasuredRoutes.Other) { request.record.note(row: row.number) }
-
     private func route(_ request: IncomingRequest) async throws -> Reply {
         if console?.concerns(request.target) == true, let reply = await console?.answer(request) { return reply }
         guard let target = RequestTarget(request.target, mount: mount) else {
@@ -118,25 +93,18 @@ package struct Dispatcher: HTTPHandler {
             request.record.keepQuiet()
             return Reply(body: .text("OK", contentType: "text/plain; charset=utf-8"))
         }
-        let components = target.components
-        switch components.first?.asciiLowercased {
-        case "health":
-            if let reply = await health(request, components) { return reply }
-        case "metrics" where showsMetrics && components.count == 1:
-            if let monitoring { return monitoring.metrics(request, needsKey: true) }
-        case "files":
-            note(request, Self.fileRow(request.method))
-            let fileRequest = FileRequest(request: request, target: target, opener: opener, queue: queue)
-            if let reply = try await files?.respond(to: fileRequest) { return reply }
-        default:
-            break
+        if let route = RouteTable.unread(request.method, target.components) {
+            request.record.note(row: route.row)
+            let unread = UnreadRequest(
+                request: request, target: target, opener: opener, queue: queue, files: files, monitoring: monitoring)
+            if let reply = try await route.unread?(unread) { return reply }
         }
-        if let pages, let path = pages.path(components) {
+        if let pages, let path = pages.path(target.components) {
             let context = RequestContext(
                 caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
                 address: opener.address(of: request),
                 languages: request.headers[.acceptLanguage].map { String($0) })
-            note(request, .page)
+            request.record.note(row: MeasuredRoutes.page)
             if let reply = try await pages.respond(to: request, target, below: path, context) { return reply }
         }
         let body = try await opener.readBody(of: request, target)

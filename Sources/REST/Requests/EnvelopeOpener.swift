@@ -178,7 +178,7 @@ struct EnvelopeOpener: Sendable {
             MediaType(contentType)?.essence == "multipart/form-data", let method = Method(name: request.method),
             let path = try? target.components.map(decodeComponent)
         else { return false }
-        return RouteTable.match(method, path)?.route.traits.contains(.form) == true
+        return RouteTable.match(method, path)?.traits.contains(.form) == true
     }
 
     /// Refuses text in other character sets than UTF-8: nothing here converts it, and what is read as UTF-8 all the same

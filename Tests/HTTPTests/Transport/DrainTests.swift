@@ -24,8 +24,7 @@ struct DrainTests {
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
             handler: try Dispatcher(configuration, handler: handler, files: nil, logger: logger),
-            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), maximumBodySize: configuration.maxUploadSize,
-            limits: limits, logger: logger)
+            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), limits: limits, logger: logger)
         let group = ServiceGroup(services: [server], logger: logger)
         let running = Task { try await group.run() }
         let outcome: Result<Void, any Error>

@@ -325,8 +325,7 @@ struct TransportConnectionTests {
         return HTTPServer(
             host: "127.0.0.1", port: 0,
             handler: try Dispatcher(configuration, handler: handler, files: nil, logger: silent),
-            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), maximumBodySize: configuration.maxUploadSize,
-            limits: limits, logger: silent)
+            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), limits: limits, logger: silent)
     }
 
     private func shutDown(

@@ -1,6 +1,9 @@
+import App
 import JSON
 import TestSupport
 import Testing
+
+@testable import Roost
 
 /// Who may upload and download what.
 @Suite("Callers of files")
@@ -179,6 +182,28 @@ struct FileCallerTests {
                 }
                 let wrong = try await server.send("GET", path, as: .session("r:wrong"))
                 #expect(wrong.code == 209)
+            }
+        }
+    }
+
+    private struct Unknown: Error {}
+
+    @Test("Triggers get the address and the header fields of callers who read a file without keys")
+    func facts() async throws {
+        let cloud = Cloud()
+        cloud.beforeFindFile { request in
+            guard request.details.ip == "127.0.0.1", request.details.headers["x-country"] == "ch" else {
+                throw Unknown()
+            }
+        }
+        var extensions = ServerExtensions()
+        extensions.cloudHosts = [SwiftHost(cloud, logger: TestServer.quietLogger)]
+        try await TestServer.run(extensions: extensions) { server in
+            let name = try await Self.upload(server, "g.txt").string("name")
+            let path = "/files/\(TestServer.applicationID)/\(name)"
+            for country in ["ch", "de"] {
+                let answer = try await server.send("GET", path, as: .nobody, headers: ["X-Country": country])
+                #expect((answer.status == 200) == (country == "ch"), "\(country): \(answer.text)")
             }
         }
     }
