@@ -14,7 +14,7 @@ final class CommandQueue: Sendable {
     /// What the I/O thread is asked to do.
     enum Command: Sendable {
         /// Report how the first connection goes.
-        case start(StartRequest)
+        case start(WaitRequest)
         /// Send on any shared connection.
         case submit(Request)
         /// Lend an exclusive connection.
@@ -28,7 +28,7 @@ final class CommandQueue: Sendable {
         /// The server was asked to cancel what runs on a connection.
         case cancelSent(ServerCancellations.Target, lease: Int)
         /// Take a lent connection back.
-        case release(lease: Int, ReleaseRequest?)
+        case release(lease: Int, WaitRequest?)
         case listen(id: Int, channels: [EncodedStatement], EventBuffer)
         case unlisten(id: Int)
         case shutDown
@@ -128,13 +128,8 @@ final class CommandQueue: Sendable {
     }
 }
 
-/// A task that waits for the first connection.
-final class StartRequest: Sendable {
-    let promise = OneShotPromise<Void>()
-}
-
-/// A task that waits until a lent connection is clean again.
-final class ReleaseRequest: Sendable {
+/// A task that waits for the first connection, or until a lent one is clean again.
+final class WaitRequest: Sendable {
     let promise = OneShotPromise<Void>()
 }
 

@@ -48,7 +48,7 @@ public final class PostgresClient: Sendable {
     ///
     /// - Throws: `PostgresError` with the server's own words when the first connection cannot be made.
     public func start() async throws {
-        let request = StartRequest()
+        let request = WaitRequest()
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 if request.promise.wait(with: continuation), !send(.start(request)) {
@@ -100,8 +100,7 @@ public final class PostgresClient: Sendable {
     /// - Parameter readOnly: Whether it changes nothing, and so may be sent again when its answer was lost.
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
-        let results = try await perform(
-            Request(Self.content([statement]), isReadOnly: readOnly), [statement])
+        let results = try await perform(Request(Self.content([statement]), isReadOnly: readOnly), [statement])
         guard let result = results.first else { throw PostgresError.noResult }
         return result
     }

@@ -124,8 +124,7 @@ extension PostgresClient {
     }
 
     private func last(of statements: [Statement], in purpose: PoolPurpose) async throws -> PostgresResult {
-        guard let result = try await read(statements, in: purpose).results.last else { throw PostgresError.noResult }
-        return result
+        try Self.last(of: try await read(statements, in: purpose).results)
     }
 
     /// Runs statements in one round trip. What only reads is asked once more when its connection is lost.
@@ -149,7 +148,7 @@ extension PostgresClient {
             try await exclusively(in: purpose) { session in
                 let start = MonotonicInstant.now
                 let results = try await session.group(statements, sizeLimit: sizeLimit)
-                return (results, start.isOlder(than: SharedPool.patience, at: .now))
+                return (results, start.isOlder(than: Pipeline.patience, at: .now))
             }
         }
         guard let caller = CallerPresence.current else { return try await ask() }

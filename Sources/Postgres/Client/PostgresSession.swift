@@ -87,7 +87,7 @@ public final class PostgresSession: Sendable {
 
     /// Gives the connection back and waits until nothing is left of what was done on it and not committed.
     func release() async {
-        let request = ReleaseRequest()
+        let request = WaitRequest()
         // It is only ever given success.
         try? await withUnsafeThrowingContinuation { continuation in
             if request.promise.wait(with: continuation), !commandQueue.send(.release(lease: lease, request)) {
@@ -101,8 +101,7 @@ public final class PostgresSession: Sendable {
 
     private func perform(_ content: Request.Content, sizeLimit: Int = .max) async throws -> [PostgresResult] {
         guard !Task.isCancelled else { throw PostgresError.cancelled }
-        let request = Request(
-            content, sizeLimit: sizeLimit, isUnlimited: isUnlimited.load(ordering: .relaxed))
+        let request = Request(content, sizeLimit: sizeLimit, isUnlimited: isUnlimited.load(ordering: .relaxed))
         do {
             return try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in

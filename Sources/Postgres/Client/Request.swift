@@ -46,32 +46,13 @@ final class Request: @unchecked Sendable {
     var deadline: MonotonicInstant?
     /// Whether the caller has gone away, and the server shall stop.
     var isCancelled = false
-    /// Its place among all that its connection sent.
-    var sequence: UInt64 = 0
+    /// How its latest sending goes.
+    var sending = Sending()
     var results: [PostgresResult] = []
-    var error: PostgresError?
-    /// How many results came before the first error.
-    var errorPlace = 0
-    /// How many results there are up to the end of each of its members.
-    var memberEnds: [Int] = []
     /// How often it was undone for the sake of another that shared its transaction.
     var undoings = 0
     /// How often it was stopped in the place of another.
     var strikes = 0
-    /// How many results came, those of preparations included.
-    var received = 0
-    /// How many results go before those that the caller asked for.
-    var skipped = 0
-    /// The preparations that are part of this sending, by the place of their result, in order.
-    var preparations: [(place: Int, statement: PreparedStatement)] = []
-    /// How many results this sending brings.
-    var expected = 0
-    /// Whether it was sent together with others that only read.
-    var isBatched = false
-    /// Whether a sync follows it. Without one it is over with its last result, and shares the sync of those after it.
-    var isSynced = true
-    /// Whether it was not carried out because of an error in one that it shared a sync with.
-    var isSkipped = false
     /// Whether it prepares its statements itself, since those of the connection turned out not to be there, or not to
     /// fit. Who prepares a statement gets the error that keeps it from being prepared.
     var preparesAnew = false
@@ -82,7 +63,8 @@ final class Request: @unchecked Sendable {
 
     init(
         _ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false,
-        shape: ReadShape? = nil, isSearch: Bool = false, sizeLimit: Int = .max, isUnlimited: Bool = false
+        shape: ReadShape? = nil, isSearch: Bool = false, sizeLimit: Int = .max, isUnlimited: Bool = false,
+        members: [Request] = []
     ) {
         self.isUnlimited = if case .script = content { true } else { isUnlimited }
         self.content = content
@@ -92,57 +74,32 @@ final class Request: @unchecked Sendable {
         self.sizeLimit = sizeLimit
         self.conflictKey = conflictKey.map(ConflictKey.init)
         self.sharesTransaction = sharesTransaction
-        caller = sharesTransaction ? CallerPresence.current.map { ObjectIdentifier($0) } : nil
-        members = []
-    }
-
-    /// Several requests as one, which succeed or fail together.
-    init(together members: [Request]) {
-        content = .statements(members.flatMap(\.statements))
-        isReadOnly = false
-        shape = nil
-        isSearch = false
-        sizeLimit = .max
-        conflictKey = nil
-        sharesTransaction = true
-        caller = nil
-        isUnlimited = false
+        caller = sharesTransaction && members.isEmpty ? CallerPresence.current.map { ObjectIdentifier($0) } : nil
         self.members = members
     }
 
-    /// Statements that no caller waits for.
-    convenience init(internal statements: [EncodedStatement]) { self.init(.statements(statements)) }
+    /// Several requests as one, which succeed or fail together.
+    convenience init(together members: [Request]) {
+        self.init(.statements(members.flatMap(\.statements)), sharesTransaction: true, members: members)
+    }
 
     var statements: [EncodedStatement] {
         if case .statements(let statements) = content { statements } else { [] }
     }
 
     /// Forgets what an earlier sending brought.
-    func prepareToSend(sequence: UInt64) {
-        self.sequence = sequence
+    func prepareToSend(_ sending: Sending) {
+        self.sending = sending
         attempts += 1
-        received = 0
-        skipped = 0
-        expected = 0
-        isBatched = false
-        isSynced = true
-        isSkipped = false
-        error = nil
-        errorPlace = 0
-        if !memberEnds.isEmpty { memberEnds.removeAll() }
         if !results.isEmpty { results.removeAll(keepingCapacity: true) }
-        if !preparations.isEmpty { preparations.removeAll() }
     }
 
     /// Whether it changes a row in a transaction that others share, or could share, so that these wait for its end.
     var isGrouped: Bool { sharesTransaction && !travelsAlone }
 
-    /// The one of its members whose statement brought the error; nil when none did, as at the end of the transaction.
-    var failedMember: Int? { memberEnds.firstIndex { $0 > errorPlace } }
-
     /// Ends the wait with what was received.
     func finish() {
-        if let error { return fail(error) }
+        if let error = sending.error { return fail(error) }
         var rest = results[...]
         for member in members {
             let count = member.statements.count

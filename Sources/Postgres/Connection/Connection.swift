@@ -1,14 +1,6 @@
 import CLibpq
 import Collections
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// One connection in pipeline mode. It lives on the I/O thread, as does everything of libpq's that it holds.
 final class Connection {
     enum State {
@@ -32,25 +24,12 @@ final class Connection {
     var state = State.closed
     /// libpq's connection; only this object frees it.
     var handle: OpaquePointer?
-    /// What was sent and is not answered yet, in order.
-    var inFlight: Deque<Request> = []
-    /// Since when the first of them is waited for.
-    var headSince = MonotonicInstant.now
+    var inFlight = Pipeline()
     /// When something came from the server last.
     var lastSign = MonotonicInstant.now
     var cache: StatementCache
     var sequence: UInt64 = 0
     var scriptPhase: ScriptPhase?
-    /// How many reads were sent since the last sync; they share the next.
-    var unsynced = 0
-    /// How many of those under way were sent in a batch of reads.
-    var batched = 0
-    /// How many of those under way change a row, or one each for several callers.
-    var changes = 0
-    /// How many of those under way are reads that may take long.
-    var searches = 0
-    /// How many of the requests under way do not only read.
-    var writes = 0
     /// Whether libpq may hold bytes that were not written yet.
     var needsFlush = false
     /// Whether the socket was full, so that one has to poll for writing.
@@ -76,6 +55,9 @@ final class Connection {
     /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
     var failure: PostgresError?
     var openedAt = MonotonicInstant.now
+    /// When its pool opens it again, and how long it waits then.
+    var reopening: MonotonicInstant?
+    var backOff = BackOff()
     // Arrays that libpq reads from, used again for each statement.
     var pointers: [UnsafePointer<CChar>?] = []
     var lengths: [Int32] = []
@@ -96,6 +78,10 @@ final class Connection {
     var isOutdated: Bool { context.renewal.concerns(openedAt: openedAt) }
     /// Whether requests of any kind can be sent on it.
     var takesRequests: Bool { isReady && !isOutdated }
+    /// Whether one more read can share the sync of those that were sent just now.
+    func takesRead(isSearch: Bool) -> Bool { failure == nil && inFlight.takesRead(isSearch: isSearch) }
+    /// When what is under way is to be stopped, and carried out elsewhere; nil for never.
+    var patienceEnd: MonotonicInstant? { inFlight.patienceEnd(stoppedAt: stoppedAt) }
     var socket: Int32 { handle == nil ? -1 : PQsocket(handle) }
 
     /// Whether a transaction is open, or was broken off by an error. It is only known while nothing is under way.
@@ -105,13 +91,11 @@ final class Connection {
     }
 
     /// What to poll for.
-    var interest: Int16 {
+    var interest: (reading: Bool, writing: Bool) {
         switch state {
-        case .closed: 0
-        case .greeting: isBlocked ? Int16(POLLIN) | Int16(POLLOUT) : Int16(POLLIN)
-        case .connecting(PGRES_POLLING_READING): Int16(POLLIN)
-        case .connecting: Int16(POLLOUT)
-        case .ready: isBlocked ? Int16(POLLIN) | Int16(POLLOUT) : Int16(POLLIN)
+        case .closed: (false, false)
+        case .connecting(let status): (status == PGRES_POLLING_READING, status != PGRES_POLLING_READING)
+        case .greeting, .ready: (true, isBlocked)
         }
     }
 
@@ -122,7 +106,8 @@ final class Connection {
         case .closed: nil
         case .connecting, .greeting: openedAt.after(context.configuration.connectTimeout)
         case .ready:
-            inFlight.first.flatMap { parameters.longestSilence(before: $0) }.map { max(headSince, lastSign).after($0) }
+            inFlight.first.flatMap { parameters.longestSilence(before: $0) }
+                .map { max(inFlight.headSince, lastSign).after($0) }
         }
     }
 
@@ -149,13 +134,13 @@ final class Connection {
     }
 
     /// Does what the socket is ready for.
-    func proceed(_ events: Int16) {
+    func proceed(reading: Bool, writing: Bool) {
         switch state {
         case .closed: break
         case .connecting: connect()
         case .ready, .greeting:
-            if events & Int16(POLLOUT) != 0 { needsFlush = true }
-            if events & ~Int16(POLLOUT) != 0 { receive() }
+            if writing { needsFlush = true }
+            if reading { receive() }
         }
     }
 
@@ -225,7 +210,7 @@ final class Connection {
 
     /// Closes a broken connection and reports to the pool what was lost.
     func clearAway(because reason: PostgresError) {
-        let lost = Array(inFlight)
+        let lost = Array(inFlight.requests)
         if !context.isStopping { context.breaks += 1 }
         close()
         pool.didBreak(self, losing: lost, because: reason)
@@ -236,16 +221,11 @@ final class Connection {
         handle = nil
         state = .closed
         failure = nil
-        inFlight.removeAll()
+        inFlight = Pipeline()
         greetings.removeAll()
         cache.removeAll()
         scriptPhase = nil
         owesPath = false
-        unsynced = 0
-        batched = 0
-        changes = 0
-        searches = 0
-        writes = 0
         needsFlush = false
         isBlocked = false
         watch = ResultWatch()

@@ -42,7 +42,7 @@ extension Connection {
         let answer = request.results.first?.string(0, 0)
         switch greeting {
         // Where a server does not say how far it is, nothing is known against it.
-        case .timeline where request.error != nil: break
+        case .timeline where request.sending.error != nil: break
         case .timeline:
             guard let answer, let handle else { break }
             let server = ServerAddress(
@@ -54,7 +54,7 @@ extension Connection {
                     metadata: ["host": "\(server.host)", "port": "\(server.port)", "timeline": "\(answer)"])
                 return fail(PostgresError(.unavailable, "the server is an old primary"))
             }
-        case .path where request.error == nil && answer != parameters.path?.text:
+        case .path where request.sending.error == nil && answer != parameters.path?.text:
             // A pooler took the server's options and forgot them.
             isWithoutOptions = true
             if context.refusingOptions.insert(parameters.address).inserted {
@@ -63,7 +63,7 @@ extension Connection {
             greetings.append(.settings)
             begin(own: Greeting.settings.statement(settings))
         case .settings, .path, nil:
-            if let error = request.error {
+            if let error = request.sending.error {
                 return fail(PostgresError(.unavailable, error.message, sqlState: error.sqlState))
             }
         }

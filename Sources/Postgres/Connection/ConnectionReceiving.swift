@@ -25,8 +25,7 @@ extension Connection {
             isOutgrown = false
             return
         }
-        let isBeyond =
-            watch.isBeyond(context.configuration.resultLimit) || watch.isBeyond(expected: head.sizeLimit)
+        let isBeyond = watch.isBeyond(context.configuration.resultLimit) || watch.isBeyond(expected: head.sizeLimit)
         guard isBeyond, !isOutgrown, let handle else { return }
         isOutgrown = true
         // What came of its first row may be all there is of it.
@@ -57,48 +56,32 @@ extension Connection {
         guard let request = inFlight.first else { return PQclear(result) }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
-            takeSuccess(result, request)
-            finishIfComplete(request)
+            if request.sending.takeResult() {
+                request.results.append(PostgresResult(result, notices: context.notices))
+            } else {
+                PQclear(result)
+            }
         case PGRES_PIPELINE_SYNC:
             PQclear(result)
-            finishHead()
+            return finishHead()
         case PGRES_PIPELINE_ABORTED:
             PQclear(result)
-            request.received += 1
-            if request.error == nil { request.isSkipped = true }
-            finishIfComplete(request)
+            request.sending.takeFailure(nil)
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
             // The connection now waits for data that does not exist: it is of no more use.
-            inFlight.removeFirst()
-            request.error = PostgresError(.server, "COPY is not supported", sqlState: "0A000")
+            _ = inFlight.popFirst(at: context.now)
+            request.sending.takeFailure(PostgresError(.server, "COPY is not supported", sqlState: "0A000"))
             fail(PostgresError(.connectionLost, "the connection was lost: it was left in COPY"))
-            pool.didFinish(request, on: self)
-        default:
-            takeError(result, request)
-            finishIfComplete(request)
+            return pool.didFinish(request, on: self)
+        default: takeError(result, request)
         }
-    }
-
-    private func takeSuccess(_ result: OpaquePointer, _ request: Request) {
-        defer { request.received += 1 }
-        if let preparation = request.preparations.first, preparation.place == request.received {
-            // Removed when confirmed, so that those that remain at the end did not happen.
-            request.preparations.removeFirst()
-        } else if request.skipped > 0 {
-            request.skipped -= 1
-        } else if request.expected > 0 {
-            request.results.append(PostgresResult(result, notices: context.notices))
-            return
-        }
-        PQclear(result)
+        if request.sending.isOver, failure == nil { finishHead() }
     }
 
     private func takeError(_ result: OpaquePointer, _ request: Request) {
         defer { PQclear(result) }
         var error = PostgresError(result)
-        let place = request.received
-        request.received += 1
         let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
         if severity == "FATAL" || severity == "PANIC" || PQstatus(handle) == CONNECTION_BAD {
             // The server ends the connection: what becomes of the request is decided as for any lost one.
@@ -107,26 +90,13 @@ extension Connection {
             return fail(error)
         }
         if scriptPhase == .rollingBack || scriptPhase == .resetting { return failWithLibpqMessage() }
-        if request.error == nil {
-            request.error = error
-            request.errorPlace = place
-        }
-    }
-
-    /// A request without a sync of its own is over with its last result.
-    private func finishIfComplete(_ request: Request) {
-        if !request.isSynced, request.received == request.expected, failure == nil { finishHead() }
+        request.sending.takeFailure(error)
     }
 
     /// The first request has all its results.
     func finishHead() {
-        guard let request = inFlight.popFirst() else { return }
-        if request.isBatched { batched -= 1 }
-        if request.isGrouped { changes -= 1 }
-        if request.isSearch { searches -= 1 }
-        if !request.isReadOnly { writes -= 1 }
-        headSince = context.now
-        for preparation in request.preparations { cache.remove(preparation.statement) }
+        guard let request = inFlight.popFirst(at: context.now) else { return }
+        for preparation in request.sending.preparations { cache.remove(preparation.statement) }
         if case .greeting = state { return didGreet(request) }
         pool.didFinish(request, on: self)
     }

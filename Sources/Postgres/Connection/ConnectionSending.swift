@@ -1,27 +1,15 @@
 import CLibpq
 
 extension Connection {
-    /// How many reads may share a sync: the first ones get their results when all are done.
-    static let largestBatch = 16
-
-    /// Whether others of the kind that only read were sent just now, and one more can share their sync.
-    func takesRead(isSearch: Bool) -> Bool {
-        unsynced > 0 && unsynced < Self.largestBatch && failure == nil && inFlight.last?.isSearch == isSearch
-    }
-
     /// Sends a request that only reads, and puts off its sync until ``flush()``, so that those sent before then share it:
     /// they cost one packet, and the server one transaction. When one of them fails, the others are sent again.
     func sendInBatch(_ request: Request) -> Bool {
         guard isReady, PQstatus(handle) == CONNECTION_OK, case .statements(let statements) = request.content else {
             return false
         }
-        begin(request)
-        request.isBatched = true
-        request.isSynced = false
+        begin(request, sharesSync: true)
         // The first of those that share a transaction sets it up.
-        let isSetUp = unsynced > 0 || setUp(request)
-        unsynced += 1
-        batched += 1
+        let isSetUp = inFlight.unsynced > 1 || setUp(request)
         if !isSetUp || !statements.allSatisfy({ add($0, to: request) }) { failWithLibpqMessage() }
         needsFlush = true
         return true
@@ -29,21 +17,14 @@ extension Connection {
 
     /// Ends the transaction of the reads that share it.
     private func sync() {
-        guard unsynced > 0 else { return }
-        unsynced = 0
-        inFlight.last?.isSynced = true
+        guard inFlight.endBatch() else { return }
         guard CLibpqPipelineSync(handle) == 1 else { return failWithLibpqMessage() }
         deallocateDropped()
     }
 
-    private func begin(_ request: Request) {
+    private func begin(_ request: Request, sharesSync: Bool = false) {
         sequence += 1
-        request.prepareToSend(sequence: sequence)
-        if request.isGrouped { changes += 1 }
-        if request.isSearch { searches += 1 }
-        if !request.isReadOnly { writes += 1 }
-        if inFlight.isEmpty { headSince = context.now }
-        inFlight.append(request)
+        inFlight.append(request, sequence: sequence, sharesSync: sharesSync, at: context.now)
     }
 
     /// Sends a request, the preparation of its statements included where they are new.
@@ -57,21 +38,19 @@ extension Connection {
         let needsSettingUp =
             prelude != nil || pool is SharedPool || status == PQTRANS_IDLE || (owesPath && status == PQTRANS_INTRANS)
         begin(request)
-        var isSent = true
-        if let prelude {
-            request.skipped += 1
-            isSent = add(prelude, to: request)
-        }
+        var isSent = prelude.map { add($0, to: request, isCallers: false) } ?? true
         if needsSettingUp, isSent { isSent = setUp(request) }
         switch request.content {
         case .statements where !request.members.isEmpty:
             for member in request.members where isSent {
-                isSent = addAll(of: member, to: request)
-                request.memberEnds.append(request.expected)
+                isSent = member.statements.allSatisfy { add($0, to: request) }
+                request.sending.endMember()
             }
-        case .statements: isSent = isSent && addAll(of: request, to: request)
+        case .statements(let statements): isSent = isSent && statements.allSatisfy { add($0, to: request) }
         case .commit(let statement): isSent = isSent && add(statement, to: request)
-        case .script(let script): return start(script)
+        case .script(let script):
+            start(script)
+            return true
         }
         needsFlush = true
         guard isSent, CLibpqPipelineSync(handle) == 1 else {
@@ -86,16 +65,14 @@ extension Connection {
     private func setUp(_ request: Request) -> Bool {
         guard let pathStatement, case .statements(let statements) = request.content else { return true }
         owesPath = !parameters.isPathTransient && SearchPath.goesFirst(statements.first?.sql ?? "")
-        if owesPath { return true }
-        request.skipped += 1
-        return add(pathStatement, to: request)
+        return owesPath || add(pathStatement, to: request, isCallers: false)
     }
 
     /// Sends a statement of the connection's own, which is not prepared, since it is sent once.
     func begin(own sql: String) {
-        let request = Request(internal: [])
+        let request = Request(.statements([]))
         begin(request)
-        request.expected = 1
+        request.sending.addStatement()
         needsFlush = true
         guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1, CLibpqPipelineSync(handle) == 1 else {
             return failWithLibpqMessage()
@@ -122,32 +99,23 @@ extension Connection {
         // A pooler would find the plan that no longer fits by the text again.
         if sharesPlans { context.planGeneration = UInt64.random(in: 1 ... .max) }
         for member in request.members { member.preparesAnew = true }
-        for statement in statements { cache.drop(statement.key, upTo: request.sequence) }
+        for statement in statements { cache.drop(statement.key, upTo: request.sending.sequence) }
     }
 
     /// Asks the server to forget the statements that the cache has dropped, where that cannot disturb a transaction.
     func deallocateDropped() {
         guard !cache.dropped.isEmpty else { return }
+        guard sharesPlans || pool is SharedPool || (inFlight.isEmpty && !isInTransaction) else { return }
         // A pooler does not know such names, and forgets statements by itself.
-        if sharesPlans {
-            _ = cache.takeDropped()
-            return
-        }
-        if pool is SharedPool || (inFlight.isEmpty && !isInTransaction) {
-            for name in cache.takeDropped() {
-                let text = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-                begin(own: "DEALLOCATE \"\(text)\"")
-            }
+        for name in cache.takeDropped() where !sharesPlans {
+            let text = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            begin(own: "DEALLOCATE \"\(text)\"")
         }
     }
 
-    private func addAll(of member: Request, to request: Request) -> Bool {
-        member.statements.allSatisfy { add($0, to: request) }
-    }
-
-    private func add(_ statement: EncodedStatement, to request: Request) -> Bool {
+    private func add(_ statement: EncodedStatement, to request: Request, isCallers: Bool = true) -> Bool {
         guard parameters.statements != .unprepared, !statement.isOneOff else {
-            request.expected += 1
+            request.sending.addStatement(isCallers: isCallers)
             return execute(statement, nil)
         }
         let prepared: PreparedStatement
@@ -157,10 +125,9 @@ extension Connection {
             if request.preparesAnew { cache.drop(statement.key, upTo: sequence) }
             prepared = cache.insert(statement.key, sequence: sequence)
             guard prepare(statement, as: prepared) else { return false }
-            request.preparations.append((request.expected, prepared))
-            request.expected += 1
+            request.sending.addPreparation(of: prepared)
         }
-        request.expected += 1
+        request.sending.addStatement(isCallers: isCallers)
         return execute(statement, prepared)
     }
 
@@ -197,23 +164,18 @@ extension Connection {
                 return PQsendQueryParams(
                     handle, statement.sql, Int32(pointers.count), types, pointers, lengths, formats, 1) == 1
             }
-            return PQsendQueryPrepared(
-                handle, prepared.name, Int32(pointers.count), pointers, lengths, formats, 1) == 1
+            return PQsendQueryPrepared(handle, prepared.name, Int32(pointers.count), pointers, lengths, formats, 1) == 1
         }
     }
 
     // MARK: Scripts
 
     /// Leaves pipeline mode and sends several statements as one text; nothing else may be under way.
-    private func start(_ script: String) -> Bool {
+    private func start(_ script: String) {
         scriptPhase = .running
-        guard PQexitPipelineMode(handle) == 1 else {
-            failWithLibpqMessage()
-            return true
-        }
+        guard PQexitPipelineMode(handle) == 1 else { return failWithLibpqMessage() }
         let path = !parameters.isPathTransient && SearchPath.goesFirst(script) ? nil : pathStatement
         sendPlainly(path.map { "\($0.sql); \(script)" } ?? script)
-        return true
     }
 
     private func sendPlainly(_ sql: String) {

@@ -97,7 +97,8 @@ final class InputOutputLoop {
 
     private func serve() {
         for (connection, descriptor) in zip(polled, descriptors.dropFirst()) where descriptor.revents != 0 {
-            connection.proceed(descriptor.revents)
+            let events = Int32(descriptor.revents)
+            connection.proceed(reading: events & ~Int32(POLLOUT) != 0, writing: events & Int32(POLLOUT) != 0)
         }
     }
 
@@ -144,7 +145,9 @@ final class InputOutputLoop {
                 let socket = connection.socket
                 guard socket >= 0 else { continue }
                 polled.append(connection)
-                descriptors.append(pollfd(fd: socket, events: connection.interest, revents: 0))
+                let (reading, writing) = connection.interest
+                let events = Int16((reading ? POLLIN : 0) | (writing ? POLLOUT : 0))
+                descriptors.append(pollfd(fd: socket, events: events, revents: 0))
                 statistics.connections += connection.isReady ? 1 : 0
                 statistics.inFlight += connection.inFlight.count
                 statistics.preparedStatements += connection.cache.count
@@ -179,7 +182,7 @@ final class InputOutputLoop {
         let lost = PostgresError(.connectionLost, "the PostgreSQL client was shut down")
         for pool in pools {
             for connection in pool.connections {
-                for request in connection.inFlight { request.fail(lost) }
+                for request in connection.inFlight.requests { request.fail(lost) }
                 connection.close()
             }
         }

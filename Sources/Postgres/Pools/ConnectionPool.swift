@@ -87,8 +87,6 @@ struct BackOff {
         defer { pause = min(pause * 2, .seconds(2)) }
         return pause
     }
-
-    mutating func reset() { pause = .milliseconds(50) }
 }
 
 /// When connections are to be made anew because their server takes no writes any more, as after a failover that left

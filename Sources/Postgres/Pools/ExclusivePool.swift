@@ -62,7 +62,7 @@ final class ExclusivePool: ConnectionPool {
         for connection in connections { earliest.consider(connection.deadline) }
         for lease in leases.values {
             earliest.consider(lease.cancelAgain)
-            if !lease.isExpired, !lease.isReleased { earliest.consider(lease.end) }
+            if !lease.isExpired, !lease.isReleased { earliest.consider(lease.request.end) }
         }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
         earliest.consider(arrivals.first?.deadline)
@@ -75,7 +75,7 @@ final class ExclusivePool: ConnectionPool {
     /// Lends a connection, now or when there is one.
     func lease(_ request: LeaseRequest) {
         guard !request.promise.isFulfilled else { return }
-        if context.isStopping { return give(request, .failure(.shutDown)) }
+        if context.isStopping { return fail(request, .shutDown) }
         request.deadline = context.now.after(waitLimit)
         arrivals.append(request)
         if let key = request.conflictKey {
@@ -133,7 +133,7 @@ final class ExclusivePool: ConnectionPool {
     }
 
     private func mayLend(to sender: Sender) -> Bool {
-        share == limit || sender == .server || leases.values.count { $0.sender == sender } < share
+        share == limit || sender == .server || leases.values.count { $0.request.sender == sender } < share
     }
 
     /// Forgets a request whose caller waits no longer.
@@ -166,7 +166,7 @@ final class ExclusivePool: ConnectionPool {
         queuesByKey[key] = nil
     }
 
-    private func give(_ request: LeaseRequest, _ result: Result<Int, PostgresError>) { request.promise.fulfill(result) }
+    private func fail(_ request: LeaseRequest, _ error: PostgresError) { request.promise.fulfill(.failure(error)) }
 
     private var mayOpen: Bool {
         connections.count < limit && !context.isStopping
@@ -223,7 +223,7 @@ final class ExclusivePool: ConnectionPool {
 
     func didFinish(_ request: Request, on connection: Connection) {
         guard let lease = lease(of: connection) else { return request.finish() }
-        if let error = request.error {
+        if var error = request.sending.error {
             if error.isStaleStatement {
                 connection.dropStatements(of: request)
                 let canRepeat = !connection.isInTransaction && !request.hasEndedTransaction && request.attempts < 4
@@ -231,13 +231,15 @@ final class ExclusivePool: ConnectionPool {
             }
             if error.isFromReadOnlyServer {
                 connection.noteError(error)
-                request.error?.kind = .connectionLost
+                error.kind = .connectionLost
             }
             if request.isCancelled, error.sqlState == "57014" {
-                if lease.isExpired { request.error = .tookTooLong } else { request.error?.kind = .cancelled }
+                if lease.isExpired { error = .tookTooLong } else { error.kind = .cancelled }
             }
+            request.fail(error)
+        } else {
+            request.finish()
         }
-        request.finish()
         proceed(lease)
     }
 
@@ -273,7 +275,7 @@ final class ExclusivePool: ConnectionPool {
         lease.isExpired = true
         for request in lease.pending { request.fail(.tookTooLong) }
         lease.pending.removeAll()
-        for request in lease.connection.inFlight { request.isCancelled = true }
+        for request in lease.connection.inFlight.requests { request.isCancelled = true }
         proceed(lease)
     }
 
@@ -283,8 +285,7 @@ final class ExclusivePool: ConnectionPool {
         guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
             lease.failure == nil, let handle = lease.connection.handle
         else { return }
-        lease.isCancelling = context.cancellations.send(
-            to: handle, lease: lease.number, through: context.commandQueue)
+        lease.isCancelling = context.cancellations.send(to: handle, lease: lease.number, through: context.commandQueue)
         if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
     }
 
@@ -301,7 +302,7 @@ final class ExclusivePool: ConnectionPool {
     // MARK: Giving back
 
     /// Takes a connection back; it is lent again when it is clean.
-    func release(lease number: Int, _ request: ReleaseRequest?) {
+    func release(lease number: Int, _ request: WaitRequest?) {
         guard let lease = leases[number], !lease.isReleased else {
             request?.promise.fulfill(.success(()))
             return
@@ -332,13 +333,13 @@ final class ExclusivePool: ConnectionPool {
         if connection.isInTransaction {
             if lease.isRollingBack { return connection.fail(lost(nil)) }
             lease.isRollingBack = true
-            if !connection.send(Request(internal: [Self.rollback])) { connection.fail(lost(nil)) }
+            if !connection.send(Request(.statements([Self.rollback]))) { connection.fail(lost(nil)) }
             return
         }
         if lease.isReleased {
             end(lease)
         } else {
-            leave(lease.conflictKey)
+            leave(lease.request.conflictKey)
             lease.isBrokenOff = true
         }
         offer(connection)
@@ -346,14 +347,14 @@ final class ExclusivePool: ConnectionPool {
 
     private func end(_ lease: Lease) {
         leases[lease.number] = nil
-        if !lease.isBrokenOff { leave(lease.conflictKey) }
+        if !lease.isBrokenOff { leave(lease.request.conflictKey) }
         lease.releaseRequest?.promise.fulfill(.success(()))
     }
 
     // MARK: Connections
 
     func didConnect(_ connection: Connection) {
-        backOff.reset()
+        backOff = BackOff()
         lastFailure = nil
         offer(connection)
     }
@@ -383,7 +384,7 @@ final class ExclusivePool: ConnectionPool {
         for connection in connections { connection.checkDeadline() }
         for lease in leases.values where lease.cancelAgain.map({ $0 <= context.now }) ?? false { cancelHead(lease) }
         for lease in leases.values where !lease.isExpired && !lease.isReleased {
-            if let end = lease.end, end <= context.now { expire(lease) }
+            if let end = lease.request.end, end <= context.now { expire(lease) }
         }
         while let first = arrivals.first, hasWaitedEnough(first) {
             arrivals.removeFirst()
@@ -411,12 +412,12 @@ final class ExclusivePool: ConnectionPool {
 
     private func giveUp(_ request: LeaseRequest) {
         let busy = PostgresError(.busy, "no connection became free in time")
-        give(request, .failure(context.isStopping ? .shutDown : lastFailure ?? busy))
+        fail(request, context.isStopping ? .shutDown : lastFailure ?? busy)
     }
 
     /// Gives up all that waits, when the client ends.
     func end() {
-        for waiter in arrivals { give(waiter, .failure(.shutDown)) }
+        for waiter in arrivals { fail(waiter, .shutDown) }
         arrivals.removeAll()
         waiters = SenderQueue()
         queuesByKey.removeAll()

@@ -5,12 +5,8 @@ import Tasks
 final class Lease {
     let number: Int
     let connection: Connection
-    /// On whose behalf it was lent.
-    let sender: Sender
-    /// The conflict key of the request that it was lent for.
-    let conflictKey: ConflictKey?
-    /// When it has been lent for long enough; nil where there is no limit.
-    let end: MonotonicInstant?
+    /// What it was lent for.
+    let request: LeaseRequest
     /// What is still to be sent before the first statement.
     var prelude: EncodedStatement?
     /// Requests that cannot be sent yet.
@@ -31,14 +27,12 @@ final class Lease {
     /// Whether a transaction that was left open is being undone.
     var isRollingBack = false
     /// The task that waits until the connection is clean again.
-    var releaseRequest: ReleaseRequest?
+    var releaseRequest: WaitRequest?
 
     init(number: Int, connection: Connection, for request: LeaseRequest) {
         self.number = number
         self.connection = connection
+        self.request = request
         prelude = request.prelude
-        sender = request.sender
-        conflictKey = request.conflictKey
-        end = request.end
     }
 }

@@ -7,23 +7,18 @@ final class ListenerPool: ConnectionPool {
         let channels: [EncodedStatement]
         let events: EventBuffer
         let connection: Connection
-        var backOff = BackOff()
-        var reopening: MonotonicInstant?
         /// Whether notifications arrive.
         var isConnected = false
         var check = NotificationCheck()
         /// When the server was last heard, or asked.
         var lastSign: MonotonicInstant
 
-        init(
-            id: Int, channels: [EncodedStatement], _ events: EventBuffer,
-            _ connection: Connection, now: MonotonicInstant
-        ) {
+        init(id: Int, channels: [EncodedStatement], _ events: EventBuffer, _ connection: Connection) {
             self.id = id
             self.channels = channels
             self.events = events
             self.connection = connection
-            lastSign = now
+            lastSign = connection.context.now
         }
     }
 
@@ -48,7 +43,7 @@ final class ListenerPool: ConnectionPool {
         var earliest = EarliestInstant()
         for listener in listeners {
             earliest.consider(
-                listener.reopening ?? listener.connection.deadline
+                listener.connection.reopening ?? listener.connection.deadline
                     ?? listener.lastSign.after(.milliseconds(Self.pause(of: listener) + 1)))
             earliest.consider(listener.check.deadline)
         }
@@ -67,7 +62,7 @@ final class ListenerPool: ConnectionPool {
             return
         }
         let connection = Connection(context, pool: self, ConnectionParameters(context.configuration.direct).unwatched)
-        listeners.append(Listener(id: id, channels: channels, events, connection, now: context.now))
+        listeners.append(Listener(id: id, channels: channels, events, connection))
         connection.open()
     }
 
@@ -80,16 +75,16 @@ final class ListenerPool: ConnectionPool {
 
     func didConnect(_ connection: Connection) {
         guard let listener = listener(of: connection) else { return }
-        listener.backOff.reset()
+        connection.backOff = BackOff()
         listener.lastSign = context.now
         let check = try? EncodedStatement(Statement("LISTEN \(SQL.identifier(listener.check.channel))"))
-        _ = connection.send(Request(internal: listener.channels + (check.map { [$0] } ?? [])))
+        _ = connection.send(Request(.statements(listener.channels + (check.map { [$0] } ?? []))))
     }
 
     func didFinish(_ request: Request, on connection: Connection) {
         guard let listener = listener(of: connection) else { return }
         listener.lastSign = context.now
-        if let error = request.error {
+        if let error = request.sending.error {
             connection.fail(error)
         } else if !listener.isConnected, case .idle = listener.check.state {
             listener.check.ask(context)
@@ -126,7 +121,7 @@ final class ListenerPool: ConnectionPool {
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
         guard let listener = listener(of: connection) else { return }
         listener.check.end()
-        listener.reopening = context.now.after(listener.backOff.next())
+        connection.reopening = context.now.after(connection.backOff.next())
         guard listener.isConnected else { return }
         listener.isConnected = false
         context.logger.warning("PostgreSQL's notifications are interrupted", metadata: ["reason": "\(reason)"])
@@ -141,9 +136,9 @@ final class ListenerPool: ConnectionPool {
                 listener.connection.fail(
                     PostgresError(.connectionLost, "the connection was lost: the server takes no writes any more"))
             }
-            if let reopening = listener.reopening {
+            if let reopening = listener.connection.reopening {
                 guard reopening <= context.now, !context.isStopping else { continue }
-                listener.reopening = nil
+                listener.connection.reopening = nil
                 listener.connection.open()
             } else if listener.check.tick(context) {
                 noteSilence()
@@ -161,7 +156,7 @@ final class ListenerPool: ConnectionPool {
                 PostgresError(.connectionLost, "the connection was lost: the server did not answer"))
         }
         listener.lastSign = context.now
-        _ = listener.connection.send(Request(internal: [Self.sign]))
+        _ = listener.connection.send(Request(.statements([Self.sign])))
     }
 
     private func listener(of connection: Connection) -> Listener? {

@@ -36,7 +36,7 @@ struct NotificationCheck {
     mutating func ask(_ context: LoopContext) {
         let statement = Statement("SELECT pg_notify($1, '')", [.text(channel)])
         guard let encoded = try? EncodedStatement(statement) else { return }
-        let request = Request(internal: [encoded])
+        let request = Request(.statements([encoded]))
         state = context.commandQueue.send(.submit(request)) ? .asked(request) : .idle
     }
 

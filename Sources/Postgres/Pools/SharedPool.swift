@@ -27,9 +27,6 @@ import Collections
 final class SharedPool: ConnectionPool {
     let context: LoopContext
     private(set) var connections: [Connection] = []
-    private var backOffs: [BackOff] = []
-    /// When to connect again, for connections that are closed.
-    private var reopenings: [MonotonicInstant?] = []
     /// Requests that only read, and wait until those before them are answered.
     private var reads: Deque<Request> = []
     /// Reads that may take long, and wait likewise.
@@ -44,7 +41,7 @@ final class SharedPool: ConnectionPool {
     private var backlog: Deque<Request> = []
     /// Requests that the server undid for the sake of others, with the time of their next attempt.
     private var postponed: [(MonotonicInstant, Request)] = []
-    private var starters: [StartRequest] = []
+    private var starters: [WaitRequest] = []
     private var startDeadline = MonotonicInstant.now
     private var lastFailure: PostgresError?
 
@@ -59,9 +56,9 @@ final class SharedPool: ConnectionPool {
             configuration, lockTimeout: configuration.sharedLockTimeout,
             timeLimit: configuration.sharedStatementTimeout, isParallel: false)
         for _ in 0..<max(1, configuration.sharedConnections) {
-            connections.append(Connection(context, pool: self, parameters))
-            backOffs.append(BackOff())
-            reopenings.append(context.now)
+            let connection = Connection(context, pool: self, parameters)
+            connection.reopening = context.now
+            connections.append(connection)
         }
     }
 
@@ -69,11 +66,11 @@ final class SharedPool: ConnectionPool {
 
     var nextDeadline: MonotonicInstant? {
         var earliest = EarliestInstant()
-        for index in connections.indices {
-            earliest.consider(reopenings[index])
-            earliest.consider(connections[index].deadline)
-            earliest.consider(stallDeadline(of: connections[index]))
-            earliest.consider(patienceEnd(of: connections[index]))
+        for connection in connections {
+            earliest.consider(connection.reopening)
+            earliest.consider(connection.deadline)
+            earliest.consider(connection.inFlight.stallDeadline(at: context.now))
+            earliest.consider(connection.patienceEnd)
         }
         for (instant, _) in postponed { earliest.consider(instant) }
         earliest.consider(backlog.first?.deadline)
@@ -85,14 +82,14 @@ final class SharedPool: ConnectionPool {
         guard connections.contains(where: \.takesRequests) else { return WakeCondition() }
         return WakeCondition(
             reads: connectionForReads() != nil, searches: connectionForSearches() != nil,
-            changes: !connections.contains(where: isBusyWithChanges))
+            changes: !isBusyWithChanges)
     }
 
     /// Whether nothing is under way.
     var isIdle: Bool { waiting == 0 && connections.allSatisfy(\.inFlight.isEmpty) }
 
     /// Reports the first connection, or why there is none.
-    func start(_ request: StartRequest) {
+    func start(_ request: WaitRequest) {
         if connections.contains(where: \.isReady) {
             request.promise.fulfill(.success(()))
         } else {
@@ -137,8 +134,8 @@ final class SharedPool: ConnectionPool {
 
     /// Sends the requests that change one row each, if those before them are done, or take long for once.
     private func sendChanges() {
-        while !changes.isEmpty, !connections.contains(where: isBusyWithChanges),
-            let connection = leastBusyForWrites(where: { $0.changes == 0 })
+        while !changes.isEmpty, !isBusyWithChanges,
+            let connection = leastBusyForWrites(where: { $0.inFlight.changes == 0 })
         {
             guard let request = changes.next() else { continue }
             guard !connection.send(request) else { continue }
@@ -154,11 +151,11 @@ final class SharedPool: ConnectionPool {
 
     func tick() {
         renew()
-        for index in connections.indices {
-            connections[index].checkDeadline()
-            if let due = reopenings[index], due <= context.now, !context.isStopping {
-                reopenings[index] = nil
-                connections[index].open()
+        for connection in connections {
+            connection.checkDeadline()
+            if let due = connection.reopening, due <= context.now, !context.isStopping {
+                connection.reopening = nil
+                connection.open()
             }
         }
         stopSlowSearches()
@@ -167,11 +164,7 @@ final class SharedPool: ConnectionPool {
             sendSearches()
             sendChanges()
         } else {
-            for request in reads { wait(request) }
-            for request in searches { wait(request) }
-            for request in changes.removeAll() { wait(request) }
-            reads.removeAll()
-            searches.removeAll()
+            for request in takeQueued() { wait(request) }
         }
         let due = postponed.filter { $0.0 <= context.now || context.isStopping }
         if !due.isEmpty {
@@ -191,7 +184,7 @@ final class SharedPool: ConnectionPool {
     }
 
     func didConnect(_ connection: Connection) {
-        if let index = connections.firstIndex(where: { $0 === connection }) { backOffs[index].reset() }
+        connection.backOff = BackOff()
         if lastFailure != nil { context.logger.info("connected to PostgreSQL again") }
         lastFailure = nil
         for starter in starters { starter.promise.fulfill(.success(())) }
@@ -207,11 +200,16 @@ final class SharedPool: ConnectionPool {
             // it.
             connection.fail(PostgresError(.connectionLost, "the connection was lost: a transaction was left open"))
         }
-        if request.isSkipped {
+        switch request.sending.outcome {
+        case .good: request.finish()
+        case .skipped:
             request.travelsAlone = true
-            return submit(request)
+            submit(request)
+        case .failed(let error, _): didFail(request, error, on: connection)
         }
-        guard let error = request.error else { return request.finish() }
+    }
+
+    private func didFail(_ request: Request, _ error: PostgresError, on connection: Connection) {
         if error.isOverdue, request.isReadOnly {
             if let shape = request.shape {
                 context.history.note(isSlow: true, shape)
@@ -230,13 +228,14 @@ final class SharedPool: ConnectionPool {
                 if connection.isOutdated, request.attempts < 4, !request.hasEndedTransaction, !context.isStopping {
                     return submit(request)
                 }
-                request.error?.kind = .connectionLost
-                return request.finish()
+                var error = error
+                error.kind = .connectionLost
+                return request.fail(error)
             }
         }
         if !request.members.isEmpty {
             if error.isStaleStatement { connection.dropStatements(of: request) }
-            return sendAgain(request.members, besides: request.failedMember, error)
+            return sendAgain(request.members, besides: request.sending.failedMember, error)
         }
         if error.isStaleStatement, request.attempts < 4, !request.hasEndedTransaction {
             connection.dropStatements(of: request)
@@ -271,7 +270,7 @@ final class SharedPool: ConnectionPool {
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
         // What shared its sync is skipped by the server, and sent again.
         guard
-            connection.writes == 0
+            connection.inFlight.writes == 0
                 || context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)
         else {
             connection.isOutgrown = false
@@ -284,14 +283,13 @@ final class SharedPool: ConnectionPool {
     /// Closes the connections that are to be made anew: when they are idle, those that keep memory for large messages or
     /// lead to a server that takes no writes any more, and those on which a result comes that no caller takes. Of that, the row that is coming is in memory as a whole otherwise.
     private func renew() {
-        for index in connections.indices {
-            let connection = connections[index]
-            let isOutgrown = connection.isOutgrown && connection.writes == 0
+        for connection in connections {
+            let isOutgrown = connection.isOutgrown && connection.inFlight.writes == 0
             let isSpent = connection.isSwollen || connection.isOutdated
             guard connection.isReady, isOutgrown || isSpent && connection.inFlight.isEmpty else { continue }
-            let lost = Array(connection.inFlight)
+            let lost = Array(connection.inFlight.requests)
             connection.close()
-            reopenings[index] = context.now
+            connection.reopening = context.now
             for request in lost { submit(request) }
         }
     }
@@ -317,9 +315,7 @@ final class SharedPool: ConnectionPool {
     }
 
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
-        if let index = connections.firstIndex(where: { $0 === connection }) {
-            reopenings[index] = context.now.after(backOffs[index].next())
-        }
+        connection.reopening = context.now.after(connection.backOff.next())
         if lastFailure == nil, !context.isStopping {
             context.logger.warning(
                 "a connection to PostgreSQL broke", metadata: ["reason": "\(reason)", "underWay": "\(requests.count)"])
@@ -362,11 +358,13 @@ final class SharedPool: ConnectionPool {
     /// Gives up all that waits, when the client ends.
     func end() {
         for starter in starters { starter.promise.fulfill(.failure(.shutDown)) }
-        for request in reads { request.fail(.shutDown) }
-        for request in searches { request.fail(.shutDown) }
-        for request in changes.removeAll() { request.fail(.shutDown) }
-        for request in backlog { request.fail(.shutDown) }
-        for (_, request) in postponed { request.fail(.shutDown) }
-        (starters, reads, searches, backlog, postponed) = ([], [], [], [], [])
+        for request in takeQueued() + backlog + postponed.map(\.1) { request.fail(.shutDown) }
+        (starters, backlog, postponed) = ([], [], [])
+    }
+
+    /// Takes what waits until those before it are answered.
+    private func takeQueued() -> Deque<Request> {
+        defer { (reads, searches) = ([], []) }
+        return reads + searches + changes.removeAll()
     }
 }

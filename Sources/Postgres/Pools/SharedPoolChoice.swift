@@ -1,30 +1,20 @@
-/// Which of the shared connections a request is sent on.
+/// Which of the shared connections a request is sent on, and when reads that may take long have to leave theirs.
 extension SharedPool {
-    /// How long a request may take before its connection counts as stalled: others avoid it and no longer wait for it. In
-    /// milliseconds.
-    private static let stallThreshold: Int64 = 20
-
-    /// Whether something slow is in front, perhaps a lock: better to wait behind many quick ones.
-    private func isSlow(_ connection: Connection) -> Bool {
-        !connection.inFlight.isEmpty && connection.headSince.isOlder(than: Self.stallThreshold, at: context.now)
-    }
-
-    /// Whether it changes rows, and is not slow, so that the next ones can wait for it.
-    func isBusyWithChanges(_ connection: Connection) -> Bool {
-        connection.changes > 0 && !isSlow(connection)
-    }
-
-    /// When requests stop waiting for what a connection is busy with; nil when none waits.
-    func stallDeadline(of connection: Connection) -> MonotonicInstant? {
-        isBusyWithChanges(connection) ? connection.headSince.after(.milliseconds(Self.stallThreshold)) : nil
-    }
+    /// Whether changes are under way that the next ones wait for.
+    var isBusyWithChanges: Bool { connections.contains { $0.inFlight.isBusyWithChanges(at: context.now) } }
 
     /// The connection for the next that only read: not one with a write before them, whose commit they would wait for, if
     /// there is any other; nil when all have a batch of reads under way.
     func connectionForReads() -> Connection? {
         if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
-        let isAnyQuiet = connections.contains { $0.takesRequests && $0.writes == 0 }
-        return leastBusy(where: { $0.batched == 0 && !(isAnyQuiet && $0.writes > 0) })
+        let isAnyQuiet = connections.contains { $0.takesRequests && $0.inFlight.writes == 0 }
+        return leastBusy(where: { $0.inFlight.batched == 0 && !(isAnyQuiet && $0.inFlight.writes > 0) })
+    }
+
+    /// The connection for the next reads that may take long: the first is left to others, if there are more.
+    func connectionForSearches() -> Connection? {
+        if let connection = connections.first(where: { $0.takesRead(isSearch: true) }) { return connection }
+        return leastBusyForWrites(where: { $0.inFlight.batched == 0 })
     }
 
     /// The connection with the fewest before it, but not the first if there are others: that one is left to reads.
@@ -39,10 +29,39 @@ extension SharedPool {
         var best: Connection?
         var bestLoad = Int.max
         for connection in connections where connection.takesRequests && isWanted(connection) {
-            let load =
-                connection.inFlight.count + (connection.searches > 0 ? 1000 : 0) + (isSlow(connection) ? 1_000_000 : 0)
+            let load = connection.inFlight.load(at: context.now)
             if load < bestLoad { (best, bestLoad) = (connection, load) }
         }
         return best
+    }
+
+    /// Sends as many of the reads that may take long as there is room for. Where others like them turned out to do so, or
+    /// rows fill the memory, they go another way.
+    func sendSearches() {
+        while let request = searches.first {
+            if !request.promise.isFulfilled {
+                if isBarred(request) {
+                    request.fail(.detour)
+                } else {
+                    guard let connection = connectionForSearches(), connection.sendInBatch(request) else { return }
+                }
+            }
+            searches.removeFirst()
+        }
+    }
+
+    /// Whether reads like one go another way.
+    func isBarred(_ request: Request) -> Bool {
+        guard let shape = request.shape else { return false }
+        return context.history.isBarred(shape, isSearch: request.isSearch, memoryIsFull: context.rows.isOverfull)
+    }
+
+    /// Stops reads that keep a connection for too long. Which of a batch that is, the server's answer says.
+    func stopSlowSearches() {
+        for connection in connections {
+            guard let end = connection.patienceEnd, end <= context.now, let handle = connection.handle else { continue }
+            connection.stoppedAt = context.now
+            _ = context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)
+        }
     }
 }

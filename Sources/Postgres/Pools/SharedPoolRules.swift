@@ -4,8 +4,7 @@ enum SharedPoolRules {
     private static let refused: Set<UInt64> = Set(
         [
             "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOIN", "RELEASE", "PREPARE", "DEALLOCA",
-            "DISCARD",
-            "LISTEN", "UNLISTEN", "COPY",
+            "DISCARD", "LISTEN", "UNLISTEN", "COPY",
         ].map { word($0) })
 
     /// Refuses such a statement; throws `PostgresError` with SQLSTATE 0A000.

@@ -135,7 +135,7 @@ extension PostgresClient {
         return found
     }
 
-    private static func last(of results: [PostgresResult]) throws -> PostgresResult {
+    static func last(of results: [PostgresResult]) throws -> PostgresResult {
         guard let result = results.last else { throw PostgresError.noResult }
         return result
     }

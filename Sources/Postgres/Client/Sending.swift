@@ -1,0 +1,87 @@
+/// How one sending of a request goes: which results are the caller's, what failed, and what ends it.
+///
+/// A value that knows neither the connection nor libpq: for each result that comes it says what to do.
+struct Sending {
+    /// How it goes. What is noted first counts.
+    enum Outcome {
+        /// Nothing failed so far.
+        case good
+        /// It was not carried out because of an error in one that it shared a sync with.
+        case skipped
+        /// A statement failed, after so many results.
+        case failed(PostgresError, after: Int)
+    }
+
+    /// What ends it. Requests that only read may share a sync, which follows the last of them.
+    enum End {
+        /// A sync of its own.
+        case ownSync
+        /// Its last result, since the sync follows another.
+        case lastResult
+        /// The sync that it shares with those before it.
+        case sharedSync
+    }
+
+    /// Its place among all that its connection sent.
+    private(set) var sequence: UInt64 = 0
+    private(set) var end = End.ownSync
+    private(set) var outcome = Outcome.good
+    /// The preparations that are part of it, by the place of their result, in order.
+    private(set) var preparations: [(place: Int, statement: PreparedStatement)] = []
+    /// How many results it brings, those of preparations included; none where that is not known, as of a script.
+    private(set) var expected = 0
+    private(set) var received = 0
+    /// How many results go before those that the caller asked for.
+    private(set) var leading = 0
+    /// How many results there are up to the end of each member.
+    private(set) var memberEnds: [Int] = []
+
+    mutating func addPreparation(of statement: PreparedStatement) {
+        preparations.append((expected, statement))
+        expected += 1
+    }
+
+    /// - Parameter isCallers: Whether the caller asked for it; what it did not ask for goes first.
+    mutating func addStatement(isCallers: Bool = true) {
+        expected += 1
+        if !isCallers { leading += 1 }
+    }
+
+    /// Notes that what follows is the next member's.
+    mutating func endMember() { memberEnds.append(expected) }
+
+    /// Notes that the sync follows it, which those before it share.
+    mutating func addSync() { if end == .lastResult { end = .sharedSync } }
+
+    /// Counts a result; whether it is the caller's, and to be kept.
+    mutating func takeResult() -> Bool {
+        defer { received += 1 }
+        if let preparation = preparations.first, preparation.place == received {
+            // Removed when confirmed, so that those that remain at the end did not happen.
+            preparations.removeFirst()
+            return false
+        }
+        guard leading == 0 else {
+            leading -= 1
+            return false
+        }
+        return expected > 0
+    }
+
+    /// Counts a statement that failed, or that the server did not carry out where no error is given.
+    mutating func takeFailure(_ error: PostgresError?) {
+        if case .good = outcome { outcome = error.map { .failed($0, after: received) } ?? .skipped }
+        received += 1
+    }
+
+    /// Whether it is over without a sync: it had its last result, and the sync follows another.
+    var isOver: Bool { end == .lastResult && received == expected }
+
+    /// The first error.
+    var error: PostgresError? { if case .failed(let error, _) = outcome { error } else { nil } }
+
+    /// The member whose statement brought the error; nil when none did, as at the end of the transaction.
+    var failedMember: Int? {
+        if case .failed(_, let place) = outcome { memberEnds.firstIndex { $0 > place } } else { nil }
+    }
+}

@@ -1,0 +1,96 @@
+import Collections
+
+/// What was sent on a connection and is not answered yet, in order, and what of it others consider before they follow.
+struct Pipeline {
+    private(set) var requests: Deque<Request> = []
+    /// Since when the first of them is waited for.
+    private(set) var headSince = MonotonicInstant.now
+    /// How many reads were sent since the last sync; they share the next.
+    private(set) var unsynced = 0
+    /// How many were sent in a batch of reads.
+    private(set) var batched = 0
+    /// How many change a row, or one each for several callers.
+    private(set) var changes = 0
+    /// How many are reads that may take long.
+    private(set) var searches = 0
+    /// How many do not only read.
+    private(set) var writes = 0
+
+    /// How many reads may share a sync: the first ones get their results when all are done.
+    static let largestBatch = 16
+    /// How long a request may take before its connection counts as stalled: others avoid it and no longer wait for it. In
+    /// milliseconds.
+    private static let stallThreshold: Int64 = 20
+    /// How long the first of the reads that may take long keeps a connection at most, in milliseconds, and how much longer
+    /// for each that shares its batch: nothing is heard of any before the last.
+    static let patience: Int64 = 50
+    private static let patienceInBatch: Int64 = 10
+
+    var first: Request? { requests.first }
+    var count: Int { requests.count }
+    var isEmpty: Bool { requests.isEmpty }
+
+    /// Whether others of the kind that only read were sent just now, and one more can share their sync.
+    func takesRead(isSearch: Bool) -> Bool {
+        unsynced > 0 && unsynced < Self.largestBatch && requests.last?.isSearch == isSearch
+    }
+
+    /// Whether something slow is in front, perhaps a lock: better to wait behind many quick ones.
+    private func isSlow(at now: MonotonicInstant) -> Bool {
+        !isEmpty && headSince.isOlder(than: Self.stallThreshold, at: now)
+    }
+
+    /// Whether it changes rows, and is not slow, so that the next ones can wait for it.
+    func isBusyWithChanges(at now: MonotonicInstant) -> Bool { changes > 0 && !isSlow(at: now) }
+
+    /// When requests stop waiting for the changes under way; nil when none waits.
+    func stallDeadline(at now: MonotonicInstant) -> MonotonicInstant? {
+        isBusyWithChanges(at: now) ? headSince.after(.milliseconds(Self.stallThreshold)) : nil
+    }
+
+    /// How much is before a request that follows.
+    func load(at now: MonotonicInstant) -> Int {
+        count + (searches > 0 ? 1000 : 0) + (isSlow(at: now) ? 1_000_000 : 0)
+    }
+
+    /// When what is under way is to be stopped; nil for never.
+    ///
+    /// - Parameter stoppedAt: When the server was last asked to cancel something.
+    func patienceEnd(stoppedAt: MonotonicInstant?) -> MonotonicInstant? {
+        guard searches > 0, first?.isSearch == true else { return nil }
+        let patience = Duration.milliseconds(Self.patience + Self.patienceInBatch * Int64(max(0, batched - 1)))
+        return max(headSince, stoppedAt ?? headSince).after(patience)
+    }
+
+    /// Adds a request that is sent now: with a sync of its own, or one that is put off.
+    mutating func append(_ request: Request, sequence: UInt64, sharesSync: Bool, at now: MonotonicInstant) {
+        request.prepareToSend(Sending(sequence: sequence, end: sharesSync ? .lastResult : .ownSync))
+        if sharesSync { unsynced += 1 }
+        tally(request, 1)
+        if requests.isEmpty { headSince = now }
+        requests.append(request)
+    }
+
+    private mutating func tally(_ request: Request, _ change: Int) {
+        if request.sending.end != .ownSync { batched += change }
+        if request.isGrouped { changes += change }
+        if request.isSearch { searches += change }
+        if !request.isReadOnly { writes += change }
+    }
+
+    /// Ends the batch of those that share a sync; false where there is none.
+    mutating func endBatch() -> Bool {
+        guard unsynced > 0 else { return false }
+        unsynced = 0
+        requests.last?.sending.addSync()
+        return true
+    }
+
+    /// Takes the first, which is over.
+    mutating func popFirst(at now: MonotonicInstant) -> Request? {
+        guard let request = requests.popFirst() else { return nil }
+        tally(request, -1)
+        headSince = now
+        return request
+    }
+}
