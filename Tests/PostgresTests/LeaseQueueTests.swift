@@ -1,0 +1,76 @@
+import Tasks
+import Testing
+
+@testable import Postgres
+
+@Suite("Who gets a connection of its own, without a server")
+struct LeaseQueueTests {
+    private static func request(_ key: String? = nil, of sender: Sender = .server) -> LeaseRequest {
+        CallerPresence.$current.withValue(CallerPresence(sender: sender)) {
+            LeaseRequest(purpose: .transactions, conflictKey: key.map(ConflictKey.init))
+        }
+    }
+
+    /// Gives a pool another connection.
+    private static func connect(_ pool: ExclusivePool) {
+        let connection = Connection(pool.context, pool: pool, pool.context.configuration.parameters(of: .transactions))
+        connection.state = .ready
+        pool.didConnect(connection)
+    }
+
+    /// Takes requests in, which get connections only when the test has some: the pool opens none by itself.
+    private static func pool(_ requests: [LeaseRequest]) -> ExclusivePool {
+        let context = LoopContext.unthreaded()
+        let pool = ExclusivePool(context, purpose: .transactions)
+        // The pool opens connections from when it was made on.
+        context.now = context.now.after(.milliseconds(-1))
+        for request in requests { pool.lease(request) }
+        return pool
+    }
+
+    private static func lent(_ requests: [LeaseRequest]) -> [Bool] { requests.map { $0.promise.isFulfilled } }
+
+    private static func number(of request: LeaseRequest) async throws -> Int {
+        try await withUnsafeThrowingContinuation { _ = request.promise.wait(with: $0) }
+    }
+
+    @Test("Of several requests for a row one at a time has a connection, and others pass them")
+    func conflicts() async throws {
+        let requests = [Self.request("row"), Self.request("row"), Self.request("row"), Self.request()]
+        let pool = Self.pool(requests)
+        #expect(pool.waiting == 4)
+        for _ in 0..<3 { Self.connect(pool) }
+        #expect(Self.lent(requests) == [true, false, false, true])
+        #expect(pool.idleConnections == 1)
+        let first = try await Self.number(of: requests[0])
+        pool.abandon(requests[1])
+        pool.release(lease: first, nil)
+        pool.tick()
+        #expect(Self.lent(requests) == [true, false, true, true])
+        #expect(pool.waiting == 0)
+    }
+
+    @Test("One sender has three quarters of the connections at most")
+    func shares() {
+        let (one, other) = (Sender(address: "192.0.2.1"), Sender(address: "192.0.2.2"))
+        let requests = (0..<5).map { _ in Self.request(of: one) } + [Self.request(of: other)]
+        let pool = Self.pool(requests)
+        for _ in 0..<5 { Self.connect(pool) }
+        #expect(Self.lent(requests) == [true, true, true, false, false, true])
+        #expect(pool.idleConnections == 1)
+    }
+
+    @Test("Who waits for too long is refused as busy, those for a row that others wait for included")
+    func timeouts() async {
+        let requests = [Self.request("row"), Self.request("row")]
+        let pool = Self.pool(requests)
+        pool.context.now = pool.context.now.after(pool.context.configuration.connectionWait)
+        pool.tick()
+        #expect(pool.timeouts == 2)
+        #expect(pool.isIdle)
+        for request in requests {
+            let error = await #expect(throws: PostgresError.self) { try await Self.number(of: request) }
+            #expect(error?.kind == .busy)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Testing
+
+@testable import Postgres
+
+@Suite("What is under way on a connection, without a server")
+struct PipelineTests {
+    private let start = MonotonicInstant.now
+
+    private func at(_ milliseconds: Int) -> MonotonicInstant { start.after(.milliseconds(milliseconds)) }
+
+    private static func read(isSearch: Bool = false) -> Request {
+        Request(.statements([]), isReadOnly: true, isSearch: isSearch)
+    }
+
+    private static func change() -> Request { Request(.statements([]), conflictKey: "Song:1", sharesTransaction: true) }
+
+    /// The numbers that others consider: those in a batch, changes, reads that may take long, and what writes.
+    private static func numbers(_ pipeline: Pipeline) -> [Int] {
+        [pipeline.count, pipeline.batched, pipeline.changes, pipeline.searches, pipeline.writes]
+    }
+
+    @Test("Each kind is counted until it is answered")
+    func numbers() {
+        var pipeline = Pipeline()
+        pipeline.append(Self.read(), sequence: 1, sharesSync: true, at: start)
+        pipeline.append(Self.read(isSearch: true), sequence: 2, sharesSync: true, at: start)
+        pipeline.append(Self.read(), sequence: 3, sharesSync: false, at: start)
+        pipeline.append(Self.change(), sequence: 4, sharesSync: false, at: start)
+        pipeline.append(Request(.statements([])), sequence: 5, sharesSync: false, at: start)
+        var numbers = [Self.numbers(pipeline)]
+        var sequences: [UInt64] = []
+        while let request = pipeline.popFirst(at: start) {
+            sequences.append(request.sending.sequence)
+            numbers.append(Self.numbers(pipeline))
+        }
+        #expect(sequences == [1, 2, 3, 4, 5])
+        #expect(
+            numbers == [
+                [5, 2, 1, 1, 2], [4, 1, 1, 1, 2], [3, 0, 1, 0, 2], [2, 0, 1, 0, 2], [1, 0, 0, 0, 1], [0, 0, 0, 0, 0],
+            ])
+    }
+
+    @Test("Sixteen reads of a kind share a sync, and the last of them gets it")
+    func batches() {
+        for isSearch in [false, true] {
+            var pipeline = Pipeline()
+            var takes = [pipeline.takesRead(isSearch: isSearch)]
+            for number in 1...16 {
+                let request = Self.read(isSearch: isSearch)
+                pipeline.append(request, sequence: UInt64(number), sharesSync: true, at: start)
+                takes.append(pipeline.takesRead(isSearch: isSearch))
+                #expect(!pipeline.takesRead(isSearch: !isSearch))
+            }
+            #expect(takes == [false] + Array(repeating: true, count: 15) + [false])
+            let (isEnded, isEndedAgain) = (pipeline.endBatch(), pipeline.endBatch())
+            #expect((isEnded, isEndedAgain) == (true, false))
+            let ends = pipeline.requests.map(\.sending.end)
+            #expect(ends == Array(repeating: .lastResult, count: 15) + [.sharedSync])
+            #expect(!pipeline.takesRead(isSearch: isSearch))
+        }
+    }
+
+    @Test("Changes are waited for until what is in front takes more than 20 ms")
+    func changes() {
+        var pipeline = Pipeline()
+        pipeline.append(Request(.statements([])), sequence: 1, sharesSync: false, at: at(0))
+        #expect(!pipeline.isBusyWithChanges(at: at(0)))
+        #expect(pipeline.stallDeadline(at: at(0)) == nil)
+        pipeline.append(Self.change(), sequence: 2, sharesSync: false, at: at(15))
+        #expect([0, 20, 21].map { pipeline.isBusyWithChanges(at: at($0)) } == [true, true, false])
+        #expect(pipeline.stallDeadline(at: at(15)) == at(20))
+        #expect(pipeline.stallDeadline(at: at(21)) == nil)
+        // From then on the change itself is in front.
+        _ = pipeline.popFirst(at: at(30))
+        #expect([30, 50, 51].map { pipeline.isBusyWithChanges(at: at($0)) } == [true, true, false])
+        #expect(pipeline.stallDeadline(at: at(30)) == at(50))
+        _ = pipeline.popFirst(at: at(60))
+        #expect(!pipeline.isBusyWithChanges(at: at(60)))
+    }
+
+    @Test("Behind many quick ones is better than behind a read that may take long, and behind a slow one it is worst")
+    func loads() {
+        var (quick, searching, slow) = (Pipeline(), Pipeline(), Pipeline())
+        for number in 0..<100 { quick.append(Self.read(), sequence: UInt64(number), sharesSync: false, at: at(100)) }
+        searching.append(Self.read(isSearch: true), sequence: 1, sharesSync: true, at: at(100))
+        slow.append(Self.read(), sequence: 1, sharesSync: false, at: at(70))
+        let loads = [Pipeline(), quick, searching, slow].map { $0.load(at: at(100)) }
+        #expect(loads == loads.sorted())
+        #expect(Set(loads).count == 4)
+    }
+
+    @Test("Reads that may take long have 50 ms from the last cancellation on, and 10 more for each in their batch")
+    func patience() {
+        var pipeline = Pipeline()
+        #expect(pipeline.patienceEnd(stoppedAt: nil) == nil)
+        pipeline.append(Self.read(isSearch: true), sequence: 1, sharesSync: true, at: at(0))
+        #expect(pipeline.patienceEnd(stoppedAt: nil) == at(50))
+        for number in 2...4 {
+            pipeline.append(Self.read(isSearch: true), sequence: UInt64(number), sharesSync: true, at: at(5))
+        }
+        #expect(pipeline.patienceEnd(stoppedAt: nil) == at(80))
+        #expect(pipeline.patienceEnd(stoppedAt: at(-10)) == at(80))
+        #expect(pipeline.patienceEnd(stoppedAt: at(30)) == at(110))
+        _ = pipeline.popFirst(at: at(20))
+        #expect(pipeline.patienceEnd(stoppedAt: nil) == at(90))
+        // What is in front is quick, whatever comes after it.
+        var mixed = Pipeline()
+        mixed.append(Self.read(), sequence: 1, sharesSync: false, at: at(0))
+        mixed.append(Self.read(isSearch: true), sequence: 2, sharesSync: true, at: at(0))
+        #expect(mixed.patienceEnd(stoppedAt: nil) == nil)
+    }
+
+    @Test("What is sent again forgets how it went before")
+    func sendingAgain() {
+        var pipeline = Pipeline()
+        let request = Self.read()
+        pipeline.append(request, sequence: 7, sharesSync: true, at: start)
+        request.sending.addStatement()
+        request.sending.takeFailure(.detour)
+        _ = pipeline.popFirst(at: start)
+        pipeline.append(request, sequence: 9, sharesSync: false, at: start)
+        #expect(request.attempts == 2)
+        #expect(request.sending.sequence == 9)
+        #expect(request.sending.error == nil)
+        #expect(request.sending.end == .ownSync)
+        #expect(request.sending.expected == 0)
+    }
+}

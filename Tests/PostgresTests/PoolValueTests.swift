@@ -1,0 +1,98 @@
+import Testing
+
+@testable import Postgres
+
+@Suite("What is sent together, and what is remembered, without a server")
+struct PoolValueTests {
+    private let start = MonotonicInstant.now
+
+    private static func change(_ key: String) -> Request {
+        Request(.statements([]), conflictKey: key, sharesTransaction: true)
+    }
+
+    @Test("Thirty-two changes go together at most, in the order of their keys, without those that no caller waits for")
+    func groups() {
+        var queue = GroupCommitQueue()
+        let requests = (0..<40).map { Self.change("Song:\($0)") }
+        for request in requests { queue.append(request) }
+        requests[3].fail(.cancelled)
+        let first = queue.next()?.members ?? []
+        #expect(first.count == 31)
+        let keys = first.compactMap(\.conflictKey)
+        #expect(keys == keys.sorted())
+        queue.putBack([requests[0]])
+        let second = queue.next()?.members ?? []
+        #expect(second.count == 9)
+        #expect(second.contains { $0 === requests[0] })
+        #expect(queue.isEmpty)
+    }
+
+    @Test("A change by itself stays what it is, and none is sent where no caller waits")
+    func singleChanges() {
+        var queue = GroupCommitQueue()
+        let (one, gone) = (Self.change("a"), Self.change("b"))
+        gone.fail(.cancelled)
+        queue.append(one)
+        queue.append(gone)
+        let next = queue.next()
+        #expect(next === one)
+        queue.append(gone)
+        let none = queue.next()
+        #expect(none == nil)
+    }
+
+    @Test("What was noted counts for its time")
+    func recentEntries() {
+        var entries = RecentEntries<String>(memory: 1000)
+        entries.note("a", at: start)
+        entries.note(nil, at: start)
+        let found = [("a", 0), ("b", 0), ("a", 1000), ("a", 1001), ("a", 0)].map { key, milliseconds in
+            entries.include(key, at: start.after(.milliseconds(milliseconds)))
+        }
+        #expect(found == [true, false, true, false, false])
+    }
+
+    @Test("Connecting again waits longer each time, up to two seconds")
+    func backOff() {
+        var backOff = BackOff()
+        let pauses = (0..<8).map { _ in backOff.next().milliseconds }
+        #expect(pauses == [50, 100, 200, 400, 800, 1600, 2000, 2000])
+    }
+
+    @Test("Connections to a server that takes no writes are made anew, less often as long as that goes on")
+    func renewal() {
+        var renewal = ConnectionRenewal()
+        /// A connection that was just opened meets such a server.
+        func refuse(_ milliseconds: Int) -> Bool {
+            let now = start.after(.milliseconds(milliseconds))
+            return renewal.noteRefusal(openedAt: now, at: now)
+        }
+        let isRenewed = [0, 999, 1000, 2999, 3000, 6999, 7000].map(refuse)
+        #expect(isRenewed == [true, false, true, false, true, false, true])
+        #expect(renewal.concerns(openedAt: start))
+        #expect(!renewal.concerns(openedAt: start.after(.seconds(7))))
+        // After some rest it begins with short pauses again.
+        let isRenewedLater = [100_000, 100_999, 101_000].map(refuse)
+        #expect(isRenewedLater == [true, false, true])
+    }
+
+    @Test("Each purpose has its connections, of which one sender leaves some to others where they are held for long")
+    func limits() {
+        var configuration = PostgresConfiguration(connectionString: "")
+        configuration.exclusiveConnections = 8
+        let numbers = PoolPurpose.allCases.map { [configuration.limit(of: $0), configuration.share(of: $0)] }
+        #expect(numbers == [[2, 2], [4, 3], [4, 3], [4, 3], [2, 2], [1, 1], [4, 3], [4, 3], [2, 2]])
+        for purpose in PoolPurpose.allCases { #expect(PoolPurpose(lease: 90 + purpose.rawValue) == purpose) }
+    }
+
+    @Test(
+        "Statements that would concern the neighbours on a connection have no place there",
+        arguments: [
+            ("SELECT 1", true), ("begin", false), (" \n Commit", false), ("SAVEPOINT a", false), ("SET a = 1", true),
+            ("DEALLOCATE ALL", false), ("UPDATE t SET a = 1", true), ("LISTENER", true), ("COPY t FROM STDIN", false),
+        ])
+    func statements(sql: String, isTaken: Bool) {
+        let isRefused = (try? SharedPoolRules.check(sql)) == nil
+        #expect(isRefused == !isTaken)
+    }
+}

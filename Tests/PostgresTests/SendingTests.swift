@@ -1,0 +1,156 @@
+import Testing
+
+@testable import Postgres
+
+@Suite("One sending of a request, without a server")
+struct SendingTests {
+    /// What is sent.
+    enum Part: Sendable { case preparation, statement, leading, endOfMember }
+
+    /// What comes.
+    enum Answer: Sendable {
+        case result, skip
+        case failure(String)
+    }
+
+    /// What is sent, what comes, and what is to be made of it.
+    struct Course: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var parts: [Part] = []
+        var answers: [Answer]
+        /// For each answer whether it is a result of the caller's.
+        var kept: [Bool]
+        var outcome = "good"
+        /// How many preparations did not happen.
+        var unprepared = 0
+        var failedMember: Int?
+    }
+
+    private static let members: [Part] = [
+        .statement, .statement, .endOfMember, .preparation, .statement, .endOfMember, .statement, .endOfMember,
+    ]
+
+    private static let courses = [
+        Course(
+            testDescription: "two statements", parts: [.statement, .statement], answers: [.result, .result],
+            kept: [true, true]),
+        Course(
+            testDescription: "a statement that is prepared", parts: [.preparation, .statement],
+            answers: [.result, .result], kept: [false, true]),
+        Course(
+            testDescription: "what begins a transaction goes first, prepared or not",
+            parts: [.preparation, .leading, .leading, .preparation, .statement, .statement],
+            answers: Array(repeating: .result, count: 6), kept: [false, false, false, false, true, true]),
+        Course(
+            testDescription: "a script, of which it is not known what comes", answers: [.result, .result],
+            kept: [false, false]),
+        Course(
+            testDescription: "a preparation that fails", parts: [.preparation, .statement],
+            answers: [.failure("42601"), .skip], kept: [false, false], outcome: "42601 after 0", unprepared: 1),
+        Course(
+            testDescription: "a statement that fails, and what the server leaves out after it",
+            parts: [.preparation, .statement, .preparation, .statement],
+            answers: [.result, .failure("23505"), .skip, .skip], kept: [false, false, false, false],
+            outcome: "23505 after 1", unprepared: 1),
+        Course(
+            testDescription: "an error at the end of the transaction", parts: [.statement],
+            answers: [.result, .failure("40001")], kept: [true, false], outcome: "40001 after 1"),
+        Course(
+            testDescription: "the first error counts", parts: [.statement, .statement],
+            answers: [.failure("23505"), .failure("57014")], kept: [false, false], outcome: "23505 after 0"),
+        Course(
+            testDescription: "one that another's error keeps from being carried out",
+            parts: [.preparation, .statement], answers: [.skip, .skip], kept: [false, false], outcome: "skipped",
+            unprepared: 1),
+        Course(
+            testDescription: "an error after that is none of its own", parts: [.statement, .statement],
+            answers: [.skip, .failure("57014")], kept: [false, false], outcome: "skipped"),
+        Course(
+            testDescription: "the first member's second statement fails", parts: members,
+            answers: [.result, .failure("23505")], kept: [true, false], outcome: "23505 after 1", unprepared: 1,
+            failedMember: 0),
+        Course(
+            testDescription: "the second member's preparation fails", parts: members,
+            answers: [.result, .result, .failure("42601")], kept: [true, true, false], outcome: "42601 after 2",
+            unprepared: 1, failedMember: 1),
+        Course(
+            testDescription: "the last member fails", parts: members,
+            answers: [.result, .result, .result, .result, .failure("23505")],
+            kept: [true, true, false, true, false], outcome: "23505 after 4", failedMember: 2),
+        Course(
+            testDescription: "the transaction of all members fails at its end", parts: members,
+            answers: [.result, .result, .result, .result, .result, .failure("23505")],
+            kept: [true, true, false, true, true, false], outcome: "23505 after 5"),
+    ]
+
+    private static func sending(_ parts: [Part], end: Sending.End = .ownSync) -> Sending {
+        var sending = Sending(sequence: 1, end: end)
+        var cache = StatementCache(limit: 100)
+        for (number, part) in parts.enumerated() {
+            switch part {
+            case .preparation:
+                let key = StatementKey(sql: "SELECT \(number)", slots: [])
+                sending.addPreparation(of: cache.insert(key, sequence: 1))
+            case .statement: sending.addStatement()
+            case .leading: sending.addStatement(isCallers: false)
+            case .endOfMember: sending.endMember()
+            }
+        }
+        return sending
+    }
+
+    /// Takes an answer; whether it is a result of the caller's.
+    private static func take(_ answer: Answer, _ sending: inout Sending) -> Bool {
+        switch answer {
+        case .result: return sending.takeResult()
+        case .skip: sending.takeFailure(nil)
+        case .failure(let state): sending.takeFailure(PostgresError(.server, "it failed", sqlState: state))
+        }
+        return false
+    }
+
+    private static func text(_ outcome: Sending.Outcome) -> String {
+        switch outcome {
+        case .good: "good"
+        case .skipped: "skipped"
+        case .failed(let error, let place): "\(error.sqlState) after \(place)"
+        }
+    }
+
+    @Test("Results go where they belong, and errors are whose they are", arguments: courses)
+    func answers(course: Course) {
+        var sending = Self.sending(course.parts)
+        let kept = course.answers.map { Self.take($0, &sending) }
+        #expect(kept == course.kept)
+        #expect(Self.text(sending.outcome) == course.outcome)
+        #expect(sending.preparations.count == course.unprepared)
+        #expect(sending.failedMember == course.failedMember)
+        let isFailed = course.outcome != "good" && course.outcome != "skipped"
+        #expect((sending.error != nil) == isFailed)
+    }
+
+    @Test("Without a sync it is over with its last answer, whichever that is; with one it is not before the sync")
+    func ends() {
+        for answer in [Answer.result, .skip, .failure("23505")] {
+            for end in [Sending.End.ownSync, .lastResult, .sharedSync] {
+                var sending = Self.sending([.preparation, .statement], end: end)
+                var isOver = [sending.isOver]
+                for answer in [.result, answer] {
+                    _ = Self.take(answer, &sending)
+                    isOver.append(sending.isOver)
+                }
+                #expect(isOver == [false, false, end == .lastResult])
+            }
+        }
+    }
+
+    @Test("The last of those that share a sync gets it, and one that has a sync of its own keeps that")
+    func syncs() {
+        let ends = [Sending.End.ownSync, .lastResult, .sharedSync].map { end in
+            var sending = Self.sending([.statement], end: end)
+            sending.addSync()
+            return sending.end
+        }
+        #expect(ends == [.ownSync, .sharedSync, .sharedSync])
+    }
+}

@@ -1,0 +1,187 @@
+import Testing
+
+@testable import Postgres
+
+@Suite("What becomes of a request that was answered, without a server")
+struct SharedPoolAnswerTests {
+    /// What becomes of it.
+    enum Fate: Sendable, Equatable {
+        case results, again, alone
+        case refused(PostgresError.Kind, isDetour: Bool = false)
+    }
+
+    /// An answer, and what it leads to.
+    struct Course: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var error: PostgresError?
+        var isReadOnly = false
+        var attempts = 1
+        var strikes = 0
+        var isSearch = false
+        var wasStopped = false
+        var isStopping = false
+        var fate: Fate
+    }
+
+    private static func error(_ sqlState: String, isStale: Bool = false) -> PostgresError {
+        var error = PostgresError(.server, "it failed", sqlState: sqlState)
+        error.isStaleStatement = isStale
+        return error
+    }
+
+    private static let stale = error("26000", isStale: true)
+    private static let refused = Fate.refused(.server)
+
+    private static let courses = [
+        Course(testDescription: "results", fate: .results),
+        Course(testDescription: "an error of its own", error: error("23505"), fate: refused),
+        Course(testDescription: "a stale statement", error: stale, attempts: 3, fate: .again),
+        Course(testDescription: "one that stays stale", error: stale, attempts: 4, fate: refused),
+        Course(testDescription: "a conflict", error: error("40P01"), attempts: 5, fate: .again),
+        Course(testDescription: "one that stays in conflict", error: error("40001"), attempts: 6, fate: refused),
+        Course(testDescription: "a conflict at the end", error: error("40001"), isStopping: true, fate: refused),
+        Course(testDescription: "a write that took long", error: error("57014"), wasStopped: true, fate: refused),
+        Course(
+            testDescription: "a search that took long", error: error("57014"), isReadOnly: true, isSearch: true,
+            fate: .refused(.server, isDetour: true)),
+        Course(testDescription: "a read that took long", error: error("57014"), isReadOnly: true, fate: refused),
+        Course(
+            testDescription: "a read that was stopped in the place of another", error: error("57014"),
+            isReadOnly: true, strikes: 1, wasStopped: true, fate: .alone),
+        Course(
+            testDescription: "one that was so too often", error: error("57014"), isReadOnly: true, strikes: 2,
+            wasStopped: true, fate: refused),
+        Course(testDescription: "a server that takes no writes", error: error("25006"), attempts: 3, fate: .again),
+        Course(
+            testDescription: "one that takes none for long", error: error("25006"), attempts: 4,
+            fate: .refused(.connectionLost)),
+    ]
+
+    @Test("It is answered, sent again, or sent by itself", arguments: courses)
+    func fates(course: Course) async throws {
+        let context = LoopContext.unthreaded()
+        let pool = SharedPool(context)
+        // Later than when the connections were made.
+        context.now = MonotonicInstant.now.after(.seconds(1))
+        context.isStopping = course.isStopping
+        pool.connections[0].stoppedAt = course.wasStopped ? context.now : nil
+        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, mostRows: 1, leadsToMore: false)
+        let request = Request(
+            .statements([]), isReadOnly: course.isReadOnly, shape: course.isSearch ? shape : nil,
+            isSearch: course.isSearch)
+        request.attempts = course.attempts
+        request.strikes = course.strikes
+        if let error = course.error { request.sending.takeFailure(error) }
+        pool.didFinish(request, on: pool.connections[0])
+        let isOver = request.isOver
+        // No connection is open: what is sent again waits.
+        #expect(pool.waiting == (isOver ? 0 : 1))
+        let fate: Fate
+        if !isOver {
+            fate = request.travelsAlone ? .alone : .again
+        } else {
+            let refusal = await request.refusal
+            fate = refusal.map { Fate.refused($0.kind, isDetour: $0.isDetour) } ?? .results
+        }
+        #expect(fate == course.fate)
+        #expect(request.preparesAnew == (course.fate == .again && course.error?.isStaleStatement == true))
+    }
+
+    @Test("What was left out because of another's error is sent by itself")
+    func skipped() {
+        let pool = SharedPool(LoopContext.unthreaded())
+        let request = Request(.statements([]), isReadOnly: true)
+        request.sending.takeFailure(nil)
+        pool.didFinish(request, on: pool.connections[0])
+        #expect(request.travelsAlone)
+        #expect(pool.waiting == 1)
+    }
+
+    @Test("Of changes that share a transaction the one that failed is sent by itself, the others together three times")
+    func members() {
+        let pool = SharedPool(LoopContext.unthreaded())
+        let members = (0..<3).map { Request(.statements([]), conflictKey: "\($0)", sharesTransaction: true) }
+        for round in 1...4 {
+            let together = Request(together: members)
+            for _ in members {
+                together.sending.addStatement()
+                together.sending.endMember()
+            }
+            _ = together.sending.takeResult()
+            together.sending.takeFailure(Self.error("23505"))
+            pool.didFinish(together, on: pool.connections[0])
+            #expect(members.map(\.travelsAlone) == (round < 4 ? [false, true, false] : [true, true, true]))
+            #expect(members.map(\.undoings) == [round, round, round])
+        }
+        #expect(members.allSatisfy { !$0.isOver })
+    }
+
+    @Test("A change that meets a lock is refused, and those of its row after it, for a second")
+    func locks() async {
+        let context = LoopContext.unthreaded()
+        let pool = SharedPool(context)
+        func change() -> Request { Request(.statements([]), conflictKey: "Song:1", sharesTransaction: true) }
+        let first = change()
+        first.sending.takeFailure(Self.error("55P03"))
+        pool.didFinish(first, on: pool.connections[0])
+        let next = change()
+        pool.submit(next)
+        let refusals = [await first.refusal, await next.refusal].map { $0?.isLockTimeout }
+        #expect(refusals == [true, true])
+        context.now = context.now.after(.milliseconds(1001))
+        let last = change()
+        pool.submit(last)
+        #expect(!last.isOver)
+        #expect(pool.waiting == 1)
+    }
+
+    @Test("Of what a connection loses, reads are sent again twice, and the caller of a write hears that it is lost")
+    func losses() async {
+        let pool = SharedPool(LoopContext.unthreaded())
+        let (read, write) = (Request(.statements([]), isReadOnly: true), Request(.statements([])))
+        let reason = PostgresError(.unavailable, "it broke")
+        pool.didBreak(pool.connections[0], losing: [read, write], because: reason)
+        #expect(!read.isOver)
+        let lost = await write.refusal
+        #expect(lost?.kind == .connectionLost)
+        pool.didBreak(pool.connections[0], losing: [read], because: reason)
+        #expect(!read.isOver)
+        pool.didBreak(pool.connections[0], losing: [read], because: reason)
+        let refusal = await read.refusal
+        #expect(refusal?.kind == .connectionLost)
+    }
+
+    @Test("What waits for a connection fails as unavailable when its time is over")
+    func waiting() async {
+        let context = LoopContext.unthreaded { $0.connectTimeout = .seconds(7) }
+        let pool = SharedPool(context)
+        for connection in pool.connections { connection.reopening = nil }
+        let request = Request(.statements([]))
+        pool.submit(request)
+        #expect(pool.nextDeadline == context.now.after(.seconds(7)))
+        context.now = context.now.after(.seconds(6))
+        pool.tick()
+        #expect(pool.waiting == 1)
+        context.now = context.now.after(.seconds(1))
+        pool.tick()
+        #expect(pool.waiting == 0)
+        let refusal = await request.refusal
+        #expect(refusal?.kind == .unavailable)
+    }
+}
+
+extension Request {
+    fileprivate var isOver: Bool { promise.isFulfilled }
+
+    /// The error that its caller gets; nil where that is results. It is over.
+    fileprivate var refusal: PostgresError? {
+        get async {
+            do {
+                _ = try await withUnsafeThrowingContinuation { _ = promise.wait(with: $0) }
+                return nil
+            } catch {
+                return error as? PostgresError
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Testing
+
+@testable import Postgres
+
+@Suite("Which shared connection is next, without a server")
+struct SharedPoolChoiceTests {
+    /// What is under way on a connection.
+    enum Kind: Sendable {
+        case read, search, write
+        /// In front for longer than a moment.
+        case slow
+        /// Connections that are not open.
+        case down
+    }
+
+    /// The pool, with what is under way on each of its connections.
+    private static func pool(_ connections: [[Kind]], isFlushed: Bool) -> SharedPool {
+        let context = LoopContext.unthreaded { $0.sharedConnections = connections.count }
+        let pool = SharedPool(context)
+        let before = context.now
+        context.now = before.after(.milliseconds(30))
+        for (connection, kinds) in zip(pool.connections, connections) {
+            connection.state = kinds.contains(.down) ? .closed : .ready
+            for kind in kinds where kind != .down {
+                let isRead = kind == .read || kind == .search
+                connection.inFlight.append(
+                    Request(.statements([]), isReadOnly: isRead, isSearch: kind == .search), sequence: 1,
+                    sharesSync: isRead, at: kind == .slow ? before : context.now)
+            }
+            if isFlushed { _ = connection.inFlight.endBatch() }
+        }
+        return pool
+    }
+
+    private static func place(_ connection: Connection?, in pool: SharedPool) -> Int? {
+        pool.connections.firstIndex { $0 === connection }
+    }
+
+    @Test(
+        "Reads go where no write is before them, if there is such a connection, and none has a batch under way",
+        arguments: [
+            ([[], []], 0), ([[.write], []], 1), ([[.write, .write], [.write]], 1), ([[.read], []], 1),
+            ([[.read], [.search]], nil), ([[.read], [.write]], nil), ([[.down], []], 1), ([[.down], [.down]], nil),
+            ([[.slow], [.write, .write]], 1),
+        ] as [([[Kind]], Int?)])
+    func reads(connections: [[Kind]], expected: Int?) {
+        let pool = Self.pool(connections, isFlushed: true)
+        #expect(Self.place(pool.connectionForReads(), in: pool) == expected)
+    }
+
+    @Test("A read joins those of its kind that are not flushed yet, and no others")
+    func batches() {
+        let pool = Self.pool([[.search], [.read]], isFlushed: false)
+        #expect(Self.place(pool.connectionForReads(), in: pool) == 1)
+        #expect(Self.place(pool.connectionForSearches(), in: pool) == 0)
+    }
+
+    @Test(
+        "Reads that may take long leave the first connection to others, if there are any",
+        arguments: [
+            ([[]], 0), ([[], []], 1), ([[.down], [], []], 2), ([[], [.search]], nil), ([[], [.read], [.write]], 2),
+        ] as [([[Kind]], Int?)])
+    func searches(connections: [[Kind]], expected: Int?) {
+        let pool = Self.pool(connections, isFlushed: true)
+        #expect(Self.place(pool.connectionForSearches(), in: pool) == expected)
+    }
+
+    @Test(
+        "Writes leave the first connection to others, too, and avoid what may take long or does",
+        arguments: [
+            ([[]], 0), ([[.write]], 0), ([[], [.write, .write]], 1), ([[], [.write], []], 2),
+            ([[], [.search], [.write, .write]], 2), ([[], [.slow], [.search]], 2), ([[], [.down]], 0),
+        ] as [([[Kind]], Int?)])
+    func writes(connections: [[Kind]], expected: Int?) {
+        let pool = Self.pool(connections, isFlushed: true)
+        #expect(Self.place(pool.leastBusyForWrites(), in: pool) == expected)
+    }
+
+    @Test("The thread wakes up for what can be sent")
+    func wakeCondition() {
+        let all = Self.pool([[], []], isFlushed: true).wakeCondition
+        #expect((all.reads, all.searches, all.changes) == (true, true, true))
+        let batched = Self.pool([[.read], [.search]], isFlushed: true).wakeCondition
+        #expect((batched.reads, batched.searches, batched.changes) == (false, false, true))
+        let down = Self.pool([[.down]], isFlushed: true).wakeCondition
+        #expect((down.reads, down.searches, down.changes) == (true, true, true))
+    }
+}
+
+extension LoopContext {
+    /// What pools need of their thread, which is the test.
+    static func unthreaded(_ change: (inout PostgresConfiguration) -> Void = { _ in }) -> LoopContext {
+        var configuration = PostgresConfiguration(connectionString: "")
+        change(&configuration)
+        return LoopContext(
+            configuration: configuration, logger: TestDatabase.logger, commandQueue: CommandQueue(),
+            history: ReadHistory(), rows: RowBudget())
+    }
+}
