@@ -88,8 +88,8 @@ final class Request: @unchecked Sendable {
     }
 
     /// Forgets what an earlier sending brought.
-    func prepareToSend(_ sending: Sending) {
-        self.sending = sending
+    func prepareToSend(sequence: UInt64, end: Sending.End) {
+        sending = Sending(sequence: sequence, end: end)
         attempts += 1
         if !results.isEmpty { results.removeAll(keepingCapacity: true) }
     }

@@ -41,7 +41,7 @@ struct Sending {
         expected += 1
     }
 
-    /// - Parameter isCallers: Whether the caller asked for it; what it did not ask for goes first.
+    /// - Parameter isCallers: Whether its result is for the caller; those that are not come first.
     mutating func addStatement(isCallers: Bool = true) {
         expected += 1
         if !isCallers { leading += 1 }

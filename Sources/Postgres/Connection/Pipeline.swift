@@ -64,7 +64,7 @@ struct Pipeline {
 
     /// Adds a request that is sent now: with a sync of its own, or one that is put off.
     mutating func append(_ request: Request, sequence: UInt64, sharesSync: Bool, at now: MonotonicInstant) {
-        request.prepareToSend(Sending(sequence: sequence, end: sharesSync ? .lastResult : .ownSync))
+        request.prepareToSend(sequence: sequence, end: sharesSync ? .lastResult : .ownSync)
         if sharesSync { unsynced += 1 }
         tally(request, 1)
         if requests.isEmpty { headSince = now }
