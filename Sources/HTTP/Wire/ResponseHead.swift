@@ -148,17 +148,15 @@ package enum EntityTag {
     /// Every answer has one, so it takes no more bytes than a `String` holds in itself: eleven digits of six bits.
     package static func weak(_ bytes: [UInt8]) -> String {
         var hash = ContentHash.of(bytes)
-        var tag = "W/\""
-        for _ in 0..<11 {
-            tag.unicodeScalars.append(digits[Int(hash & 63)])
+        var tag = Array("W/\"...........\"".utf8)
+        for position in 3..<14 {
+            tag[position] = digits[Int(hash & 63)]
             hash >>= 6
         }
-        tag += "\""
-        return tag
+        return String(decoding: tag, as: UTF8.self)
     }
 
-    private static let digits = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".unicodeScalars)
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// Whether a tag is among those that the caller already has. `*` stands for any; weak tags equal strong ones.
     package static func matches(_ ifNoneMatch: String, _ tag: String) -> Bool {
