@@ -31,7 +31,7 @@ extension OptionTable {
         .text("fileKey", "PARSE_SERVER_FILE_KEY", \.fileKey, "The key of files that hosted Parse stored"),
         .text(
             "encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", \.encryptionKey,
-            "What files are encrypted with on the disk"),
+            "What files are encrypted with, in every store"),
         .text(
             "previousEncryptionKey", "ROOST_PREVIOUS_ENCRYPTION_KEY", \.previousEncryptionKey,
             "What files were encrypted with that `roost files rotate` has not encrypted anew yet"),
@@ -41,8 +41,8 @@ extension OptionTable {
         // After the others: what it says outweighs them.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
-            "Where uploaded files are: the module and options of parse-server's adapters for the disk or S3, or postgres, such as "
-                + "{\"module\":\"@parse/s3-files-adapter\",\"options\":{\"bucket\":\"…\"}}"
+            "Where uploaded files are: the module and options of parse-server's adapters for the disk, S3 or Google Cloud "
+                + "Storage, or postgres, such as {\"module\":\"@parse/s3-files-adapter\",\"options\":{\"bucket\":\"…\"}}"
         ) { value, _, configuration throws(ConfigurationError) in
             try FileStoreReader.read(value, into: &configuration)
         },

@@ -288,7 +288,7 @@ public enum OptionTable {
             "logLevel", "PARSE_SERVER_LOG_LEVEL", \.logLevel,
             "error, warn, info, debug, verbose, silly or silent"),
         OptionDefinition("verbose", "VERBOSE", .boolean, "Log level debug"),
-        OptionDefinition("silent", "SILENT", .boolean, "Log level critical"),
+        OptionDefinition("silent", "SILENT", .boolean, "Log level silent"),
         .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Log lines as JSON"),
         eventLevels,
         .whole(
