@@ -116,12 +116,55 @@ extension JSONValue {
     /// Whether a NUL character, which PostgreSQL cannot store, stands anywhere in the value.
     public var containsNUL: Bool {
         switch self {
-        case .string(let text): text.utf8.contains(0)
+        case .string(let text): Self.hasNUL(text)
         case .array(let list): list.contains { $0.containsNUL }
-        case .object(let object): object.contains { $0.key.utf8.contains(0) || $0.value.containsNUL }
+        case .object(let object): object.contains { Self.hasNUL($0.key.text) || $0.value.containsNUL }
         case .null, .bool, .number: false
         }
     }
+
+    /// Whether the value is the same after it was written and read, without NUL characters, and at most so many levels deep.
+    ///
+    /// No reader gives NaN, the infinities, or the zero below zero.
+    public func isAsRead(levels: Int) -> Bool {
+        switch self {
+        case .null, .bool: true
+        case .number(let number): number.isFinite && (number != 0 || number.sign == .plus)
+        case .string(let text): !Self.hasNUL(text)
+        case .array(let list): levels > 0 && list.allSatisfy { $0.isAsRead(levels: levels - 1) }
+        case .object(let object):
+            levels > 0 && object.allSatisfy { !Self.hasNUL($0.key.text) && $0.value.isAsRead(levels: levels - 1) }
+        }
+    }
+
+    fileprivate var roughSize: Int {
+        switch self {
+        case .null, .bool: 5
+        case .number: 8
+        case .string(let text): text.utf8.count + 2
+        case .array(let list): list.reduce(2) { $0 + 1 + $1.roughSize }
+        case .object(let object): object.roughSize
+        }
+    }
+
+    private static func hasNUL(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard var cursor = bytes.baseAddress else { return false }
+            let end = cursor + bytes.count
+            while true {
+                cursor = PlainRun.end(from: cursor, limit: end).end
+                if cursor == end { return false }
+                if cursor.pointee == 0 { return true }
+                cursor += 1
+            }
+        }
+    }
+}
+
+extension OrderedDictionary where Key == Name, Value == JSONValue {
+    /// About how many bytes the object has as JSON, found without a look at its texts; it has at most six times as many.
+    public var roughSize: Int { reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.roughSize } }
 }
 
 extension JSONValue: ExpressibleByIntegerLiteral {

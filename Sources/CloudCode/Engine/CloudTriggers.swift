@@ -84,11 +84,10 @@ extension CloudEngine {
 }
 
 extension CloudCaller {
-    /// Who calls, by what the rules know.
-    ///
-    /// - Parameter user: The record of the user.
-    public init(_ caller: Caller, user: JSONObject?) {
-        self.user = user
+    /// Who sent a request, by what the rules know.
+    public init(_ request: RequestContext) {
+        let caller = request.caller
+        user = request.userRecord
         sessionToken = caller.user?.token
         roles = caller.user?.roles ?? []
         isMaster = caller.isMaster
@@ -98,20 +97,14 @@ extension CloudCaller {
 }
 
 extension CloudCall {
-    /// A call within a request.
+    /// A call within a request that carries the record of its user.
     ///
-    /// - Parameters:
-    ///   - user: The record of the caller's user.
-    ///   - context: What is handed on; nil for what the request brought.
-    public init(_ target: CloudTarget, _ request: RequestContext, user: JSONObject?, context: JSONObject? = nil) {
-        self.init(target, caller: CloudCaller(request.caller, user: user))
+    /// - Parameter context: What is handed on; nil for what the request brought.
+    public init(_ target: CloudTarget, _ request: RequestContext, context: JSONObject? = nil) {
+        self.init(target, caller: CloudCaller(request))
         ip = request.address
-        add(request.facts)
         self.context = context ?? request.facts?.cloudContext ?? [:]
-    }
-
-    private mutating func add(_ facts: (any RequestFacts)?) {
-        guard let facts else { return }
+        guard let facts = request.facts else { return }
         headers = facts.headerFields
         requestID = facts.logID
         trace = facts.trace
@@ -120,31 +113,25 @@ extension CloudCall {
     }
 
     init(_ target: CloudTarget, _ trigger: TriggerCall) {
-        self.init(target, caller: CloudCaller(trigger.caller, user: trigger.user))
+        self.init(target, trigger.request, context: trigger.context)
         let name = JSONValue.string(trigger.className)
         object = trigger.object
         object?["className"] = name
         original = trigger.original
         original?["className"] = name
         changes = trigger.changes
-        ip = trigger.address
-        add(trigger.facts)
-        context = trigger.context
     }
 
     init(_ target: CloudTarget, _ find: FindCall) {
-        self.init(target, caller: CloudCaller(find.caller, user: find.user))
+        self.init(target, find.request, context: find.context)
         query = CloudQuery.described(find)
         isGet = find.isGet
         isCount = find.query["count"]?.isTruthy ?? false
         objects = find.objects ?? []
-        ip = find.address
-        add(find.facts)
-        context = find.context
     }
 
     init(_ target: CloudTarget, _ live: LiveQueryCall) {
-        self.init(target, live.request, user: live.user, context: [:])
+        self.init(target, live.request, context: [:])
         params = live.details
         query = live.query.map(CloudQuery.described)
         let name = JSONValue.string(live.className.text)
@@ -155,7 +142,7 @@ extension CloudCall {
     }
 
     init(_ target: CloudTarget, _ call: FileCall) {
-        self.init(target, call.request, user: call.user, context: [:])
+        self.init(target, call.request, context: [:])
         var file = CloudFile(name: call.name, url: call.url)
         file.contentType = call.contentType
         file.size = call.size
@@ -213,7 +200,7 @@ extension CloudEngine: JobSet {
         let target = CloudTarget.job(name)
         guard let host = entry(target)?.host else { return nil }
         return Job(isExclusive: isExclusive(target)) { [self] job in
-            var call = CloudCall(target, job.context, user: nil)
+            var call = CloudCall(target, job.context)
             call.params = job.parameters
             call.jobId = job.id
             call.message = job.message

@@ -1,4 +1,5 @@
 public import JSON
+public import OrderedCollections
 
 /// A request that cloud code makes of the server, without HTTP between them.
 public struct InternalRequest: Sendable {
@@ -19,8 +20,8 @@ public struct InternalRequest: Sendable {
     public var method: String
     /// The path below the mount, percent-encoded, with a query string where there is one: `/classes/Posts?limit=1`.
     public var path: String
-    /// The body, as JSON in bytes; empty for none.
-    public var body: [UInt8]
+    /// The body, or what would be a query string. It has the limits and refusals of a client's body.
+    public var body: JSONObject
     /// Header fields, for `asSent` those with keys and the session token, too.
     public var headers: [(name: String, value: String)]
     /// Who makes it.
@@ -50,7 +51,7 @@ public struct InternalRequest: Sendable {
 
     /// Makes a request.
     public init(
-        _ method: String, _ path: String, body: [UInt8] = [], headers: [(name: String, value: String)] = [],
+        _ method: String, _ path: String, body: JSONObject = [:], headers: [(name: String, value: String)] = [],
         authority: Authority = .asSent, context: JSONObject? = nil, parent: Parent? = nil
     ) {
         self.method = method

@@ -34,6 +34,21 @@ package enum JSONBody {
         return object(value)
     }
 
+    /// An object that was sent without bytes, as it would be if it had been a body: the same limits and refusals hold.
+    ///
+    /// It is written and read only where that may refuse or change it, which is rare.
+    ///
+    /// - Parameters:
+    ///   - size: About how many bytes it has (`roughSize`).
+    ///   - limit: The most bytes of a body.
+    /// - Throws: ``HTTPError/bodyTooLarge``; what ``parse(_:contentType:)`` throws.
+    package static func taken(_ object: JSONObject, size: Int, upTo limit: Int) throws(HTTPError) -> JSONObject {
+        if size <= limit / 6, JSONValue.object(object).isAsRead(levels: maximumDepth) { return object }
+        let bytes = object.serialized()
+        guard bytes.count <= limit else { throw .bodyTooLarge }
+        return try parse(bytes, contentType: nil)
+    }
+
     /// Whether a query string or form holds a NUL character, which PostgreSQL cannot store.
     package static func containsNull(_ object: JSONObject) -> Bool {
         JSONValue.object(object).containsNUL

@@ -15,7 +15,7 @@ enum RestRequest {
         var body = message["body"]?.objectValue ?? [:]
         // As the SDK does by HTTP: what would be a query string is in the body.
         if method != "POST" { body["_method"] = .string(method) }
-        var request = InternalRequest("POST", encoded, body: body.serialized())
+        var request = InternalRequest("POST", encoded, body: body)
         if message["master"] == .bool(true) {
             request.authority = .master
         } else {

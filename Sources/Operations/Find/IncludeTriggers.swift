@@ -106,7 +106,7 @@ extension FindTriggers {
     ) async throws -> [Name: JSONObject] {
         try triggers.checkMayCallCode()
         let ids = included.keys.map { JSONValue.string($0.text) }
-        let user = try await triggers.userRecord(context)
+        let request = try await triggers.withUser(context)
         var query: JSONObject = ids.count == 1 ? [:] : ["where": ["objectId": ["$in": .array(ids)]]]
         let objectId = ids.count == 1 ? ids[0].stringValue : nil
         var found = included.values.filter { $0["__type"] == "Object" }.map { object in
@@ -115,8 +115,7 @@ extension FindTriggers {
         var cloudContext = cloudContext
         if let before = findTrigger(.beforeFind, className) {
             var call = FindCall(
-                .beforeFind, className, query: query, objectId: objectId, user: user, cloudContext: cloudContext,
-                context)
+                .beforeFind, className, query: query, objectId: objectId, cloudContext: cloudContext, request)
             let asked = call.query["where"]
             try await before(&call)
             (query, cloudContext) = (call.query, call.context)
@@ -128,8 +127,7 @@ extension FindTriggers {
         }
         if let after = findTrigger(.afterFind, className) {
             var call = FindCall(
-                .afterFind, className, query: query, objectId: objectId, user: user, cloudContext: cloudContext,
-                context)
+                .afterFind, className, query: query, objectId: objectId, cloudContext: cloudContext, request)
             call.objects = found
             try await after(&call)
             found = call.objects ?? found

@@ -91,10 +91,8 @@ public struct Pushes: Sendable, BackendPart {
         guard let after = triggers.trigger(.afterSave, "_PushStatus") else { return }
         _ = await triggers.logging(.afterSave, "_PushStatus") { () -> TriggerAnswer? in
             guard let row = try await triggers.original("_PushStatus", id) else { return nil }
-            return try await after(
-                TriggerCall(
-                    event: .afterSave, className: "_PushStatus", object: row, original: nil, changes: [:],
-                    caller: .server, user: nil, address: "", context: [:], facts: nil))
+            let request = RequestContext(caller: .server, mountURL: "", now: backend.clock.now)
+            return try await after(TriggerCall(.afterSave, "_PushStatus", row, request))
         }
     }
 

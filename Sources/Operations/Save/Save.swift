@@ -11,7 +11,7 @@ struct Save: Sendable {
     let objectId: String?
     /// What is to be saved: what the client sent, and what triggers and rules made of it.
     var body: JSONObject
-    let context: RequestContext
+    var context: RequestContext
 
     /// Values of columns that no schema lists.
     var hidden: OrderedDictionary<Name, JSONValue> = [:]

@@ -22,7 +22,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         guard hasTrigger else { return }
         planned.outcome.original = try await deletable(planned)
         guard let before, let original = planned.outcome.original else { return }
-        let call = planned.call(.beforeDelete, original, try await triggers.userRecord(planned.context))
+        let call = planned.call(.beforeDelete, original, try await triggers.withUser(planned.context))
         if let context = try await before(call).context { planned.outcome.cloudContext = context }
     }
 
@@ -32,7 +32,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         else {
             return
         }
-        _ = try await after(planned.call(.afterDelete, original, try await triggers.userRecord(planned.context)))
+        _ = try await after(planned.call(.afterDelete, original, try await triggers.withUser(planned.context)))
     }
 
     /// The object that is to be deleted, as far as the caller sees it: a find, with the triggers of one.
@@ -46,14 +46,13 @@ public struct DeleteTriggers: Sendable, BackendPart {
             protectedFields.protect(
                 schema, caller, isOwnUser: caller.isOwn(className, planned.objectId), &access)
         }
-        var context = planned.context
+        let context = planned.context
         var query: JSONObject = [:]
         if let before = findTriggers.findTrigger(.beforeFind, className) {
             // A deletion hands nothing on to its own find.
             var call = FindCall(
-                .beforeFind, className, query: query, objectId: planned.objectId,
-                user: try await triggers.userRecord(context),
-                cloudContext: [:], context)
+                .beforeFind, className, query: query, objectId: planned.objectId, cloudContext: [:],
+                try await triggers.withUser(context))
             try await before(&call)
             query = call.query
             let options = try FindOptions(find: query)
@@ -66,11 +65,9 @@ public struct DeleteTriggers: Sendable, BackendPart {
             original = try await triggers.object(className, planned.objectId, access, context)
         } catch let error as ParseError where error.code == ParseError.objectNotFound { throw Self.goneAlready }
         if let after = findTriggers.findTrigger(.afterFind, className) {
-            context.facts = planned.context.facts
             var call = FindCall(
-                .afterFind, className, query: query, objectId: planned.objectId,
-                user: try await triggers.userRecord(context),
-                cloudContext: [:], context)
+                .afterFind, className, query: query, objectId: planned.objectId, cloudContext: [:],
+                try await triggers.withUser(context))
             call.objects = [original]
             try await after(&call)
             guard let first = call.objects?.first else { throw Self.goneAlready }
@@ -83,10 +80,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
 }
 
 extension DeletePipeline.Planned {
-    fileprivate func call(_ event: TriggerEvent, _ object: JSONObject, _ user: JSONObject?) -> TriggerCall {
-        TriggerCall(
-            event: event, className: className, object: object, original: nil, changes: [:], caller: context.caller,
-            user: user, address: context.address, context: outcome.cloudContext ?? context.facts?.cloudContext ?? [:],
-            facts: context.facts)
+    fileprivate func call(_ event: TriggerEvent, _ object: JSONObject, _ request: RequestContext) -> TriggerCall {
+        TriggerCall(event, className, object, cloudContext: outcome.cloudContext, request)
     }
 }

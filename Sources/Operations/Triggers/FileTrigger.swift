@@ -32,16 +32,13 @@ public struct FileCall: Sendable {
     /// What the client sent beside it.
     public var metadata: JSONObject = [:]
     public var tags: JSONObject = [:]
-    /// The record of the caller's user, with the session token; nil without a user.
-    public var user: JSONObject?
-    /// The request.
+    /// The request, with the record of its user.
     public var request: RequestContext
 
     /// A file of a name.
-    public init(name: String, url: String? = nil, user: JSONObject? = nil, _ request: RequestContext) {
+    public init(name: String, url: String? = nil, _ request: RequestContext) {
         self.name = name
         self.url = url
-        self.user = user
         self.request = request
     }
 }
@@ -63,7 +60,7 @@ extension Triggers {
 
     /// A file as cloud code gets it.
     func file(_ name: String, url: String? = nil, _ context: RequestContext) async throws -> FileCall {
-        FileCall(name: name, url: url, user: try await userRecord(context), context)
+        FileCall(name: name, url: url, try await withUser(context))
     }
 
     private func fileTrigger(_ event: FileEvent) -> FileTrigger? {

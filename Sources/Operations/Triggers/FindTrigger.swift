@@ -25,20 +25,16 @@ public struct FindCall: Sendable {
     /// After the find: what was found, which may be changed. Before it: what is answered without a find; nil for the
     /// find.
     public var objects: [JSONObject]?
-    /// Who calls.
-    public let caller: Caller
-    /// The record of the caller's user, with the session token; nil without a user.
-    public let user: JSONObject?
-    /// The IP address that the request comes from.
-    public let address: String
     /// What callers and earlier triggers hand on. Before the find it may be changed.
     public var context: JSONObject
-    /// What else is known of the request.
-    public let facts: (any RequestFacts)?
+    /// The request, with the record of its user.
+    public let request: RequestContext
+    /// Who calls.
+    public var caller: Caller { request.caller }
 
     init(
-        _ event: FindEvent, _ className: String, query: JSONObject, objectId: String? = nil, user: JSONObject?,
-        cloudContext: JSONObject? = nil, _ context: RequestContext
+        _ event: FindEvent, _ className: String, query: JSONObject, objectId: String? = nil,
+        cloudContext: JSONObject? = nil, _ request: RequestContext
     ) {
         self.event = event
         self.className = className
@@ -49,11 +45,8 @@ public struct FindCall: Sendable {
             self.query["where"] = condition
         }
         isGet = objectId != nil
-        caller = context.caller
-        self.user = user
-        address = context.address
-        self.context = cloudContext ?? context.facts?.cloudContext ?? [:]
-        facts = context.facts
+        self.request = request
+        context = cloudContext ?? request.facts?.cloudContext ?? [:]
     }
 }
 
@@ -100,15 +93,17 @@ extension FindTriggers {
     ///
     /// - Returns: nil when nothing is called.
     /// - Throws: What the trigger throws.
-    func beforeFind(_ find: Find, of className: String) async throws -> TriggeredFind? {
+    func beforeFind(_ find: inout Find, of className: String) async throws -> TriggeredFind? {
         guard hasFindTrigger(className) else { return nil }
         try triggers.checkMayCallCode()
         guard let before = findTrigger(.beforeFind, className) else {
             return find.triggered ?? TriggeredFind(query: shownParameters(find), objectId: find.objectId)
         }
+        let request = try await triggers.withUser(find.context)
+        triggers.keepUser(of: request, in: &find.context)
         var call = FindCall(
             .beforeFind, className, query: find.triggered?.query ?? shownParameters(find), objectId: find.objectId,
-            user: try await triggers.userRecord(find.context), cloudContext: find.triggered?.cloudContext, find.context)
+            cloudContext: find.triggered?.cloudContext, request)
         try await before(&call)
         return TriggeredFind(
             query: call.query, objectId: find.objectId, cloudContext: call.context, given: call.objects, isChanged: true
@@ -131,7 +126,7 @@ extension FindTriggers {
         guard let after = findTrigger(.afterFind, find.target) else { return objects }
         var call = FindCall(
             .afterFind, find.target, query: triggered.query, objectId: triggered.objectId,
-            user: try await triggers.userRecord(find.context), cloudContext: triggered.cloudContext, find.context)
+            cloudContext: triggered.cloudContext, try await triggers.withUser(find.context))
         call.objects = objects
         try await after(&call)
         return call.objects ?? objects

@@ -28,10 +28,8 @@ public struct LiveQueryCall: Sendable {
     public var original: JSONObject?
     /// Of an event: whether the client is notified.
     public var isSent = true
-    /// The client.
+    /// The request of the client, with the record of its user.
     public let request: RequestContext
-    /// The record of the client's user; nil without a user.
-    public let user: JSONObject?
 }
 
 /// What is called in the life of live queries. What it throws goes to the client.
@@ -104,8 +102,7 @@ public struct LiveQueryTriggers: Sendable {
         return (
             trigger,
             LiveQueryCall(
-                event: event, className: className, details: details, request: context,
-                user: try await triggers.userRecord(context))
+                event: event, className: className, details: details, request: try await triggers.withUser(context))
         )
     }
 }

@@ -41,10 +41,12 @@ public struct SaveTriggers: Sendable, BackendPart {
             save.body[key] = Save.withoutRepetitions(value)
         }
         save.cloudContext = save.cloudContext ?? save.context.facts?.cloudContext
+        let request = try await triggers.withUser(save.context)
+        // A save of users may change the record.
+        if save.className != "_User" { triggers.keepUser(of: request, in: &save.context) }
         let call = TriggerCall(
-            event: .beforeSave, className: save.className, object: try save.objectBefore(), original: save.original,
-            changes: save.body, caller: save.caller, user: try await triggers.userRecord(save.context),
-            address: save.context.address, context: save.cloudContext ?? [:], facts: save.context.facts)
+            .beforeSave, save.className, try save.objectBefore(), original: save.original, changes: save.body,
+            cloudContext: save.cloudContext, request)
         let answer = try await before(call)
         if let context = answer.context { save.cloudContext = context }
         save.responseFields = answer.responseFields
@@ -94,12 +96,10 @@ public struct SaveTriggers: Sendable, BackendPart {
             let object = try? save.objectAfter(save.original, result.body, tellsSession: true)
         else { return nil }
         return await triggers.logging(.afterSave, save.className) {
-            let call = TriggerCall(
-                event: .afterSave, className: save.className, object: object, original: save.original,
-                changes: save.body, caller: save.caller, user: try await triggers.userRecord(save.context),
-                address: save.context.address, context: save.cloudContext ?? save.context.facts?.cloudContext ?? [:],
-                facts: save.context.facts)
-            return try await after(call)
+            try await after(
+                TriggerCall(
+                    .afterSave, save.className, object, original: save.original, changes: save.body,
+                    cloudContext: save.cloudContext, try await triggers.withUser(save.context)))
         }
     }
 
@@ -129,11 +129,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         _ = await triggers.logging(.afterSave, "_User") { () -> TriggerAnswer? in
             var object = try await triggers.original("_User", userId) ?? user
             object["sessionToken"] = user["sessionToken"]
-            return try await after(
-                TriggerCall(
-                    event: .afterSave, className: "_User", object: object, original: nil, changes: [:],
-                    caller: context.caller, user: nil, address: context.address,
-                    context: context.facts?.cloudContext ?? [:], facts: context.facts))
+            return try await after(TriggerCall(.afterSave, "_User", object, context))
         }
         return true
     }

@@ -56,11 +56,11 @@ public struct Triggers: Sendable, BackendPart {
         try await changes.current(className, objectId, in: store)
     }
 
-    /// The record of the caller's user as cloud code gets it: as the user sees it, with the session token.
+    /// A request as cloud code gets it: with the record of its user, as the user sees it, and the session token.
     ///
-    /// - Returns: nil without a user.
-    public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
-        guard let user = context.caller.user else { return nil }
+    /// - Throws: Why it cannot be read; `CancellationError` when the caller left before.
+    public func withUser(_ context: RequestContext) async throws -> RequestContext {
+        guard context.userRecord == nil, let user = context.caller.user else { return context }
         try await ownRecords.measure(user, context)
         let bytes = try await HeldMemory.reading(expecting: user.recordSize, size: \.count) {
             try await ownRecords.me(context)
@@ -69,7 +69,16 @@ public struct Triggers: Sendable, BackendPart {
             try JSONValue(parsing: bytes).objectValue ?? [:]
         }
         for key in ["__type", "className"] as [Name] { record[key] = nil }
-        return record
+        var request = context
+        request.userRecord = record
+        return request
+    }
+
+    /// Has what is called later in a request get the same record of its user. One that is too large to be remembered with
+    /// the session is read again.
+    func keepUser(of request: RequestContext, in context: inout RequestContext) {
+        guard let user = request.caller.user, user.recordSize <= OwnRecords.largestRecord else { return }
+        context.userRecord = request.userRecord
     }
 
     /// Calls a trigger around a log-in or a request for a new password, with the user as the server sees it.
@@ -87,7 +96,7 @@ public struct Triggers: Sendable, BackendPart {
         access.loginData = loginDataView
         guard var object = try? await self.object("_User", userId, access, context) else { return }
         if let session { object["sessionToken"] = .string(session.token) }
-        _ = try await trigger(TriggerCall(event, "_User", object, user: try await userRecord(context), context))
+        _ = try await trigger(TriggerCall(event, "_User", object, try await withUser(context)))
     }
 
     /// Prepares the call of the trigger after a log-out, with the session that is to end.
@@ -97,8 +106,8 @@ public struct Triggers: Sendable, BackendPart {
         guard let trigger = trigger(.afterLogout, "_Session"),
             let session = try? await original("_Session", sessionId)
         else { return nil }
-        let user = try? await userRecord(context)
-        let call = TriggerCall(.afterLogout, "_Session", session, user: user, context, cloudContext: [:])
+        let request = (try? await withUser(context)) ?? context
+        let call = TriggerCall(.afterLogout, "_Session", session, cloudContext: [:], request)
         return { _ = try await trigger(call) }
     }
 
@@ -110,10 +119,8 @@ public struct Triggers: Sendable, BackendPart {
         guard let trigger = trigger(event, "@Config") else { return cloudContext }
         try checkMayCallCode()
         let call = TriggerCall(
-            event: event, className: "@Config", object: ["params": .object(params)],
-            original: original.map { ["params": .object($0)] }, changes: params, caller: context.caller,
-            user: try await userRecord(context), address: context.address,
-            context: cloudContext ?? context.facts?.cloudContext ?? [:], facts: context.facts)
+            event, "@Config", ["params": .object(params)], original: original.map { ["params": .object($0)] },
+            changes: params, cloudContext: cloudContext, try await withUser(context))
         return try await trigger(call).context ?? cloudContext
     }
 
@@ -152,18 +159,5 @@ public struct Triggers: Sendable, BackendPart {
         request.links = backend.links(context)
         guard let found = try await store.find(request).objects.first else { throw ParseError.notFound }
         return found
-    }
-}
-
-extension TriggerCall {
-    /// A call that is about an object as it is, which is not changed.
-    fileprivate init(
-        _ event: TriggerEvent, _ className: String, _ object: JSONObject, user: JSONObject?,
-        _ context: RequestContext, cloudContext: JSONObject? = nil
-    ) {
-        self.init(
-            event: event, className: className, object: object, original: nil, changes: [:],
-            caller: context.caller, user: user, address: context.address,
-            context: cloudContext ?? context.facts?.cloudContext ?? [:], facts: context.facts)
     }
 }

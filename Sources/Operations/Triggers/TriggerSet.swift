@@ -78,16 +78,26 @@ public struct TriggerCall: Sendable {
     public let original: JSONObject?
     /// What the client sent.
     public let changes: JSONObject
-    /// Who calls.
-    public let caller: Caller
-    /// The record of the caller's user, with the session token; nil without a user.
-    public let user: JSONObject?
-    /// The IP address that the request comes from.
-    public let address: String
     /// What callers and earlier triggers hand on.
     public let context: JSONObject
-    /// What else is known of the request.
-    public let facts: (any RequestFacts)?
+    /// The request, with the record of its user.
+    public let request: RequestContext
+    /// Who calls.
+    public var caller: Caller { request.caller }
+
+    /// A call in a request; one without changes is about an object as it is.
+    init(
+        _ event: TriggerEvent, _ className: String, _ object: JSONObject, original: JSONObject? = nil,
+        changes: JSONObject = [:], cloudContext: JSONObject? = nil, _ request: RequestContext
+    ) {
+        self.event = event
+        self.className = className
+        self.object = object
+        self.original = original
+        self.changes = changes
+        self.request = request
+        context = cloudContext ?? request.facts?.cloudContext ?? [:]
+    }
 }
 
 /// What a trigger gives.

@@ -24,7 +24,7 @@ extension ParseRoutes {
         let name = call[0]
         let target = CloudTarget.function(Name(name))
         guard let cloud, cloud.offers(target) else { throw Self.noFunction(name) }
-        var request = CloudCall(target, call.context, user: try await backend.triggers.userRecord(call.context))
+        var request = CloudCall(target, try await backend.triggers.withUser(call.context))
         request.params = call.envelope.body
         let uploads = call.envelope.uploads
         for (name, file) in uploads { request.params[name] = file.json }

@@ -25,8 +25,9 @@ public struct InternalDispatcher: InternalRequests {
     public func perform(_ request: InternalRequest) async -> InternalReply {
         let reply: Reply
         do {
-            reply = try await HeavyWork.run(if: request.body.count >= HeavyWork.size) {
-                try await routes.respond(to: try open(request))
+            let size = request.body.roughSize
+            reply = try await HeavyWork.run(if: size >= HeavyWork.size) {
+                try await routes.respond(to: try open(request, size))
             }
         } catch {
             reply = routes.errors.reply(to: error, requestID: RequestID(0))
@@ -44,15 +45,12 @@ public struct InternalDispatcher: InternalRequests {
     /// Makes an envelope as that of a client's request.
     ///
     /// - Throws: ``HTTPError`` or `ParseError` for what makes no sense.
-    private func open(_ request: InternalRequest) throws -> Envelope {
+    private func open(_ request: InternalRequest, _ size: Int) throws -> Envelope {
         let configuration = routes.configuration
         guard let target = RequestTarget(configuration.mount + request.path, mount: configuration.mount) else {
             throw HTTPError.noRoute(method: request.method, path: Substring(request.path))
         }
-        guard request.body.count <= configuration.maxUploadSize else {
-            throw HTTPError(status: 413, message: "request entity too large")
-        }
-        var body = request.body.isEmpty ? [:] : try JSONBody.parse(request.body, contentType: "application/json")
+        var body = try JSONBody.taken(request.body, size: size, upTo: configuration.maxUploadSize)
         let methodName = MethodOverride.apply(to: request.method, body: &body)
         let reader = CredentialReader(keys: keys)
         let headers = RequestHeaders(request.headers)
@@ -66,21 +64,8 @@ public struct InternalDispatcher: InternalRequests {
             requestID: RequestID(0), credentials: credentials, power: power,
             address: request.parent?.ip ?? "127.0.0.1",
             mountURL: configuration.publicServerURL ?? configuration.serverURL,
-            headers: nil,
-            parent: request.parent.map { .init(headers: $0.headers, requestID: $0.requestID, depth: $0.depth) },
-            isInternal: true)
-        guard let method = Method(name: methodName) else {
-            throw HTTPError.noRoute(method: methodName, path: target.path)
-        }
-        var envelope = Envelope(
-            from: origin, method: method, path: try target.components.map(EnvelopeOpener.decodeComponent),
-            rawPath: String(target.path), body: body)
-        if let query = target.query, !query.isEmpty {
-            envelope.query = FormEncoding.values(query)
-            envelope.queryString = String(query)
-            guard !JSONBody.containsNull(envelope.query) else { throw JSONBody.nullCharacter }
-        }
-        return envelope
+            headers: nil, parent: request.parent, isInternal: true)
+        return try EnvelopeOpener.envelope(from: origin, methodName, target, body)
     }
 
     private func power(_ authority: InternalRequest.Authority, _ credentials: inout Credentials) -> Caller.Power {

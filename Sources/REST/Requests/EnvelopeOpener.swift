@@ -41,14 +41,25 @@ struct EnvelopeOpener: Sendable {
         var credentials = try credentials(of: request.headers)
         try complete(&credentials, from: &body)
         let origin = try origin(of: request, consume credentials)
+        var envelope = try Self.envelope(from: origin, methodName, target, body, uploads)
+        envelope.console = authority?.console
+        envelope.isOverridden = envelope.method != .post && request.method == "POST"
+        return envelope
+    }
+
+    /// The envelope of a request whose sender is known.
+    ///
+    /// - Throws: ``HTTPError`` when no such method exists, or the path or the query string makes no sense.
+    static func envelope(
+        from origin: RequestOrigin, _ methodName: String, _ target: RequestTarget, _ body: JSONObject,
+        _ uploads: [Name: FormFile] = [:]
+    ) throws(HTTPError) -> Envelope {
         guard let method = Method(name: methodName) else {
             throw HTTPError.noRoute(method: methodName, path: target.path)
         }
         var envelope = Envelope(
-            from: origin, method: method, path: try target.components.map(Self.decodeComponent),
+            from: origin, method: method, path: try target.components.map(decodeComponent),
             rawPath: String(target.path), body: body, uploads: uploads)
-        envelope.console = authority?.console
-        envelope.isOverridden = method != .post && request.method == "POST"
         if let query = target.query, !query.isEmpty {
             envelope.query = FormEncoding.values(query)
             envelope.queryString = String(query)

@@ -1,3 +1,4 @@
+package import CloudCode
 import Encoding
 public import HTTP
 public import JSON
@@ -23,16 +24,10 @@ public final class RequestOrigin: Sendable {
     /// The trace of the request; nil for one that is not recorded.
     public let trace: RequestTrace?
     /// What cloud code that makes the request was called with; nil for a client's.
-    private let parent: CloudParent?
+    private let parent: InternalRequest.Parent?
     /// Whether cloud code makes the request inside of this server, or the console: limits of clients do not concern it.
     package let isInternal: Bool
 
-    /// What is carried on of the call that code which makes a request was called by.
-    package struct CloudParent: Sendable {
-        var headers: JSONObject
-        var requestID: String
-        var depth: Int
-    }
     /// The header field `Accept-Language`; nil without one.
     public var languages: String? { headers?[.acceptLanguage].map { String($0) } }
 
@@ -49,8 +44,8 @@ public final class RequestOrigin: Sendable {
     /// Puts together what is known of a request that came by HTTP, or of one that cloud code makes.
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: String, mountURL: String,
-        headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil, parent: CloudParent? = nil,
-        isInternal: Bool = false
+        headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil,
+        parent: InternalRequest.Parent? = nil, isInternal: Bool = false
     ) {
         self.record = record
         self.trace = trace

@@ -166,17 +166,9 @@ public struct Database: Sendable {
 
     private func reply(_ method: String, _ path: String, _ body: JSONObject) async throws -> InternalReply {
         try Task.checkCancellation()
-        var body = body
-        var sent = method
-        if method == "GET", !body.isEmpty {
-            sent = "POST"
-            body["_method"] = "GET"
-        }
-        let bytes = body.isEmpty && method != "POST" && method != "PUT" ? [] : JSONValue.object(body).serialized()
         let reply = await perform(
             InternalRequest(
-                sent, path, body: bytes, headers: [("content-type", "application/json")], authority: authority,
-                context: context ?? [:], parent: parent))
+                method, path, body: body, authority: authority, context: context ?? [:], parent: parent))
         guard (200..<300).contains(reply.status) else { throw Self.error(reply) }
         return reply
     }

@@ -66,7 +66,10 @@ public struct Caller: Sendable, Hashable {
 /// What the rules know about the request that they serve.
 public struct RequestContext: Sendable {
     /// Who is calling.
-    public var caller: Caller
+    public var caller: Caller { didSet { userRecord = nil } }
+    /// The record of the caller's user as cloud code gets it, with the session token; nil without a user, and before code
+    /// wanted it.
+    public var userRecord: JSONObject?
     /// The URL under which the API was reached, without a trailing slash: the base of links in answers.
     public var mountURL: String
     /// The time of the request.

@@ -94,21 +94,51 @@ import Testing
                 await services.perform(
                     InternalRequest(
                         call.params["method"]?.stringValue ?? "", call.params["path"]?.stringValue ?? "",
-                        body: Array((call.params["body"]?.stringValue ?? "").utf8))))
+                        body: call.params["body"]?.objectValue ?? [:])))
         }
         try await TestServer.run(extensions: code.extensions()) { server in
-            let cases: [(String, String, String, JSONValue, JSONValue)] = [
-                ("GET", "/classes/Song/nobody", "", 404, ["code": 101, "error": "Object not found."]),
-                ("POST", "/classes/Song", "{", 400, .null), ("GET", "/nosuch", "", 404, .null),
-                ("BREW", "/classes/Song", "", 404, .null), ("GET", "nothing", "", 404, .null),
-                ("GET", "/schemas", "", 403, .null),
+            let cases: [(String, String, JSONValue, JSONValue, JSONValue)] = [
+                ("GET", "/classes/Song/nobody", [:], 404, ["code": 101, "error": "Object not found."]),
+                ("POST", "/classes/Song", ["_method": "GET"], 200, ["results": []]),
+                ("GET", "/nosuch", [:], 404, .null), ("BREW", "/classes/Song", [:], 404, .null),
+                ("GET", "nothing", [:], 404, .null), ("GET", "/schemas", [:], 403, .null),
+                ("GET", "/classes/%zz", [:], 400, ["error": "Failed to decode param '%zz'"]),
+                ("GET", "/classes/Song?where=%00", [:], 400, ["error": "NUL characters are not allowed."]),
             ]
             for (method, path, body, status, expected) in cases {
                 let answer = try await server.send(
-                    "POST", "/functions/ask", ["method": .string(method), "path": .string(path), "body": .string(body)])
+                    "POST", "/functions/ask", ["method": .string(method), "path": .string(path), "body": body])
                 #expect(answer["result"]?["status"] == status, "\(method) \(path) \(answer.text)")
                 if !expected.isNull { #expect(answer["result"]?["body"] == expected) }
             }
+        }
+    }
+
+    @Test("What code sends has the limits of a client's body, and is stored as if it had come as bytes")
+    func bodies() async throws {
+        let sent: [Name: JSONObject] = [
+            "nan": ["n": .number(.nan)], "nul": ["t": "a\0b"],
+            "large": ["t": .string(String(repeating: "x", count: 10_240))],
+            "fits": ["t": .string(String(repeating: "\n", count: 4_000))],
+        ]
+        let code = Code([.function("ask")]) { call, services in
+            let body = call.params["body"]?.nameValue.flatMap { sent[$0] } ?? [:]
+            return Self.result(await services.perform(InternalRequest("POST", "/classes/Song", body: body)))
+        }
+        try await TestServer.run(["maxUploadSize": "10kb"], extensions: code.extensions()) { server in
+            func ask(_ name: JSONValue) async throws -> JSONValue {
+                try await server.send("POST", "/functions/ask", ["body": name])["result"] ?? .null
+            }
+            let nul = try await ask("nul")
+            #expect(nul == ["status": 400, "body": ["error": "NUL characters are not allowed."]])
+            let large = try await ask("large")
+            #expect(large == ["status": 413, "body": ["error": "request entity too large"]])
+            let fits = try await ask("fits")
+            #expect(fits["status"] == 201, "\(fits)")
+            let nan = try await ask("nan")
+            #expect(nan["status"] == 201, "\(nan)")
+            let numbers = try await server.find("Song", ["where": ["n": ["$exists": true]]])
+            #expect(numbers.results.isEmpty, "\(numbers.text)")
         }
     }
 
@@ -119,7 +149,7 @@ import Testing
             seen.withLock { $0.append(call) }
             let reply = await services.perform(
                 InternalRequest(
-                    "POST", "/classes/Echo", body: Array("{}".utf8), authority: .anonymous,
+                    "POST", "/classes/Echo", authority: .anonymous,
                     context: ["from": .number(Double(call.depth))], parent: .init(call)))
             guard reply.status == 201 else {
                 throw CloudFailure((try? JSONValue(parsing: reply.body))?["error"]?.stringValue)
@@ -134,6 +164,41 @@ import Testing
             #expect(calls.allSatisfy { $0.headers["x-own"] == "own" && $0.ip == "127.0.0.1" })
             #expect(calls.dropFirst().allSatisfy { $0.caller.installationId == "cloud" })
             #expect(calls[1].context == ["from": 1])
+        }
+    }
+
+    @Test("Every call of a request carries the record of its user, and of no other", arguments: [1, 20_000])
+    func users(size: Int) async throws {
+        let seen = Mutex<[CloudCall]>([])
+        let events: [CloudEvent] = [.beforeSave, .afterSave, .beforeFind, .afterFind, .beforeDelete, .afterDelete]
+        let targets = events.map { CloudTarget.trigger($0, "Song") } + [.trigger(.afterLogin, "_User"), .function("f")]
+        let code = Code(targets) { call, _ in
+            seen.withLock { $0.append(call) }
+            return CloudResult()
+        }
+        try await TestServer.run(extensions: code.extensions()) { server in
+            let notes = String(repeating: "x", count: size)
+            let kim = try await server.signUp("kim", password: "p", ["notes": .string(notes)])
+            let lou = try await server.signUp("lou")
+            seen.withLock { $0 = [] }
+            let id = try await server.create("Song", [:], as: .session(kim.token))
+            _ = try await server.send("GET", "/classes/Song/\(id)", as: .session(kim.token)).succeeded()
+            _ = try await server.send("POST", "/functions/f", [:], as: .session(kim.token)).succeeded()
+            _ = try await server.send("DELETE", "/classes/Song/\(id)", as: .session(kim.token)).succeeded()
+            let ofKim = seen.withLock { $0 }
+            // A deletion is a find before.
+            #expect(ofKim.count == 9, "\(ofKim.map(\.target))")
+            for call in ofKim {
+                #expect(call.caller.user?["objectId"] == .string(kim.id))
+                #expect(call.caller.user?["notes"]?.stringValue?.utf8.count == size)
+                #expect(call.caller.user?["sessionToken"] == .string(kim.token))
+            }
+            seen.withLock { $0 = [] }
+            _ = try await server.send("POST", "/login", ["username": "kim", "password": "p"], as: .session(lou.token))
+                .succeeded()
+            _ = try await server.create("Song", [:])
+            let others = seen.withLock { $0.map { ($0.target, $0.caller.user?["objectId"]?.stringValue) } }
+            #expect(others.map(\.1) == [kim.id, nil, nil], "\(others)")
         }
     }
 

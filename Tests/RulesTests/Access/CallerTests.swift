@@ -36,6 +36,20 @@ struct CallerTests {
         #expect(caller.userId == "u1")
     }
 
+    @Test("A context carries the record of its caller's user: with another caller there is none")
+    func record() {
+        var context = RequestContext(caller: .user("u1"), mountURL: "", now: ParseDate(milliseconds: 0))
+        context.userRecord = ["objectId": "u1"]
+        context.languages = "de"
+        #expect(context.userRecord == ["objectId": "u1"])
+        #expect(context.asServer.userRecord == nil)
+        var other = context
+        other.caller = .user("u2")
+        #expect(other.userRecord == nil)
+        context.caller.user = nil
+        #expect(context.userRecord == nil)
+    }
+
     @Test("The read-only master key writes with the rights of its user")
     func readOnlyMaster() {
         let caller = Caller(power: .readOnlyMaster, user: Caller.user("u1").user)
