@@ -29,6 +29,22 @@ public enum ContentHash {
         }
     }
 
+    /// The hash of some bytes in eleven digits of six bits, the lowest first.
+    ///
+    /// Every answer has it in its tag. It is made where a `String` keeps so few bytes in itself, without an allocation.
+    public static func text(of bytes: [UInt8]) -> String {
+        var hash = of(bytes)
+        return String(unsafeUninitializedCapacity: 11) { text in
+            for position in 0..<11 {
+                text[position] = digits[Int(hash & 63)]
+                hash >>= 6
+            }
+            return 11
+        }
+    }
+
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
     private static var seed: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
     /// One step of a multiply-and-fold hash: both halves of the product count.

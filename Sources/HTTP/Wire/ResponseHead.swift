@@ -143,20 +143,8 @@ struct ResponseHead {
 
 /// Tags that show whether an answer is the same as before (`ETag`, `If-None-Match`).
 package enum EntityTag {
-    /// A weak tag for some bytes: a 64-bit hash of them and of their number. It is the same in every process.
-    ///
-    /// Every answer has one, so it takes no more bytes than a `String` holds in itself: eleven digits of six bits.
-    package static func weak(_ bytes: [UInt8]) -> String {
-        var hash = ContentHash.of(bytes)
-        var tag = Array("W/\"...........\"".utf8)
-        for position in 3..<14 {
-            tag[position] = digits[Int(hash & 63)]
-            hash >>= 6
-        }
-        return String(decoding: tag, as: UTF8.self)
-    }
-
-    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    /// A weak tag for some bytes: a hash of them and of their number. It is the same in every process.
+    package static func weak(_ bytes: [UInt8]) -> String { "W/\"" + ContentHash.text(of: bytes) + "\"" }
 
     /// Whether a tag is among those that the caller already has. `*` stands for any; weak tags equal strong ones.
     package static func matches(_ ifNoneMatch: String, _ tag: String) -> Bool {
