@@ -125,6 +125,7 @@ public struct RoostServer: Service {
         database.connectionWait = .milliseconds(configuration.connectionTimeout)
         database.applicationName = Self.applicationName
         database.onlyReads = configuration.readOnly
+        database.changesInBlocks = configuration.distribution != nil
         // The private PostgreSQL has no other server that could take its place.
         database.checksTimeline = configuration.databaseURI != nil
         client = PostgresClient(configuration: database, logger: logger)
@@ -155,7 +156,8 @@ public struct RoostServer: Service {
         }
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
-            findNotes: configuration.indexAdvice == .off || configuration.readOnly ? nil : FindNotes(), logger: logger)
+            findNotes: configuration.indexAdvice == .off || configuration.readOnly ? nil : FindNotes(),
+            distribution: configuration.distribution.map { Distribution($0) }, logger: logger)
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
         indexBuilder =

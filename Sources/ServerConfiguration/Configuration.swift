@@ -49,6 +49,8 @@ public struct Configuration: Sendable {
     public var directDatabaseURI: String?
     /// The schema of the database in which everything lies; nil for that of the connection.
     public var databaseSchema: String?
+    /// How classes lie on the servers of a distributed database; nil where they lie on one.
+    public var distribution: Distribution?
     /// A streaming replica of the database, for reads that ask for one.
     public var readReplicaURI: String?
     public var readReplicaURIs: [String] = []

@@ -371,6 +371,27 @@ BEGIN
 END
 $$;
 
+-- A value that is asked about: itself, and its elements when it is an array; what a path leads to likewise.
+CREATE OR REPLACE FUNCTION roost_elements(value jsonb) RETURNS SETOF jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
+    SELECT value UNION ALL SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(value) = 'array' THEN value END)
+$$;
+CREATE OR REPLACE FUNCTION roost_elements(container jsonb, path jsonpath) RETURNS SETOF jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
+    SELECT v FROM jsonb_path_query(container, path) AS l(leaf), LATERAL (SELECT leaf AS v UNION ALL
+        SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(leaf) = 'array' THEN leaf END)) AS c
+$$;
+CREATE OR REPLACE FUNCTION roost_elements(container jsonb, steps text[]) RETURNS SETOF jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 SET search_path FROM CURRENT AS $$
+    SELECT v FROM roost_leaves(container, steps), LATERAL (SELECT leaf AS v UNION ALL
+        SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(leaf) = 'array' AND NOT is_whole THEN leaf END)) AS c
+$$;
+
+-- Whether an array has no element but those of a list.
+CREATE OR REPLACE FUNCTION roost_is_within(value jsonb, list jsonb[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CASE WHEN jsonb_typeof(value) = 'array' THEN value END) AS c(v)
+        WHERE v <> ALL (list))
+$$;
+
 -- A text without accents.
 CREATE OR REPLACE FUNCTION roost_unaccented(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT regexp_replace(normalize(value, NFD), '[\u0300-\u036F]', '', 'g')

@@ -141,7 +141,7 @@ package struct ImportRun: Sendable {
             try await client.start()
             let catalog = ParseStorage.SchemaCatalog(
                 client: client, senderId: "import-\(UUID().uuidString)", refusesMixedMembership: false, logger: logger)
-            try await DatabaseInstaller(client: client, catalog: catalog, logger: logger).install()
+            try await DatabaseInstaller(client: client, catalog: catalog, logger: logger).install(onlyLoads: true)
             return (client, catalog)
         } catch {
             await client.shutdown()

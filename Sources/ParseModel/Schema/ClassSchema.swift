@@ -39,6 +39,16 @@ public struct Field: Hashable, Sendable {
     }
 }
 
+/// Where the objects of a class lie.
+public enum ClassPlacement: Hashable, Sendable {
+    /// On the server that is connected to.
+    case local
+    /// A copy on every server.
+    case reference
+    /// Each on the server that the hash of a field's value names.
+    case rows(by: Name)
+}
+
 /// What the server knows about a class: its fields, permissions and indexes.
 public struct ClassSchema: Sendable {
     /// The class's name, which is its table's name too.
@@ -49,6 +59,8 @@ public struct ClassSchema: Sendable {
     public var permissions: ClassLevelPermissions?
     /// Indexes as the schemas API lists them, by name; empty when there are none.
     public var indexes: JSONObject
+    /// Where its objects lie.
+    public var placement = ClassPlacement.local
 
     /// Makes a schema from its parts; default columns are added where they are missing.
     public init(
@@ -68,6 +80,12 @@ public struct ClassSchema: Sendable {
     /// Whether an object can be refused because of the values that another has.
     public var hasUniqueFields: Bool {
         name.hasPrefix("_") || indexes.values.contains { $0["$unique"]?.boolValue ?? false }
+    }
+
+    /// The field by whose values its objects lie on several servers; nil where they are together.
+    public var distributedBy: Name? {
+        guard case .rows(let field) = placement else { return nil }
+        return field
     }
 
     /// The type of a field, or nil when the class has no such field.

@@ -46,18 +46,20 @@ struct AggregateCompiler {
         }
     }
 
-    /// One row as a document: fields that are null are left out.
+    /// One row as a document: fields that are null are left out, since the list of those that go is NULL for all others.
     ///
     /// - Parameter fields: Those that are wanted; nil for all.
     func document(_ schema: ClassSchema, _ fields: Set<Name>? = nil) -> String {
-        var pairs: [String] = []
+        var members: [(name: String, value: String)] = []
+        var missing: [String] = []
         for (name, field) in schema.fields
         where TableLayout.hasColumn(name.text, of: schema.name, type: field.type) && fields?.contains(name) ?? true {
-            pairs.append("(\(SQL.literal(name.text)), \(Self.value(SQLBuilder.quote(name.text), field.type)))")
+            let (column, name) = (SQLBuilder.quote(name.text), SQL.literal(name.text))
+            members.append((name, Self.value(column, field.type)))
+            missing.append("CASE WHEN \(column) IS NULL THEN \(name) END")
         }
-        guard !pairs.isEmpty else { return "'{}'::jsonb" }
-        return "COALESCE((SELECT jsonb_object_agg(k, v) FROM (VALUES \(pairs.joined(separator: ", "))) AS f(k, v) "
-            + "WHERE v IS NOT NULL), '{}')"
+        guard !members.isEmpty else { return "'{}'::jsonb" }
+        return "((\(Self.object(members))) - ARRAY[\(missing.joined(separator: ", "))])"
     }
 
     /// A column as jsonb, NULL where it is.

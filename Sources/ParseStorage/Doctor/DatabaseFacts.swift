@@ -29,6 +29,8 @@ struct DatabaseFacts: Sendable {
     /// Whether texts are in the order of their bytes.
     var hasPlainOrder = false
     var functions: Set<Name> = []
+    /// Classes whose rows lie on few of the servers that they are spread over.
+    var skew: [Finding] = []
     /// Settings by name, as `SHOW` has them, but sizes in bytes.
     var settings: [String: String] = [:]
     /// Tables for which autovacuum is off.
@@ -71,6 +73,9 @@ struct DatabaseFacts: Sendable {
         ])
         guard results.count == 7 else { throw PostgresError(.server, "the catalogue gave no answer") }
         facts.tables = StoredTable.read(results[0])
+        let distribution = try await DistributionDiagnosis(session)
+        distribution.correct(&facts.tables)
+        facts.skew = distribution.findings
         facts.indexes = (0..<results[1].rowCount).map { row in
             Index(
                 name: results[1].string(row, 0) ?? "", table: results[1].string(row, 1) ?? "",

@@ -49,7 +49,7 @@ public struct Doctor: Sendable {
         var findings = LayoutDiagnosis(facts: facts).findings + SettingsDiagnosis(facts: facts).findings
         findings += try await DataChecks(client: client, facts: facts, limits: limits).findings()
         findings += try await SlowQueries(client: client, facts: facts).findings()
-        findings += StartDiagnosis(facts: facts).findings
+        findings += StartDiagnosis(facts: facts).findings + facts.skew
         let sorted = findings.enumerated().sorted { left, right in
             left.element.severity == right.element.severity
                 ? left.offset < right.offset : left.element.severity > right.element.severity

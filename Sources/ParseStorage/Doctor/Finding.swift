@@ -18,6 +18,7 @@ public struct Finding: Sendable, Equatable {
         case missingIndex = "missing-index"
         case unusedIndex = "unused-index"
         case invalidIndex = "invalid-index"
+        case skew
         case setting = "setting"
         case startChange = "start-change"
         case notLookedAt = "not-looked-at"

@@ -18,7 +18,7 @@ struct StoredTable: Sendable {
     /// How many rows the statistics say it has; nil when nothing is known.
     let estimatedRows: Int?
     /// The bytes that it takes with its indexes.
-    let size: Int
+    var size: Int
     /// Whether it holds a part of the rows of another table.
     var isPartition = false
     /// Whether its rows are held by parts.

@@ -87,7 +87,7 @@ extension FilterCompiler {
         case .list(let value), .value(let value):
             return "(jsonb_typeof(\(value)) = 'array' AND \(isContained(value)))"
         case .path(let path):
-            return "(SELECT COALESCE(bool_and(\(isContained("leaf"))), FALSE) FROM \(leaves(path)) "
+            return "(SELECT COALESCE(bool_and(roost_is_within(leaf, \(list))), FALSE) FROM \(leaves(path)) "
                 + "WHERE jsonb_typeof(leaf) = 'array')"
         }
     }

@@ -12,7 +12,7 @@ extension FilterCompiler {
         let outerDocument = document
         document = nil
         defer { document = outerDocument }
-        guard let key = query.key else { return try pointers(query, schema, target) }
+        guard let key = query.key else { return try pointers(query, schema, target, outer) }
         let values: String
         switch operand(key, schema) {
         case .relation: return "FALSE"
@@ -42,9 +42,10 @@ extension FilterCompiler {
         case .relation: return "FALSE"
         case .column(let column, let type):
             return candidates(
-                type == .array ? .list(column) : .value(Self.jsonValue(column, type)), "v IN (\(list))")
+                type == .array ? .list(column) : .value(Self.jsonValue(column, type)), inQueryOf: outer,
+                "v IN (\(list))")
         case .json(let path):
-            return candidates(.path(path), "v IN (\(list))")
+            return candidates(.path(path), inQueryOf: outer, "v IN (\(list))")
         }
     }
 
@@ -68,8 +69,8 @@ extension FilterCompiler {
     }
 
     /// Pointers to the objects that the inner query finds.
-    private mutating func pointers(_ query: Subquery, _ schema: ClassSchema, _ target: Operand) throws(ParseError)
-        -> String
+    private mutating func pointers(_ query: Subquery, _ schema: ClassSchema, _ target: Operand, _ outer: ClassSchema)
+        throws(ParseError) -> String
     {
         guard hasObjectIds(schema) else { return "FALSE" }
         switch target {
@@ -77,9 +78,9 @@ extension FilterCompiler {
             guard className == Name(query.className) else { return "FALSE" }
             return "\(column) IN (\(try select(query, schema, "\"objectId\"", notNull: nil)))"
         case .column(let column, let type) where TableLayout.columnType(type) == "jsonb":
-            return try pointers(inside: type == .array ? .list(column) : .value(column), query, schema)
+            return try pointers(inside: type == .array ? .list(column) : .value(column), query, schema, outer)
         case .json(let path):
-            return try pointers(inside: .path(path), query, schema)
+            return try pointers(inside: .path(path), query, schema, outer)
         case .relation(let table):
             guard schemas.hasJoinTable(table) else { return "FALSE" }
             return "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) WHERE \"relatedId\" IN "
@@ -89,13 +90,13 @@ extension FilterCompiler {
         }
     }
 
-    private mutating func pointers(inside place: JSONPlace, _ query: Subquery, _ schema: ClassSchema)
-        throws(ParseError) -> String
-    {
+    private mutating func pointers(
+        inside place: JSONPlace, _ query: Subquery, _ schema: ClassSchema, _ outer: ClassSchema
+    ) throws(ParseError) -> String {
         let className = builder.bind(.text(query.className))
         let ids = try select(query, schema, "\"objectId\"", notNull: nil)
         return candidates(
-            place,
+            place, inQueryOf: outer,
             "v ->> '__type' = 'Pointer' AND v ->> 'className' = \(className) AND v ->> 'objectId' IN (\(ids))")
     }
 
@@ -164,6 +165,8 @@ extension FilterCompiler {
             }
             terms.append("\(expression) \(key.isDescending ? "DESC" : "ASC")")
         }
+        // The servers' rows come in any order among equals.
+        if schema.distributedBy != nil, !terms.isEmpty { terms.append("\"objectId\"") }
         return terms.joined(separator: ", ")
     }
 }

@@ -115,7 +115,9 @@ extension ObjectStore {
         var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
         var order = try compiler.orderBy(request.order, schema)
         // Nearest first, unless another order was asked for.
-        if order.isEmpty, let distance = compiler.distance { order = distance }
+        if order.isEmpty, let distance = compiler.distance {
+            order = schema.distributedBy == nil ? distance : "\(distance), \"objectId\""
+        }
         if !order.isEmpty { sql += " ORDER BY \(order)" }
         if let limit = request.limit { sql += " LIMIT \(compiler.builder.bind(.int(Int64(limit))))" }
         if request.skip > 0 { sql += " OFFSET \(compiler.builder.bind(.int(Int64(request.skip))))" }

@@ -20,8 +20,10 @@ struct ClassIndexes {
 
     /// Whether making an index would keep writers waiting for long.
     func areOnLargeTables() async throws -> Bool {
+        // What PostgreSQL knows of a table whose rows are elsewhere is that it has none.
+        let size = schema.distributedBy == nil ? "pg_relation_size(oid)" : "citus_relation_size(oid)"
         let rows = try await session.query(
-            "SELECT coalesce(max(pg_relation_size(oid)), 0) FROM pg_class "
+            "SELECT coalesce(max(\(size)), 0) FROM pg_class "
                 + "WHERE relname = ANY($1) AND pg_table_is_visible(oid)", [.textArray(tables)])
         return (rows.int(0, 0) ?? 0) > Self.largeTable
     }

@@ -32,6 +32,9 @@ struct IndexDefinition {
     /// - Throws: What ``IndexOptions`` throws.
     init(_ fields: JSONObject, of schema: ClassSchema) throws(ParseError) {
         let options = try IndexOptions(fields, of: schema)
+        if options.isUnique {
+            try schema.checkUnique(IndexOptions.columns(of: fields).keys.map { Name(Self.field($0.text, of: schema)) })
+        }
         var leadingText: String?
         for (key, kind) in IndexOptions.columns(of: fields) {
             let field = Self.field(key.text, of: schema)

@@ -24,9 +24,12 @@ public struct DatabaseInstaller: Sendable {
 
     /// Installs what is missing and loads the schema.
     ///
-    /// - Throws: `UnsupportedEncoding`, `PostgresError`.
-    public func install() async throws {
-        try await checkEncoding()
+    /// - Parameter onlyLoads: Whether nothing is done afterwards but loading rows.
+    /// - Throws: `UnsupportedEncoding`, `PostgresError`; what says why classes cannot lie on several servers.
+    public func install(onlyLoads: Bool = false) async throws {
+        let hasCitus = try await checkEncoding()
+        try await DistributionCheck(distribution: catalog.distribution, client: client, onlyLoads: onlyLoads)
+            .run(hasCitus: hasCitus)
         try await makeSchema()
         // Start-ups wait for each other: two processes that create the same function at once would collide.
         try await patient.retrying {
@@ -52,9 +55,14 @@ public struct DatabaseInstaller: Sendable {
     }
 
     /// In every other encoding some texts cannot be kept, and names that differ in case would be counted in bytes.
-    private func checkEncoding() async throws {
-        let encoding = try await client.query("SHOW server_encoding").string(0, 0) ?? ""
+    ///
+    /// - Returns: Whether the database has the catalogue of Citus.
+    private func checkEncoding() async throws -> Bool {
+        let facts = try await client.query(
+            "SELECT current_setting('server_encoding'), to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL")
+        let encoding = facts.string(0, 0) ?? ""
         if encoding != "UTF8" { throw UnsupportedEncoding(encoding: encoding) }
+        return facts.bool(0, 1) == true
     }
 
     /// Makes the schema that the connection names. Who finds it needs no right to make schemas.

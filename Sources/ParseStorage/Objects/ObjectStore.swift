@@ -158,7 +158,7 @@ public struct ObjectStore: Sendable {
     }
 
     /// Runs statements that add or change one object as one. Unless objects of the class must be unique in some
-    /// field, they may share a transaction with other changes.
+    /// field, or lie on other servers, they may share a transaction with other changes.
     ///
     /// - Parameter alone: Whether they may take long, so that no other change should wait for them.
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement], alone: Bool = false) async throws
@@ -176,7 +176,9 @@ public struct ObjectStore: Sendable {
         defer { replicas?.ownWrites.note() }
         do {
             let results =
-                if alone {
+                if catalog.changesInBlocks(schema) {
+                    try await client.block(conflictKey: objectId, statements)
+                } else if alone {
                     try await client.changeAside(conflictKey: objectId, statements)
                 } else if schema.hasUniqueFields {
                     try await client.group(statements, conflictKey: objectId)

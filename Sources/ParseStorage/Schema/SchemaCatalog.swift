@@ -50,18 +50,24 @@ public final class SchemaCatalog: Sendable {
     public let findNotes: FindNotes?
     /// Distinguishes this process's notifications from those of others.
     public let senderId: String
+    /// How classes lie on several servers; nil where there is one.
+    let distribution: Distribution?
 
     /// Makes a catalogue that knows nothing yet; call ``reload()`` first.
     public init(
         client: PostgresClient, senderId: String, refusesMixedMembership: Bool, findNotes: FindNotes? = nil,
-        logger: Logger
+        distribution: Distribution? = nil, logger: Logger
     ) {
+        self.distribution = distribution
         self.findNotes = findNotes
         self.client = client
         self.senderId = senderId
         self.logger = logger
         state = Mutex(
-            State(snapshot: SchemaSnapshot(classes: [:], refusesMixedMembership: refusesMixedMembership)))
+            State(
+                snapshot: SchemaSnapshot(
+                    classes: [:], refusesMixedMembership: refusesMixedMembership,
+                    isSpread: distribution?.isBySchema == false)))
     }
 
     /// All classes as they are known now.
@@ -116,6 +122,10 @@ public final class SchemaCatalog: Sendable {
                 let json = try? JSONValue(parsing: bytes)
             else { continue }
             classes[name] = TableLayout.schema(name: name, row: json)
+        }
+        if snapshot.isSpread {
+            let placements = try await Distribution.placements { try await client.query($0, readOnly: true) }
+            for (name, placement) in placements { classes[name]?.placement = placement }
         }
         return state.withLock {
             guard $0.version == before else { return false }
@@ -191,6 +201,11 @@ public final class SchemaCatalog: Sendable {
                 current?.indexes.merge(try ClassIndexes.read(rows)[className] ?? [:]) { listed, _ in listed }
             }
             var wanted = try edit(current)
+            if let distribution = self.distribution, !distribution.isBySchema {
+                wanted.placement = try await distribution.placement(of: wanted, session)
+                current?.placement = wanted.placement
+                try wanted.checkPlacement(from: current)
+            }
             let indexes = IndexChanges(from: current, to: &wanted)
             var later: JSONObject = [:]
             if let current, !indexes.made.isEmpty,
@@ -200,7 +215,9 @@ public final class SchemaCatalog: Sendable {
                 for name in later.keys { wanted.indexes[name] = nil }
                 if current.indexes.isEmpty { wanted.indexes = [:] }
             }
-            let change = SchemaChange(current: current, wanted: wanted, indexes: indexes, session: session)
+            let change = SchemaChange(
+                current: current, wanted: wanted, indexes: indexes, shards: self.distribution?.shards ?? 1,
+                session: session)
             if change.isNeeded {
                 try change.checkLengths()
                 try await change.apply()
@@ -220,6 +237,7 @@ public final class SchemaCatalog: Sendable {
             guard var current = try await SchemaChange.read(schema.name, session) else {
                 throw ParseError(ParseError.invalidClassName, "Class \(schema.name) does not exist.")
             }
+            current.placement = schema.placement
             let made = ClassIndexes(schema: current, session: session)
             current.indexes[IndexChanges.primary] = ["_id": 1]
             for (name, fields) in indexes {
@@ -307,7 +325,7 @@ public final class SchemaCatalog: Sendable {
         guard known.bool(0, 0) == true else { return true }
         let rows = try await session.group([
             Statement("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE"),
-            Statement("SELECT EXISTS (SELECT FROM \(table))"),
+            Statement("SELECT EXISTS (SELECT 1 FROM \(table))"),
         ])
         return rows.last?.bool(0, 0) == false
     }

@@ -7,6 +7,8 @@ struct SchemaChange {
     let current: ClassSchema?
     let wanted: ClassSchema
     let indexes: IndexChanges
+    /// How many parts the rows of the class have if it is made, and distributed.
+    let shards: Int
     let session: PostgresSession
 
     /// Whether there is anything to do.
@@ -79,13 +81,18 @@ struct SchemaChange {
     private func isNew(_ name: String, _ field: Field) -> Bool { current?.type(of: name) != field.type }
 
     private func createTable(_ table: String) async throws {
-        let columns = TableLayout.columnDefinitions(of: wanted).joined(separator: ", ")
+        let columns = DistributedTables.columns(of: wanted).joined(separator: ", ")
         try await clearName()
         _ = try await session.query("CREATE TABLE IF NOT EXISTS \(table) (\(columns))", [])
         // Newest first, and paging by date, which is how nearly every list of every app is read.
         _ = try await session.query(
             "CREATE INDEX IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: wanted.name))) ON \(table) "
                 + "(\"createdAt\", \"objectId\")", [])
+        try await distributed.place()
+    }
+
+    private var distributed: DistributedTables {
+        DistributedTables(schema: wanted, shards: shards, session: session)
     }
 
     /// Tables and indexes share their names: an index of another class that has this one's gets another.
@@ -114,9 +121,9 @@ struct SchemaChange {
         }
         for (name, field) in wanted.fields where isNew(name.text, field) {
             if field.type.isRelation {
-                for statement in Self.joinTableStatements(field: name.text, className: wanted.name) {
-                    _ = try await session.query(statement, [])
-                }
+                for statement in joinTableStatements(field: name.text) { _ = try await session.query(statement, []) }
+                try await distributed.place(
+                    relation: TableLayout.joinTable(field: name.text, className: wanted.name))
             } else if let type = TableLayout.columnType(field.type),
                 TableLayout.hasColumn(name.text, of: wanted.name, type: field.type)
             {
@@ -133,12 +140,13 @@ struct SchemaChange {
     }
 
     /// A join table, and the index by owner that parse-server does without.
-    private static func joinTableStatements(field: String, className: String) -> [String] {
-        let table = TableLayout.joinTable(field: field, className: className)
+    private func joinTableStatements(field: String) -> [String] {
+        let table = TableLayout.joinTable(field: field, className: wanted.name)
+        let type = DistributedTables.idType(of: wanted)
         return [
-            "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
-                + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))",
-            "CREATE INDEX IF NOT EXISTS \(SQL.identifier(IndexName.ofRoost("roost_owner:\(field):\(className)"))) "
+            "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" \(type), "
+                + "\"owningId\" \(type), PRIMARY KEY (\"relatedId\", \"owningId\"))",
+            "CREATE INDEX IF NOT EXISTS \(SQL.identifier(IndexName.ofRoost("roost_owner:\(field):\(wanted.name)"))) "
                 + "ON \(SQL.identifier(table)) (\"owningId\")",
         ]
     }

@@ -7,6 +7,8 @@ public struct SchemaSnapshot: Sendable {
     public internal(set) var classes: [Name: ClassSchema]
     /// Whether `$in` on a text field refuses values that are not texts, as servers since 9.6 do.
     var refusesMixedMembership = false
+    /// Whether classes may lie on several servers.
+    var isSpread = false
 
     /// The class, or nil when there is none.
     public subscript(name: String) -> ClassSchema? { classes[name] }

@@ -106,6 +106,9 @@ extension ObjectStore {
                     "number" bigint DEFAULT nextval('"_roost_change"'));
                 """, client)
         }
+        if catalog.distribution?.isBySchema == false {
+            try await ProcessLock.schemaChange.make("\(Distribution.sharingNumbers);", client)
+        }
         // Whether it may be used.
         _ = try await client.query("SELECT nextval('\"_roost_change\"')")
     }

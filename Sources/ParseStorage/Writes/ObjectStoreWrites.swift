@@ -136,7 +136,12 @@ extension ObjectStore {
             // The fields to give back are those of a plan, so that they are read as every other row is.
             let plan = wants.isEmpty ? catalog.plan(schema, keys: Set(echo.names)) : catalog.plan(schema)
             var compiler = WriteCompiler(schema: schema)
-            let condition = try Self.condition(access, schema, &compiler)
+            var condition = try Self.condition(access, schema, &compiler)
+            if schema.distributedBy != nil {
+                guard let place = try await DistributedObjects(store: self).condition(objectId, schema, &compiler)
+                else { return nil }
+                condition += " AND \(place)"
+            }
             let isEchoing = !echo.isEmpty && wants.isEmpty
             let statement = try compiler.update(
                 objectId: objectId, write, condition: condition,

@@ -63,6 +63,9 @@ struct WriteCompiler {
             row.set("_rperm", to: .textArray(acl.readers.texts))
             row.set("_wperm", to: .textArray(acl.writers.texts))
         }
+        if let field = schema.placingField, !row.columns.contains(field.text) {
+            throw ClassSchema.missing(field, of: schema.name)
+        }
         try ObjectSize.check(values.values, row.parameters, write.sizeLimit)
         for change in relationChanges(write.operations) where !change.added.isEmpty {
             row.joins.append(
@@ -91,6 +94,7 @@ struct WriteCompiler {
     mutating func update(
         objectId: String, _ write: ObjectWrite, condition: String, returning: [String], observation: Observation? = nil
     ) throws(ParseError) -> Statement {
+        try schema.checkPlace(write.operations.keys)
         var assignments: [String] = []
         if let date = write.updatedAt {
             assignments.append("\"updatedAt\" = \(builder.bind(.timestamp(milliseconds: date.milliseconds)))")
@@ -148,10 +152,10 @@ struct WriteCompiler {
         var parts: [String] = []
         if let observation {
             // The lock is taken on the newest version of the row, for which the condition holds, and no other transaction changes it
-            // until the update has. Only the id stands outside, so that the names of columns mean those of the class.
+            // until the update has. The id stands in both, so that Citus sends all to the server that has the object.
             parts = [
                 "_old AS (SELECT * FROM \(table) WHERE \"objectId\" = \(id) AND \(condition) FOR UPDATE)",
-                "_updated AS (\(update)(SELECT \"objectId\" FROM _old) RETURNING *\(bound), \(observation.number) AS _number)",
+                "_updated AS (\(update)\(id) AND EXISTS (SELECT 1 FROM _old) RETURNING *\(bound), \(observation.number) AS _number)",
             ]
         } else {
             parts = ["_updated AS (\(update)\(id) AND \(condition) RETURNING *\(bound))"]

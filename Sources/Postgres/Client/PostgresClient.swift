@@ -115,6 +115,9 @@ public final class PostgresClient: Sendable {
         _ statements: [Statement], readOnly: Bool = false, conflictKey: String? = nil
     ) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
+        if configuration.changesInBlocks, !readOnly, statements.count > 1 {
+            return try await block(conflictKey: conflictKey, statements)
+        }
         return try await perform(
             Request(Self.content(statements), isReadOnly: readOnly, conflictKey: conflictKey), statements)
     }
@@ -131,16 +134,6 @@ public final class PostgresClient: Sendable {
         guard !statements.isEmpty else { return [] }
         return try await perform(
             Request(Self.content(statements), conflictKey: conflictKey, sharesTransaction: true), statements)
-    }
-
-    /// Runs statements that change one row and may take long in one transaction, on a connection that keeps no other
-    /// callers waiting.
-    ///
-    /// - Parameter conflictKey: A name for the row.
-    /// - Returns: A result for each statement.
-    /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
-    public func changeAside(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
-        try await exclusively(in: .slowWrites, conflictKey: ConflictKey(conflictKey)) { try await $0.group(statements) }
     }
 
     /// Statements as they are sent on shared connections, if they have a place there.

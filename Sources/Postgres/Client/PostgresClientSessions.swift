@@ -52,6 +52,26 @@ extension PostgresClient {
     /// transactions.
     public var hasSessions: Bool { configuration.hasSessions }
 
+    /// Runs statements that change one row and may take long in one transaction, on a connection that keeps no other
+    /// callers waiting.
+    ///
+    /// - Parameter conflictKey: A name for the row.
+    /// - Returns: A result for each statement.
+    /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
+    public func changeAside(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
+        try await exclusively(in: .slowWrites, conflictKey: ConflictKey(conflictKey)) { try await $0.group(statements) }
+    }
+
+    /// Runs statements in a transaction with a beginning and an end of its own: the servers that Citus sends them to begin
+    /// and end with it, which they do not with what is merely sent together, or stopped and sent again.
+    ///
+    /// - Parameter conflictKey: A name for the one row that they change, where it is one.
+    /// - Returns: A result for each statement.
+    /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
+    public func block(conflictKey: String? = nil, _ statements: [Statement]) async throws -> [PostgresResult] {
+        try await transaction(conflictKey: conflictKey) { try await $0.group(statements) }
+    }
+
     /// How long a transaction may take as a whole, with all its attempts.
     public var transactionTimeout: Duration { configuration.transactionTimeout }
 

@@ -51,6 +51,9 @@ public struct PostgresConfiguration: Sendable {
     /// old primary that came back.
     public var checksTimeline = false
 
+    /// Whether changes that are sent together are one only inside of a transaction with a beginning and an end of its own.
+    public var changesInBlocks = false
+
     /// Whether a connection for administration is a session of the server.
     public var hasSessions: Bool { !isBehindTransactionPooler || directConnectionString != nil }
 

@@ -48,6 +48,7 @@ extension Configuration {
                 "databaseSchema behind a transactionPooler needs directDatabaseURI: what builds indexes needs a session "
                     + "that finds the schema")
         }
+        try distribution?.check(schema: databaseSchema)
         let writers = [
             ("liveQuery", liveQuery.isNeeded), ("rateLimitStore", rateLimitStore == .database),
             ("audit", !audit.events.isEmpty), ("logStore", logStore == .database),

@@ -122,6 +122,7 @@ public enum OptionTable {
         ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
         databaseSchema("databaseSchema", "ROOST_DATABASE_SCHEMA"),
         databaseOptions,
+        distribution,
         .whole("port", "PORT", \.port, in: 0...65_535, "The port to listen on"),
         .text("host", "PARSE_SERVER_HOST", \.host, "The address to listen on"),
         .text("mountPath", "PARSE_SERVER_MOUNT_PATH", \.mountPath, "The path of the interface"),

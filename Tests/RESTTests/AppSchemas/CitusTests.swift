@@ -7,8 +7,10 @@ import Testing
 struct CitusTests {
     private static func options(_ schema: String) -> JSONObject {
         [
-            "databaseSchema": .string(schema), "filesAdapter": "postgres", "cacheTTL": 3_600_000,
+            "databaseSchema": .string(schema), "distribution": ["engine": "citus", "mode": "schema"],
+            "filesAdapter": "postgres", "cacheTTL": 3_600_000,
             "liveQuery": ["classNames": ["Song", "Tune"]], "startLiveQueryServer": true, "jobSchedules": true,
+            "allowCustomObjectId": true,
             "rateLimitStore": "database",
             "rateLimit": [
                 [
@@ -52,6 +54,7 @@ struct CitusTests {
         try await CitusCluster.run { cluster in
             try await Self.withApps(cluster) { _, app in
                 try await Self.files(app)
+                try await CitusRowsTests.isWhole(app, "Thing")
                 let run = try await app.startJob("echo", ["a": 1])
                 #expect(try await app.jobStatus(run, when: "succeeded") != nil)
                 let calls = try await [

@@ -1,0 +1,86 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// What is checked of the database before classes are read or made in it.
+struct DistributionCheck {
+    let distribution: Distribution?
+    let client: PostgresClient
+    /// Whether rows are loaded in transactions with a beginning and an end, and nothing else is done.
+    let onlyLoads: Bool
+
+    /// The database does not have what the option `distribution` asks for.
+    struct Unfit: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Checks that classes can lie where they are to, and that none lies elsewhere without that being said.
+    ///
+    /// - Parameter hasCitus: Whether the database has the catalogue of Citus.
+    /// - Throws: ``Unfit``; `PostgresError`.
+    func run(hasCitus: Bool) async throws {
+        guard let distribution else { return hasCitus ? try await checkUndistributed() : () }
+        guard hasCitus else {
+            throw Unfit(
+                description:
+                    "the option distribution needs Citus: put it into shared_preload_libraries of all servers, "
+                    + "and CREATE EXTENSION citus in the database of each")
+        }
+        if distribution.isBySchema { try await checkSchema() } else { try await checkServers() }
+    }
+
+    private func checkUndistributed() async throws {
+        if !onlyLoads, let schema = client.schema, try await isKept(schema) {
+            throw Unfit(
+                description:
+                    "Citus keeps the schema of the app on one of its servers: say so by the option distribution, "
+                    + "{\"engine\": \"citus\", \"mode\": \"schema\"}, or changes are not all or nothing")
+        }
+        let classes = try await Distribution.placements { try await client.query($0) }
+            .keys.map(\.text).filter { !$0.hasPrefix("_roost_") }.sorted()
+        guard let first = classes.first else { return }
+        throw Unfit(
+            description: "\(first) lies on several servers of Citus: say so by the option distribution, "
+                + "{\"engine\": \"citus\", \"mode\": \"rows\"}")
+    }
+
+    /// Whether Citus keeps a schema on one of its servers.
+    private func isKept(_ schema: String) async throws -> Bool {
+        try await client.query(
+            "SELECT EXISTS (SELECT 1 FROM pg_dist_schema s JOIN pg_namespace n ON n.oid = s.schemaid WHERE n.nspname = $1)",
+            [.text(schema)]
+        ).bool(0, 0) == true
+    }
+
+    private func checkServers() async throws {
+        let servers = try await client.query(
+            "SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary'")
+        guard servers.int(0, 0) == 0 else { return }
+        throw Unfit(description: "Citus knows no server that holds rows: add one by citus_add_node")
+    }
+
+    private func checkSchema() async throws {
+        let schema = client.schema ?? "public"
+        if try await isKept(schema) { return }
+        let known = try await client.query(
+            """
+            SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1),
+                current_setting('citus.enable_schema_based_sharding', true) = 'on'
+            """, [.text(schema)])
+        if known.bool(0, 0) == true {
+            throw Unfit(
+                description: "the schema of the app is an ordinary one: SELECT citus_schema_distribute for it first")
+        }
+        if known.bool(0, 1) != true {
+            throw Unfit(description: "distribution.mode \"schema\" needs citus.enable_schema_based_sharding = on")
+        }
+    }
+}
+
+extension Distribution {
+    /// Gives the numbers of changes to all servers, where rows are changed on them. It is done once.
+    static let sharingNumbers = """
+        SELECT create_reference_table(c.oid) FROM pg_class c WHERE c.oid = to_regclass('"_roost_change_number"') \
+        AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)
+        """
+}

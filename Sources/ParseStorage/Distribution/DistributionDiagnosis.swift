@@ -1,0 +1,64 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// How large the parts of distributed tables are, and whether one of them has most of the rows.
+struct DistributionDiagnosis {
+    /// The parts of one table.
+    private struct Table {
+        let name: String
+        let field: String
+        let parts: Int
+        /// The bytes of the largest part, indexes included.
+        let largest: Int
+        /// The bytes of all parts.
+        let size: Int
+    }
+
+    private let tables: [Table]
+
+    private static let sizes = """
+        SELECT c.relname::text, column_to_column_name(p.logicalrelid, p.partkey), count(*)::int8, \
+        max(s.shard_size)::int8, sum(s.shard_size)::int8 \
+        FROM citus_shards s JOIN pg_class c ON c.oid = s.table_name JOIN pg_dist_partition p ON p.logicalrelid = c.oid \
+        WHERE p.partmethod = 'h' AND pg_table_is_visible(c.oid) GROUP BY c.relname, p.logicalrelid, p.partkey ORDER BY 1
+        """
+
+    /// Asks the servers of Citus; there is nothing to ask where it is not in the database.
+    ///
+    /// - Throws: `PostgresError`.
+    init(_ session: PostgresSession) async throws {
+        let known = try await session.query("SELECT to_regclass('pg_catalog.citus_shards') IS NOT NULL")
+        guard known.bool(0, 0) == true else {
+            tables = []
+            return
+        }
+        let rows = try await session.query(Self.sizes)
+        tables = (0..<rows.rowCount).compactMap { row in
+            guard let name = rows.string(row, 0), let field = rows.string(row, 1) else { return nil }
+            return Table(
+                name: name, field: field, parts: Int(rows.int(row, 2) ?? 1), largest: Int(rows.int(row, 3) ?? 0),
+                size: Int(rows.int(row, 4) ?? 0))
+        }
+    }
+
+    /// Puts the bytes of all servers in the place of those of the one that was asked.
+    func correct(_ stored: inout [Name: StoredTable]) {
+        for table in tables { stored[table.name]?.size = table.size }
+    }
+
+    /// Parts below this many bytes say nothing of how rows are spread.
+    private static let notable = 1 << 20
+
+    /// Tables of which one part has nearly twice as much as its share.
+    var findings: [Finding] {
+        tables.filter {
+            $0.parts > 1 && $0.largest >= Self.notable && $0.largest * $0.parts * 5 >= $0.size * 9
+        }.map { table in
+            Finding(
+                .skew, .warning, table.name,
+                "one of \(table.parts) shards has \(table.largest * 100 / max(1, table.size)) % of the bytes, as few values of "
+                    + "\(table.field) have most of the objects: its server does most of the work")
+        }
+    }
+}

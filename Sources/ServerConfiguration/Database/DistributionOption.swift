@@ -1,0 +1,110 @@
+import JSON
+
+extension Configuration {
+    /// How the classes of the app lie on the servers of a distributed database.
+    public struct Distribution: Sendable, Equatable {
+        /// Which part of the app lies on one server.
+        public enum Mode: String, Sendable, CaseIterable {
+            /// All of it, in a schema of its own.
+            case schema
+            /// The rows of a class that have one value of a field.
+            case rows
+        }
+
+        /// Where the rows of a class lie.
+        public enum Placement: Sendable, Equatable {
+            /// On the server that is connected to.
+            case local
+            /// A copy on every server.
+            case reference
+            /// Each on the server that the hash of a field's value names.
+            case rows(by: String)
+        }
+
+        /// Which part of the app lies on one server.
+        public var mode: Mode
+        /// How many parts the rows of a class have.
+        public var shards = 4
+        /// The classes that are named.
+        public var classes: [String: Placement] = [:]
+        /// What holds for classes of the app that are not named.
+        public var others = Placement.local
+
+        /// Reads the option.
+        ///
+        /// - Throws: `ConfigurationError` for what cannot be read.
+        init(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
+            let object = value.objectValue ?? [:]
+            let keys: Set<Name> = ["engine", "mode", "shards", "unique", "classes"]
+            if let key = object.keys.first(where: { !keys.contains($0) }) {
+                throw ConfigurationError("\(name).\(key) is no option")
+            }
+            guard object["engine"]?.stringValue == "citus" else {
+                throw ConfigurationError("\(name).engine must be \"citus\"")
+            }
+            guard let mode = object["mode"]?.stringValue.flatMap(Mode.init) else {
+                throw ConfigurationError("\(name).mode must be \"schema\" or \"rows\"")
+            }
+            self.mode = mode
+            if mode == .schema, let key = ["shards", "classes"].first(where: { object[$0] != nil }) {
+                throw ConfigurationError("\(name).\(key) needs the mode \"rows\"")
+            }
+            if let shards = object["shards"] { self.shards = try shards.whole(in: 1...1024, "\(name).shards") }
+            if object["unique"] != nil {
+                throw ConfigurationError(
+                    "\(name).unique is not built: what must be unique stays on the server that is connected to")
+            }
+            guard let classes = object["classes"] else { return }
+            guard let classes = classes.objectValue else {
+                throw ConfigurationError("\(name).classes must be an object of classes")
+            }
+            for (className, value) in classes {
+                let placement = try Self.placement(value, "\(name).classes.\(className)")
+                if className == "*" { others = placement } else { self.classes[className.text] = placement }
+            }
+        }
+
+        private static func placement(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> Placement {
+            switch value {
+            case "local": return .local
+            case "reference": return .reference
+            default: break
+            }
+            guard let object = value.objectValue, object.count == 1, let field = object["by"]?.stringValue else {
+                throw ConfigurationError("\(name) must be \"local\", \"reference\" or {\"by\": \"<field>\"}")
+            }
+            let isName = field.wholeMatch(of: /[A-Za-z][A-Za-z0-9_]*/) != nil
+            guard isName, !["createdAt", "updatedAt", "ACL"].contains(field) else {
+                throw ConfigurationError("\(name).by must be objectId or a field that holds texts or pointers")
+            }
+            return .rows(by: field)
+        }
+
+        /// Checks it against other options.
+        ///
+        /// - Parameter schema: The schema of the app; nil for that of the connection.
+        /// - Throws: `ConfigurationError` for what does not go together.
+        func check(schema: String?) throws(ConfigurationError) {
+            switch mode {
+            case .schema where schema == nil:
+                throw ConfigurationError("distribution.mode \"schema\" needs databaseSchema, the schema of the app")
+            case .rows where schema != nil:
+                throw ConfigurationError(
+                    "distribution.mode \"rows\" is for an app that has the database to itself, without databaseSchema")
+            default: break
+            }
+            for (name, placement) in classes where name.hasPrefix("_") && placement != .local {
+                throw ConfigurationError(
+                    "distribution.classes.\(name): the classes of the system stay \"local\", on the server that is "
+                        + "connected to")
+            }
+        }
+    }
+}
+
+extension OptionTable {
+    static let distribution = OptionDefinition.custom(
+        "distribution", "ROOST_DISTRIBUTION", .object, \.distribution,
+        "How classes lie on the servers of Citus: engine, mode (schema, rows), shards, unique, classes; see growing.md"
+    ) { value, name throws(ConfigurationError) in .some(try Configuration.Distribution(value, name)) }
+}

@@ -1,0 +1,81 @@
+import JSON
+import Testing
+
+@testable import ServerConfiguration
+
+/// How the option `distribution` is read.
+@Suite struct DistributionOptionTests {
+    private static func rows(_ others: JSONObject) -> JSONObject {
+        let option: JSONObject = ["engine": "citus", "mode": "rows"]
+        return ["distribution": .object(option.merging(others) { $1 })]
+    }
+
+    @Test("Classes are spread by a field, copied, or stay; the star is for those that are not named")
+    func classes() throws {
+        let option = try load(
+            Self.rows([
+                "shards": 8, "classes": ["Message": ["by": "room"], "Country": "reference", "*": ["by": "objectId"]],
+            ])
+        ).distribution
+        #expect(option?.mode == .rows)
+        #expect(option?.shards == 8)
+        #expect(option?.classes == ["Message": .rows(by: "room"), "Country": .reference])
+        #expect(option?.others == .rows(by: "objectId"))
+        let least = try load(Self.rows([:])).distribution
+        #expect(least?.shards == 4)
+        #expect(least?.others == .local)
+        #expect(try load().distribution == nil)
+    }
+
+    @Test("An app in a schema names the schema")
+    func schema() throws {
+        let option: JSONValue = ["engine": "citus", "mode": "schema"]
+        #expect(try load(["distribution": option, "databaseSchema": "shop"]).distribution?.mode == .schema)
+        #expect(
+            refusal(["distribution": option])
+                == "distribution.mode \"schema\" needs databaseSchema, the schema of the app")
+        #expect(refusal(Self.rows(["mode": "schema", "shards": 2]))?.contains("needs the mode \"rows\"") == true)
+        let both = Self.rows([:]).merging(["databaseSchema": "shop"]) { $1 }
+        #expect(refusal(both)?.contains("without databaseSchema") == true)
+    }
+
+    @Test(
+        "What cannot be is refused",
+        arguments: [
+            (["engine": "other"], "distribution.engine must be \"citus\""),
+            (["mode": "tables"], "distribution.mode must be \"schema\" or \"rows\""),
+            (["mode": nil], "distribution.mode must be \"schema\" or \"rows\""),
+            (["shard": 4], "distribution.shard is no option"),
+            (["shards": 0], "Key distribution.shards has invalid value 0"),
+            (["shards": -1], "Key distribution.shards has invalid value -1"),
+            (["shards": "many"], "Key distribution.shards has invalid value \"many\""),
+            (
+                ["unique": "lookup"],
+                "distribution.unique is not built: what must be unique stays on the server that is connected to"
+            ),
+            (
+                ["classes": ["_User": ["by": "objectId"]]],
+                "distribution.classes._User: the classes of the system stay \"local\", on the server that is connected to"
+            ),
+            (["classes": []], "distribution.classes must be an object of classes"),
+            (
+                ["classes": ["A": "remote"]],
+                "distribution.classes.A must be \"local\", \"reference\" or {\"by\": \"<field>\"}"
+            ),
+            (
+                ["classes": ["A": ["by": 1]]],
+                "distribution.classes.A must be \"local\", \"reference\" or {\"by\": \"<field>\"}"
+            ),
+            (
+                ["classes": ["A": ["by": "a.b"]]],
+                "distribution.classes.A.by must be objectId or a field that holds texts or pointers"
+            ),
+            (
+                ["classes": ["A": ["by": "createdAt"]]],
+                "distribution.classes.A.by must be objectId or a field that holds texts or pointers"
+            ),
+        ] as [(JSONObject, String)])
+    func refused(option: JSONObject, message: String) {
+        #expect(refusal(Self.rows(option)) == message)
+    }
+}
