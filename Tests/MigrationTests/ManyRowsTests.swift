@@ -11,14 +11,17 @@ import Testing
 
     /// All values of all objects, and the number of pairs with the sum of their ids.
     private static func contents(_ server: TestServer) async throws -> [String] {
-        try await server.texts(
+        let objects = try await server.texts(
             """
             SELECT md5(string_agg(concat_ws('|', "objectId", "n", "s", (extract(epoch FROM "createdAt") * 1000)::int8,
                 (extract(epoch FROM "updatedAt") * 1000)::int8), E'\\n' ORDER BY "objectId" COLLATE "C")) FROM "Many"
-            UNION ALL
+            """)
+        let pairs = try await server.texts(
+            """
             SELECT concat_ws(' ', count(*), sum(substr("owningId", 2)::int8 + substr("relatedId", 2)::int8))
             FROM "_Join:r:Many"
             """)
+        return objects + pairs
     }
 
     @Test("A hundred thousand rows come whole, whatever the form", arguments: SourceForm.allCases)
@@ -31,10 +34,8 @@ import Testing
                 let report = try await folder.load(source, into: server)
                 #expect(report.exitCode == 0, "\(report.json.text)")
                 #expect(report.classes.map(\.rows) == [Int64(Self.count), Int64(pairs)])
-                #expect(
-                    try await Self.contents(server) == [
-                        sum, "\(pairs) \(pairs * (pairs - 1) / 2 + pairs * Self.count)",
-                    ])
+                let contents = try await Self.contents(server)
+                #expect(contents == [sum, "\(pairs) \(pairs * (pairs - 1) / 2 + pairs * Self.count)"])
                 let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
                 #expect(!left.contains("rejects.jsonl"))
                 let unpacked = (try? FileManager.default.contentsOfDirectory(atPath: folder.path + "/scratch")) ?? []

@@ -31,10 +31,12 @@ public struct SpanCollector: Sendable {
         var description: String { "the collector does not start: scripts/test_libraries.sh installs what it needs" }
     }
 
-    /// The spans that came.
+    /// The spans that came, each once: what is not answered in time is sent again.
     public var spans: [JSONValue] {
         let text = (try? String(contentsOfFile: folder + "/spans", encoding: .utf8)) ?? ""
+        var ids: Set<String> = []
         return text.split(separator: "\n").compactMap { try? JSONValue(parsing: Array($0.utf8)) }
+            .filter { span in span["spanId"]?.stringValue.map { ids.insert($0).inserted } ?? true }
     }
 
     /// Whether it refuses all for now.
