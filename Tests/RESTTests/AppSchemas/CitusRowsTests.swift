@@ -80,7 +80,8 @@ struct CitusRowsTests {
                 }
                 let total = done.reduce(0, +)
                 #expect(total == 64)
-                let results = try await server.find("Account").results
+                let ours: JSONValue = ["objectId": ["$in": .array(accounts.map { .string($0) })]]
+                let results = try await server.find("Account", ["where": ours]).results
                 #expect(results.map { $0["n"]?.numberValue } == [Double(total), Double(total), Double(total)])
             }
         }
