@@ -163,7 +163,11 @@ public final class PostgresClient: Sendable {
 
     /// Has statements carried out on a shared connection. Those that wait for a lock or take long there, and writes that are
     /// large, are carried out on a connection of their own, where they keep no others waiting.
-    func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
+    ///
+    /// - Parameter statements: Those of the request, which only that other connection needs.
+    func perform(
+        _ request: Request, _ statements: @autoclosure () -> [Statement]
+    ) async throws -> [PostgresResult] {
         var purpose = request.isReadOnly ? PoolPurpose.slowReads : .slowWrites
         let size = request.statements.reduce(0) { $0 + $1.bytes.count }
         if !request.isReadOnly, request.statements.contains(where: { SharedPoolRules.keepsParts($0.key.sql) }) {
@@ -175,6 +179,7 @@ public final class PostgresClient: Sendable {
                 if error.isLockTimeout { purpose = .lockWaits }
             }
         }
+        let statements = statements()
         return try await exclusively(in: purpose, conflictKey: request.conflictKey) { try await $0.group(statements) }
     }
 

@@ -140,13 +140,13 @@ extension PostgresClient {
         return result
     }
 
-    private func onSharedConnection(_ statements: [Statement], _ encoded: [EncodedStatement], _ shape: ReadShape)
-        async throws -> [PostgresResult]
-    {
+    private func onSharedConnection(
+        _ statements: @autoclosure () -> [Statement], _ encoded: [EncodedStatement], _ shape: ReadShape
+    ) async throws -> [PostgresResult] {
         try await perform(
             Request(
                 .statements(encoded), isReadOnly: true, shape: shape, isSearch: true, sizeLimit: Self.mostShared),
-            statements)
+            statements())
     }
 
     private func onLentConnection(_ statement: Statement, _ search: Search, _ shape: ReadShape, _ expected: Int)
