@@ -46,20 +46,28 @@ struct AggregateCompiler {
         }
     }
 
-    /// One row as a document: fields that are null are left out, since the list of those that go is NULL for all others.
+    /// One row as a document: fields that are null are left out, since the list of those that go is NULL for all others. A
+    /// list is for some of the members only, because each name is looked for in all of them.
     ///
     /// - Parameter fields: Those that are wanted; nil for all.
     func document(_ schema: ClassSchema, _ fields: Set<Name>? = nil) -> String {
         var members: [(name: String, value: String)] = []
         var missing: [String] = []
+        var parts: [String] = []
+        func endPart() {
+            guard !members.isEmpty else { return }
+            parts.append("(\(Self.object(members)) - ARRAY[\(missing.joined(separator: ", "))])")
+            (members, missing) = ([], [])
+        }
         for (name, field) in schema.fields
         where TableLayout.hasColumn(name.text, of: schema.name, type: field.type) && fields?.contains(name) ?? true {
             let (column, name) = (SQLBuilder.quote(name.text), SQL.literal(name.text))
             members.append((name, Self.value(column, field.type)))
             missing.append("CASE WHEN \(column) IS NULL THEN \(name) END")
+            if members.count == Self.mostMembers { endPart() }
         }
-        guard !members.isEmpty else { return "'{}'::jsonb" }
-        return "((\(Self.object(members))) - ARRAY[\(missing.joined(separator: ", "))])"
+        endPart()
+        return parts.isEmpty ? "'{}'::jsonb" : "(\(parts.joined(separator: " || ")))"
     }
 
     /// A column as jsonb, NULL where it is.

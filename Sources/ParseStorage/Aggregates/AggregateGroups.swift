@@ -92,11 +92,13 @@ extension AggregateCompiler {
         }
     }
 
+    /// How many members an object gets by one call: PostgreSQL's functions take a hundred arguments.
+    static let mostMembers = 50
+
     /// An object of names and values, both expressions of SQL; a value that is NULL becomes null.
     static func object(_ members: [(name: String, value: String)]) -> String {
-        // PostgreSQL's functions take a hundred arguments.
-        stride(from: 0, to: members.count, by: 50).map { start in
-            let some = members[start..<min(start + 50, members.count)]
+        stride(from: 0, to: members.count, by: mostMembers).map { start in
+            let some = members[start..<min(start + mostMembers, members.count)]
             return "jsonb_build_object(\(some.map { "\($0.name), \($0.value)" }.joined(separator: ", ")))"
         }.joined(separator: " || ")
     }

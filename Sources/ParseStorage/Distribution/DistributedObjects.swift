@@ -20,10 +20,18 @@ struct DistributedObjects {
 
     /// The further condition on an object by which a statement goes to the server that has it.
     ///
+    /// - Parameter write: Loses the value of the field that says so, where it is the one that the object has.
     /// - Returns: nil when there is no such object.
-    func condition(_ objectId: String, _ schema: ClassSchema, _ compiler: inout WriteCompiler) async throws -> String? {
-        guard let field = schema.placingField else { return "TRUE" }
+    func condition(
+        _ objectId: String, by field: Name, _ schema: ClassSchema, _ write: inout ObjectWrite,
+        _ compiler: inout WriteCompiler
+    ) async throws -> String? {
         guard let value = try await fieldValues(of: [objectId], by: field, schema)[Name(objectId)] else { return nil }
+        if case .set(let new)? = write.operations[field], let type = schema.type(of: field.text),
+            case .text(let text) = try ValueEncoder.encode(new, type, field: field.text), Name(text) == Name(value)
+        {
+            write.operations[field] = nil
+        }
         return "\(SQLBuilder.quote(field.text)) = \(compiler.builder.bind(.text(value)))"
     }
 

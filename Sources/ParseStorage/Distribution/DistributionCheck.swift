@@ -36,9 +36,14 @@ struct DistributionCheck {
                     "Citus keeps the schema of the app on one of its servers: say so by the option distribution, "
                     + "{\"engine\": \"citus\", \"mode\": \"schema\"}, or changes are not all or nothing")
         }
-        let classes = try await Distribution.placements { try await client.query($0) }
-            .keys.map(\.text).filter { !$0.hasPrefix("_roost_") }.sorted()
-        guard let first = classes.first else { return }
+        let tables = try await Distribution.placements { try await client.query($0) }.keys.map(\.text).sorted()
+        guard !tables.isEmpty,
+            try await client.query("SELECT to_regclass('\"_SCHEMA\"') IS NOT NULL").bool(0, 0) == true
+        else { return }
+        let classes = try await client.query(
+            "SELECT \"className\" FROM \"_SCHEMA\" WHERE \"className\" = ANY($1) ORDER BY 1 LIMIT 1",
+            [.textArray(tables)])
+        guard let first = classes.rowCount > 0 ? classes.string(0, 0) : nil else { return }
         throw Unfit(
             description: "\(first) lies on several servers of Citus: say so by the option distribution, "
                 + "{\"engine\": \"citus\", \"mode\": \"rows\"}")

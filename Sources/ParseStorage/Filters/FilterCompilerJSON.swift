@@ -87,7 +87,9 @@ extension FilterCompiler {
         case .list(let value), .value(let value):
             return "(jsonb_typeof(\(value)) = 'array' AND \(isContained(value)))"
         case .path(let path):
-            return "(SELECT COALESCE(bool_and(roost_is_within(leaf, \(list))), FALSE) FROM \(leaves(path)) "
+            // PostgreSQL looks into the list quicker itself, and Citus takes no query there.
+            let isWithin = schemas.isSpread ? "roost_is_within(leaf, \(list))" : isContained("leaf")
+            return "(SELECT COALESCE(bool_and(\(isWithin)), FALSE) FROM \(leaves(path)) "
                 + "WHERE jsonb_typeof(leaf) = 'array')"
         }
     }

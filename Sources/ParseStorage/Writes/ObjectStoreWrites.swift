@@ -137,9 +137,12 @@ extension ObjectStore {
             let plan = wants.isEmpty ? catalog.plan(schema, keys: Set(echo.names)) : catalog.plan(schema)
             var compiler = WriteCompiler(schema: schema)
             var condition = try Self.condition(access, schema, &compiler)
-            if schema.distributedBy != nil {
-                guard let place = try await DistributedObjects(store: self).condition(objectId, schema, &compiler)
-                else { return nil }
+            var write = write
+            if let field = schema.placingField {
+                let objects = DistributedObjects(store: self)
+                guard let place = try await objects.condition(objectId, by: field, schema, &write, &compiler) else {
+                    return nil
+                }
                 condition += " AND \(place)"
             }
             let isEchoing = !echo.isEmpty && wants.isEmpty

@@ -152,10 +152,12 @@ struct WriteCompiler {
         var parts: [String] = []
         if let observation {
             // The lock is taken on the newest version of the row, for which the condition holds, and no other transaction changes it
-            // until the update has. The id stands in both, so that Citus sends all to the server that has the object.
+            // until the update has. The condition stands in both, as a class that is distributed by a field may have the id twice,
+            // and Citus sends all to the server that has the object.
             parts = [
                 "_old AS (SELECT * FROM \(table) WHERE \"objectId\" = \(id) AND \(condition) FOR UPDATE)",
-                "_updated AS (\(update)\(id) AND EXISTS (SELECT 1 FROM _old) RETURNING *\(bound), \(observation.number) AS _number)",
+                "_updated AS (\(update)\(id) AND \(condition) AND EXISTS (SELECT 1 FROM _old) "
+                    + "RETURNING *\(bound), \(observation.number) AS _number)",
             ]
         } else {
             parts = ["_updated AS (\(update)\(id) AND \(condition) RETURNING *\(bound))"]

@@ -134,6 +134,7 @@ struct CitusRowsTests {
                 let path = "/classes/Message/\(id)"
                 let moved = try await server.send("PUT", path, ["room": "two"])
                 #expect(moved.json == ["code": 119, "error": "room cannot be changed: Message is distributed by it"])
+                _ = try await server.send("PUT", path, ["room": "one", "text": "c"]).succeeded()
                 try await Self.changes(server, path)
                 let batch = try await server.send(
                     "POST", "/batch",
@@ -158,6 +159,21 @@ struct CitusRowsTests {
                         ["Country", "reference", "<none>", "1"], ["Message", "distributed", "room", "2"],
                         ["_Join:readers:Message", "distributed", "owningId", "2"],
                     ])
+            }
+        }
+    }
+
+    @Test("Who has an object of the id of another one, in a room of his own, changes that alone")
+    func twins() async throws {
+        try await CitusCluster.run { cluster in
+            let options = Self.distribution(["Message": ["by": "room"]]).merging(["allowCustomObjectId": true]) { $1 }
+            try await TestServer.run(on: cluster.uri, options) { server in
+                let body: JSONObject = ["objectId": "same", "room": "two", "n": 1, "ACL": [:]]
+                _ = try await server.send("POST", "/classes/Message", .object(body), as: .master).succeeded()
+                _ = try await server.create("Message", ["objectId": "same", "room": "one", "n": 1])
+                for _ in 0..<8 { _ = try await server.send("PUT", "/classes/Message/same", ["n": 666]) }
+                let changed = try await server.texts("SELECT n::text FROM \"Message\" WHERE room = 'two'")
+                #expect(changed == ["1"])
             }
         }
     }
