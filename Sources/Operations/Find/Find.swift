@@ -18,7 +18,7 @@ struct Find: Sendable {
     let kind: Kind
     /// The parameters as they were sent.
     let parameters: JSONObject
-    var context: RequestContext
+    let context: RequestContext
     /// The parameters, read: the client's, or what a trigger made of them.
     var options: FindOptions
     /// The class whose objects are answered: another one where a field of the class leads there.

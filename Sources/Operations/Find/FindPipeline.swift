@@ -62,7 +62,7 @@ struct FindPipeline {
     /// Calls the trigger before finds of a class, and takes over what it makes of the find.
     private func callBefore(_ find: inout Find, of className: String) async throws {
         let triggered =
-            try await backend.findTriggers.beforeFind(&find, of: className) ?? find.triggered
+            try await backend.findTriggers.beforeFind(find, of: className) ?? find.triggered
             ?? TriggeredFind(query: find.parameters, objectId: find.objectId)
         if triggered.isChanged {
             find.options = try FindOptions(find: triggered.query)

@@ -93,14 +93,13 @@ extension FindTriggers {
     ///
     /// - Returns: nil when nothing is called.
     /// - Throws: What the trigger throws.
-    func beforeFind(_ find: inout Find, of className: String) async throws -> TriggeredFind? {
+    func beforeFind(_ find: Find, of className: String) async throws -> TriggeredFind? {
         guard hasFindTrigger(className) else { return nil }
         try triggers.checkMayCallCode()
         guard let before = findTrigger(.beforeFind, className) else {
             return find.triggered ?? TriggeredFind(query: shownParameters(find), objectId: find.objectId)
         }
         let request = try await triggers.withUser(find.context)
-        triggers.keepUser(of: request, in: &find.context)
         var call = FindCall(
             .beforeFind, className, query: find.triggered?.query ?? shownParameters(find), objectId: find.objectId,
             cloudContext: find.triggered?.cloudContext, request)

@@ -42,8 +42,6 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
         save.cloudContext = save.cloudContext ?? save.context.facts?.cloudContext
         let request = try await triggers.withUser(save.context)
-        // A save of users may change the record.
-        if save.className != "_User" { triggers.keepUser(of: request, in: &save.context) }
         let call = TriggerCall(
             .beforeSave, save.className, try save.objectBefore(), original: save.original, changes: save.body,
             cloudContext: save.cloudContext, request)

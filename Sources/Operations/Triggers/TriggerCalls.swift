@@ -74,13 +74,6 @@ public struct Triggers: Sendable, BackendPart {
         return request
     }
 
-    /// Has what is called later in a request get the same record of its user. One that is too large to be remembered with
-    /// the session is read again.
-    func keepUser(of request: RequestContext, in context: inout RequestContext) {
-        guard let user = request.caller.user, user.recordSize <= OwnRecords.largestRecord else { return }
-        context.userRecord = request.userRecord
-    }
-
     /// Calls a trigger around a log-in or a request for a new password, with the user as the server sees it.
     ///
     /// - Parameters:

@@ -7,6 +7,7 @@ import ParseStorage
 import Rules
 package import ServerConfiguration
 import Tasks
+import Telemetry
 
 /// Finds out what a request wants, and who answers it.
 package struct Dispatcher: HTTPHandler {
@@ -94,10 +95,12 @@ package struct Dispatcher: HTTPHandler {
             return Reply(body: .text("OK", contentType: "text/plain; charset=utf-8"))
         }
         if let route = RouteTable.unread(request.method, target.components) {
-            request.record.note(row: route.row)
+            // A route of every method has one row, that of GET.
+            if Method(name: request.method) == route.method { request.record.note(row: route.row) }
             let unread = UnreadRequest(
                 request: request, target: target, opener: opener, queue: queue, files: files, monitoring: monitoring)
             if let reply = try await route.unread?(unread) { return reply }
+            request.record.note(row: RequestMeters.row(ofMethod: request.method))
         }
         if let pages, let path = pages.path(target.components) {
             let context = RequestContext(

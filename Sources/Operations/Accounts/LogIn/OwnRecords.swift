@@ -56,7 +56,7 @@ public struct OwnRecords: Sendable, BackendPart {
     private static let firstReads = Gate(capacity: .max, share: 1)
 
     /// Records of more bytes are not remembered, as there may be many of them.
-    static let largestRecord = 16 * 1024
+    private static let largestRecord = 16 * 1024
 
     /// A user's record as the user sees it, as JSON: no values are made of it.
     ///
