@@ -7,7 +7,7 @@ import ParseStorage
 import Rules
 package import ServerConfiguration
 import Tasks
-import Telemetry
+internal import Telemetry
 
 /// Finds out what a request wants, and who answers it.
 package struct Dispatcher: HTTPHandler {
