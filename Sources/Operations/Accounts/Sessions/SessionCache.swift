@@ -83,12 +83,12 @@ final class SessionCache: Sendable {
         }
     }
 
-    /// Forgets the sessions of a user who was changed. Requests that are under way read the user's record anew, as
-    /// triggers do that are called after one that saved the user.
+    /// Forgets the sessions of a user who was changed. Requests that are under way keep the record that they have: as with
+    /// parse-server, triggers get the user who sent the request.
     func invalidate(user id: String) {
         state.withLock {
             $0.generation += 1
-            for token in $0.tokens.removeValue(forKey: id) ?? [] { $0.entries.remove(token)?.user.record = nil }
+            for token in $0.tokens.removeValue(forKey: id) ?? [] { $0.entries.remove(token) }
         }
     }
 
