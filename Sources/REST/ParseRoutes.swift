@@ -129,6 +129,7 @@ public struct ParseRoutes: RequestHandler {
 
     /// Calls a route, once for each request id.
     private func perform(_ route: Route, _ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
+        guard let handler = route.handler else { throw Self.noRoute(envelope) }
         if route.traits.contains(.master), !context.caller.isMaster { throw Forbidden.masterKeyRequired }
         if configuration.readOnly, !route.onlyReads { throw ParseError.serverOnlyReads }
         if route.traits.contains(.idempotent) { try await claim(envelope, context) }
@@ -137,8 +138,8 @@ public struct ParseRoutes: RequestHandler {
         let reply =
             backend.triggers.callsTriggers
             ? try await HeldMemory.run(in: .values, depth: envelope.origin.memoryDepth) {
-                try await route.handler(self, call)
-            } : try await route.handler(self, call)
+                try await handler(self, call)
+            } : try await handler(self, call)
         if case .json(let bytes) = reply.body { try AnswerSize.check(bytes.count, configuration.maxResponseSize) }
         return reply
     }
@@ -154,7 +155,7 @@ public struct ParseRoutes: RequestHandler {
         try await backend.transactions.claim(request: id, path: envelope.path.joined(separator: "/"), context)
     }
 
-    static func noRoute(_ envelope: Envelope) -> HTTPError {
+    private static func noRoute(_ envelope: Envelope) -> HTTPError {
         HTTPError(status: 404, message: "Cannot \(envelope.method.rawValue) \(envelope.rawPath)")
     }
 }

@@ -108,12 +108,16 @@ struct Route: Sendable {
     /// route.
     typealias UnreadHandler = @Sendable (UnreadRequest) async throws -> Reply?
 
+    /// What answers: with the body, or before it is read.
+    private enum Answer: Sendable {
+        case read(Handler)
+        case unread(UnreadHandler)
+    }
+
     let method: Method
     let path: [Component]
     let traits: Traits
-    private(set) var handler: Handler
-    /// What answers in the place of the handler, where that needs no body before.
-    private(set) var unread: UnreadHandler?
+    private var answer: Answer
     /// The row of the metrics under which its requests are counted.
     private(set) var row = 0
 
@@ -121,6 +125,10 @@ struct Route: Sendable {
     ///
     /// - Parameter path: Components with slashes between them: names, `:parameters`, and `*rest` as the last.
     init(_ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping Handler) {
+        self.init(method, path, traits, .read(handler))
+    }
+
+    private init(_ method: Method, _ path: String, _ traits: Traits, _ answer: Answer) {
         self.method = method
         self.path = path.split(separator: "/").map { component in
             switch component.first {
@@ -130,26 +138,33 @@ struct Route: Sendable {
             }
         }
         self.traits = traits
-        self.handler = handler
+        self.answer = answer
     }
 
     /// A route that answers before a body is read.
     static func unread(
         _ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping UnreadHandler
     ) -> Route {
-        var route = Route(method, path, traits) { _, call in throw ParseRoutes.noRoute(call.envelope) }
-        route.unread = handler
-        return route
+        Route(method, path, traits, .unread(handler))
+    }
+
+    /// What answers with the body; nil for a route that answers before it is read.
+    var handler: Handler? { if case .read(let handler) = answer { handler } else { nil } }
+
+    /// What answers before the body is read; nil for a route that wants it.
+    var unread: UnreadHandler? {
+        if case .unread(let handler) = answer { handler } else { nil }
     }
 
     private var endsWithRest: Bool {
         if case .rest? = path.last { true } else { false }
     }
 
-    /// The same route with another handler.
-    func answering(_ handler: @escaping Handler) -> Route {
+    /// The same route, whose replies are changed before they are sent.
+    func changing(_ change: @escaping @Sendable (Reply) -> Reply) -> Route {
+        guard let handler else { return self }
         var route = self
-        route.handler = handler
+        route.answer = .read { change(try await handler($0, $1)) }
         return route
     }
 

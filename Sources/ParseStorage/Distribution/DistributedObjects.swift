@@ -32,7 +32,11 @@ struct DistributedObjects {
         {
             write.operations[field] = nil
         }
-        return "\(SQLBuilder.quote(field.text)) = \(compiler.builder.bind(.text(value)))"
+        return Self.condition(field, value, &compiler)
+    }
+
+    private static func condition(_ field: Name, _ value: String, _ compiler: inout WriteCompiler) -> String {
+        "\(SQLBuilder.quote(field.text)) = \(compiler.builder.bind(.text(value)))"
     }
 
     /// The statements that lock objects of a distributed class, one for each in the order of their ids: Citus locks no
@@ -45,16 +49,16 @@ struct DistributedObjects {
         }
         for row in rows.sorted(by: { Name($0.objectId) < Name($1.objectId) }) {
             var compiler = WriteCompiler(schema: schema)
-            let condition = try ObjectStore.condition(row.access, schema, &compiler)
-            var place = ""
+            var conditions = [try ObjectStore.condition(row.access, schema, &compiler)]
             if let field = schema.placingField {
                 guard let value = values[Name(row.objectId)] else { continue }
-                place = "\(SQLBuilder.quote(field.text)) = \(compiler.builder.bind(.text(value))) AND "
+                conditions.append(Self.condition(field, value, &compiler))
             }
             statements.append(
                 Statement(
-                    "SELECT 1 FROM \(SQLBuilder.quote(schema.name)) WHERE \(place)\"objectId\" = "
-                        + "\(compiler.builder.bind(.text(row.objectId))) AND \(condition) FOR UPDATE",
+                    "SELECT 1 FROM \(SQLBuilder.quote(schema.name)) WHERE \"objectId\" = "
+                        + "\(compiler.builder.bind(.text(row.objectId))) AND \(conditions.joined(separator: " AND ")) "
+                        + "FOR UPDATE",
                     compiler.builder.parameters))
         }
         return statements

@@ -10,34 +10,26 @@ struct DistributedTables {
 
     /// Makes the tables what the class's placement says; nothing for one that stays here.
     func place() async throws {
-        switch schema.placement {
-        case .local: return
-        case .reference:
-            _ = try await session.query("SELECT create_reference_table($1::text::regclass)", [name])
-        case .rows(let field):
-            try await Self.goInTurn(session)
-            _ = try await session.query(
-                "SELECT create_distributed_table($1::text::regclass, $2, shard_count => $3::int8::int)",
-                [name, .text(field.text), .int(Int64(shards))])
-        }
+        try await place(name, by: schema.distributedBy, "shard_count => $3::int8::int", .int(Int64(shards)))
     }
 
     /// Puts a relation's rows where the objects are that have the relation.
     func place(relation table: String) async throws {
-        let table = PostgresParameter.text(SQL.identifier(table))
-        switch schema.placement {
-        case .local: return
-        case .reference: _ = try await session.query("SELECT create_reference_table($1::text::regclass)", [table])
-        case .rows:
-            try await Self.goInTurn(session)
-            _ = try await session.query(
-                "SELECT create_distributed_table($1::text::regclass, 'owningId', colocate_with => $2)", [table, name])
-        }
+        let field = schema.distributedBy.map { _ in Name("owningId") }
+        try await place(.text(SQL.identifier(table)), by: field, "colocate_with => $3", name)
     }
 
-    /// What is made in one transaction is made on one connection to each server, or later statements do not see it.
-    private static func goInTurn(_ session: PostgresSession) async throws {
+    private func place(
+        _ table: PostgresParameter, by field: Name?, _ option: String, _ value: PostgresParameter
+    ) async throws {
+        if schema.placement == .reference {
+            _ = try await session.query("SELECT create_reference_table($1::text::regclass)", [table])
+        }
+        guard let field else { return }
+        // What is made in one transaction is made on one connection to each server, or later statements do not see it.
         _ = try await session.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)")
+        _ = try await session.query(
+            "SELECT create_distributed_table($1::text::regclass, $2, \(option))", [table, .text(field.text), value])
     }
 
     private var name: PostgresParameter { .text(SQL.identifier(schema.name)) }

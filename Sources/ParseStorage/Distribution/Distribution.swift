@@ -50,7 +50,7 @@ extension ClassSchema {
         guard let type = type(of: field.text) else {
             throw current == nil
                 ? Self.missing(field, of: name)
-                : ParseError(ParseError.operationForbidden, "\(field) cannot be removed: \(name) is distributed by it")
+                : kept(field, "removed")
         }
         switch type {
         case .string, .pointer: break
@@ -59,8 +59,12 @@ extension ClassSchema {
                 ParseError.incorrectType, "\(name) is distributed by \(field), which must be a String or a Pointer")
         }
         if let current, current.type(of: field.text) != type {
-            throw ParseError(ParseError.operationForbidden, "\(field) cannot be changed: \(name) is distributed by it")
+            throw kept(field, "changed")
         }
+    }
+
+    private func kept(_ field: Name, _ change: String) -> ParseError {
+        ParseError(ParseError.operationForbidden, "\(field) cannot be \(change): \(name) is distributed by it")
     }
 
     /// What a new object is refused with that does not say where it belongs.
@@ -71,8 +75,7 @@ extension ClassSchema {
     /// Checks that a write of an object leaves it where it is; throws 119.
     func checkPlace(_ operations: some Sequence<Name>) throws(ParseError) {
         guard let field = placingField, operations.contains(field) else { return }
-        throw ParseError(
-            ParseError.operationForbidden, "\(field) cannot be changed: \(name) is distributed by it")
+        throw kept(field, "changed")
     }
 
     /// Checks that an index can be unique: each server looks at the rows that it has.

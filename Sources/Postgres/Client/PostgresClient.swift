@@ -165,9 +165,7 @@ public final class PostgresClient: Sendable {
     /// large, are carried out on a connection of their own, where they keep no others waiting.
     ///
     /// - Parameter statements: Those of the request, which only that other connection needs.
-    func perform(
-        _ request: Request, _ statements: @autoclosure () -> [Statement]
-    ) async throws -> [PostgresResult] {
+    func perform(_ request: Request, _ statements: @autoclosure () -> [Statement]) async throws -> [PostgresResult] {
         var purpose = request.isReadOnly ? PoolPurpose.slowReads : .slowWrites
         let size = request.statements.reduce(0) { $0 + $1.bytes.count }
         if !request.isReadOnly, request.statements.contains(where: { SharedPoolRules.keepsParts($0.key.sql) }) {

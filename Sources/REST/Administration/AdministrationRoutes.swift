@@ -138,9 +138,7 @@ extension RouteTable {
 
     /// Audiences keep their query as text; it is shown as the object that it is.
     static let audiences = classRoutes("push_audiences", [], [.master]) { _ in "_Audience" }.map { route in
-        guard route.method == .get else { return route }
-        let handler = route.handler
-        return route.answering { routes, call in withQueries(try await handler(routes, call)) }
+        route.method == .get ? route.changing { withQueries($0) } : route
     }
 
     private static func withQueries(_ reply: Reply) -> Reply {

@@ -69,11 +69,7 @@ public struct RequestContext: Sendable {
     public var caller: Caller { didSet { userRecord = nil } }
     /// The record of the caller's user as cloud code gets it, with the session token; nil without a user, and before code
     /// wanted it.
-    public var userRecord: JSONObject? {
-        get { record?.value }
-        set { record = newValue.map(UserRecord.init) }
-    }
-    private var record: UserRecord?
+    public var userRecord: JSONObject?
     /// The URL under which the API was reached, without a trailing slash: the base of links in answers.
     public var mountURL: String
     /// The time of the request.
@@ -109,12 +105,6 @@ public struct RequestContext: Sendable {
         RequestContext(
             caller: caller, mountURL: mountURL, now: now, address: address, languages: languages, facts: facts)
     }
-}
-
-/// The record of a user. Every step of a request has a copy of its context, which holds only where this is.
-private final class UserRecord: Sendable {
-    let value: JSONObject
-    init(_ value: JSONObject) { self.value = value }
 }
 
 /// What cloud code gets of a request besides who calls. One object a request, made with it.
