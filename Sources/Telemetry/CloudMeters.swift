@@ -18,7 +18,7 @@ public final class CloudMeters: Sendable {
 
     /// Counts a call.
     public func add(_ kind: Kind, _ host: Host, _ result: Result, _ duration: Duration) {
-        durations[kind.rawValue][host.rawValue][result.rawValue].record(duration)
+        durations[kind.rawValue][host.rawValue].record(duration, of: result.rawValue)
     }
 
     func write(to text: inout Exposition) {
@@ -113,7 +113,7 @@ public final class FileStoreMeters: Sendable {
     ///
     /// - Parameter duration: The time until the answer began.
     public func add(_ operation: Operation, _ result: Result, _ duration: Duration) {
-        durations[operation.rawValue][result.rawValue].record(duration)
+        durations[operation.rawValue].record(duration, of: result.rawValue)
     }
 
     func write(to text: inout Exposition) {

@@ -14,7 +14,7 @@ public final class DatabaseMeters: Sendable {
     ///
     /// - Parameter errorClass: The first two characters of the SQLSTATE of its error; nil where it succeeded.
     public func add(_ operation: Operation, _ duration: Duration, errorClass: String? = nil) {
-        durations[operation.rawValue][Self.number(of: errorClass)].record(duration)
+        durations[operation.rawValue].record(duration, of: Self.number(of: errorClass))
     }
 
     /// How long calls of a kind took, by their errors; 0 stands for none.

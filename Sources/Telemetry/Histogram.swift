@@ -109,39 +109,40 @@ private struct FourNumbers: ~Copyable, Sendable {
     }
 }
 
-/// Histograms by a small number, each made when it is first needed: a list that only grows, so that no lock is needed.
+/// Histograms by a small number. The number that comes first, of nearly all that is counted, has the one that is here; each
+/// other is made when it is first needed, at the end of a list that only grows, so that no lock is needed.
 final class NumberedHistograms: Sendable {
-    private final class Entry: Sendable {
-        let number: Int
-        let histogram: Histogram
-        let next = AtomicLazyReference<Entry>()
-
-        init(_ number: Int, _ bounds: Histogram.Bounds) {
-            self.number = number
-            histogram = Histogram(bounds)
-        }
-    }
-
-    private let first = AtomicLazyReference<Entry>()
+    /// The number of this one; none until it is needed.
+    private let number = Atomic<Int>(none)
+    private let histogram: Histogram
+    private let next = AtomicLazyReference<NumberedHistograms>()
     private let bounds: Histogram.Bounds
 
-    init(_ bounds: Histogram.Bounds) { self.bounds = bounds }
+    private static let none = -1
 
-    /// The histogram of a number. There are few numbers: each is an object for good.
-    subscript(number: Int) -> Histogram {
-        var entry = first.load() ?? first.storeIfNil(Entry(number, bounds))
-        while entry.number != number { entry = entry.next.load() ?? entry.next.storeIfNil(Entry(number, bounds)) }
-        return entry.histogram
+    init(_ bounds: Histogram.Bounds) {
+        self.bounds = bounds
+        histogram = Histogram(bounds)
+    }
+
+    /// Counts something that took so long in the histogram of a number. There are few numbers: each is an object for good.
+    func record(_ duration: Duration, of number: Int) {
+        if holds(number) { return histogram.record(duration) }
+        (next.load() ?? next.storeIfNil(NumberedHistograms(bounds))).record(duration, of: number)
+    }
+
+    private func holds(_ number: Int) -> Bool {
+        let own = self.number.load(ordering: .relaxed)
+        guard own == Self.none else { return own == number }
+        let (isFirst, other) = self.number.compareExchange(expected: own, desired: number, ordering: .relaxed)
+        return isFirst || other == number
     }
 
     /// What all of them have counted, by their numbers.
     var counts: [Int: Histogram.Counts] {
-        var counts: [Int: Histogram.Counts] = [:]
-        var next = first.load()
-        while let entry = next {
-            counts[entry.number] = entry.histogram.counts
-            next = entry.next.load()
-        }
+        var counts = next.load()?.counts ?? [:]
+        let number = number.load(ordering: .relaxed)
+        if number != Self.none { counts[number] = histogram.counts }
         return counts
     }
 }

@@ -72,7 +72,7 @@ public final class RequestMeters: Sendable {
             active.wrappingSubtract(1, ordering: .relaxed)
             if received > 0 { self.received.wrappingAdd(received, ordering: .relaxed) }
             if sent > 0 { self.sent.wrappingAdd(sent, ordering: .relaxed) }
-            rows[row < rows.count ? row : 0][Self.known(status)].record(duration)
+            rows[row < rows.count ? row : 0].record(duration, of: Self.known(status))
         }
 
         /// The status as metrics have it: no more of them than HTTP has.

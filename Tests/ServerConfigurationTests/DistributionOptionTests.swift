@@ -49,13 +49,21 @@ import Testing
             (["shards": 0], "Key distribution.shards has invalid value 0"),
             (["shards": -1], "Key distribution.shards has invalid value -1"),
             (["shards": "many"], "Key distribution.shards has invalid value \"many\""),
-            (
-                ["unique": "lookup"],
-                "distribution.unique is not built: what must be unique stays on the server that is connected to"
-            ),
+            (["unique": "rows"], "distribution.unique must be \"lookup\""),
+            (["mode": "schema", "unique": "lookup"], "distribution.unique needs the mode \"rows\""),
             (
                 ["classes": ["_User": ["by": "objectId"]]],
-                "distribution.classes._User: the classes of the system stay \"local\", on the server that is connected to"
+                "distribution.classes._User: users lie on several servers only with \"unique\": \"lookup\""
+            ),
+            (
+                ["unique": "lookup", "classes": ["_User": "reference"]],
+                "distribution.classes._User: the classes of the system stay \"local\", on the server that is connected "
+                    + "to; of them only _User can be {\"by\": \"objectId\"}"
+            ),
+            (
+                ["unique": "lookup", "classes": ["_Role": ["by": "objectId"]]],
+                "distribution.classes._Role: the classes of the system stay \"local\", on the server that is connected "
+                    + "to; of them only _User can be {\"by\": \"objectId\"}"
             ),
             (["classes": []], "distribution.classes must be an object of classes"),
             (

@@ -386,6 +386,62 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 SET search_path FROM CURRENT AS $$
         SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(leaf) = 'array' AND NOT is_whole THEN leaf END)) AS c
 $$;
 
+-- The values of a user that no other may have, by the indexes that see to it where all users are on one server.
+CREATE OR REPLACE FUNCTION roost_unique_values(username text, email text, logins jsonb)
+RETURNS TABLE ("index" text, "value" text) LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT name, held FROM unnest(ARRAY['_User_unique_username', '_User_unique_email'], ARRAY[username, email]) AS c(name, held)
+    WHERE held IS NOT NULL
+    UNION ALL SELECT '_User_unique_authData_' || l.key || '_id', l.value ->> 'id'
+    FROM jsonb_each(CASE WHEN jsonb_typeof(logins) = 'object' THEN logins END) AS l WHERE l.value ->> 'id' IS NOT NULL
+$$;
+
+-- Notes such values of users that a transaction is going to change or remove, and locks the users: other writers of them wait
+-- until all servers have what the transaction did.
+CREATE OR REPLACE FUNCTION roost_note_unique(ids text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE id text; held jsonb; former jsonb := '[]';
+BEGIN
+    FOREACH id IN ARRAY ids LOOP
+        PERFORM pg_advisory_xact_lock(hashtextextended(id, 3));
+        FOR held IN SELECT jsonb_build_array(n."index", n."value", u."objectId") FROM "_User" AS u
+            CROSS JOIN LATERAL roost_unique_values(u."username", u."email", u."authData") AS n
+            WHERE u."objectId" = id FOR UPDATE OF u
+        LOOP
+            former := former || jsonb_build_array(held);
+        END LOOP;
+    END LOOP;
+    PERFORM set_config('roost.unique', former::text, true);
+END
+$$;
+
+-- Makes the rows that keep such values what they are after a change: those that were noted and are gone go, new ones come. One
+-- by one, and in one order: a row that is refused says by which index.
+CREATE OR REPLACE FUNCTION roost_keep_unique(ids text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    former jsonb := coalesce(nullif(current_setting('roost.unique', true), ''), '[]');
+    present jsonb := '[]'; id text; held jsonb; name text; content text; owner text;
+BEGIN
+    FOREACH id IN ARRAY ids LOOP
+        PERFORM pg_advisory_xact_lock(hashtextextended(id, 3));
+        FOR held IN SELECT jsonb_build_array(n."index", n."value", u."objectId") FROM "_User" AS u
+            CROSS JOIN LATERAL roost_unique_values(u."username", u."email", u."authData") AS n WHERE u."objectId" = id
+        LOOP
+            present := present || jsonb_build_array(held);
+        END LOOP;
+    END LOOP;
+    FOR name, content, owner IN SELECT v->>0, v->>1, v->>2 FROM (SELECT jsonb_array_elements(former)
+        EXCEPT SELECT jsonb_array_elements(present)) AS c(v) ORDER BY 1, 2
+    LOOP
+        DELETE FROM "_roost_unique" WHERE "index" = name AND "value" = content AND "objectId" = owner;
+    END LOOP;
+    FOR name, content, owner IN SELECT v->>0, v->>1, v->>2 FROM (SELECT jsonb_array_elements(present)
+        EXCEPT SELECT jsonb_array_elements(former)) AS c(v) ORDER BY 1, 2
+    LOOP
+        INSERT INTO "_roost_unique" ("index", "value", "objectId") VALUES (name, content, owner);
+    END LOOP;
+    PERFORM set_config('roost.unique', '', true);
+END
+$$;
+
 -- Whether an array has no element but those of a list.
 CREATE OR REPLACE FUNCTION roost_is_within(value jsonb, list jsonb[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CASE WHEN jsonb_typeof(value) = 'array' THEN value END) AS c(v)

@@ -42,13 +42,13 @@ public struct TrashRows: Sendable {
             let id = compiler.builder.bind(.text(objectId))
             let row = TrashedRow(schema: schema)
             let values = [className, operatorName].map { compiler.builder.bind(.text($0)) }
-            let result = try await store.query(
+            let statement = Statement(
                 """
                 WITH _gone AS (
                     DELETE FROM \(SQLBuilder.quote(className)) WHERE "objectId" = \(id) AND \(condition)
                     RETURNING *, \(wants.numberSQL) AS _number),
                 _read AS (
-                    SELECT "objectId" AS _object, \(row.content) AS _row, \(row.relations(&compiler.builder)) AS _relations,
+                    SELECT "objectId" AS _object, \(row.content) AS _row, \(row.relations(of: id, &compiler.builder)) AS _relations,
                         \(row.nulls(&compiler.builder)) AS _nulls
                     FROM _gone OFFSET 0),
                 _kept AS (
@@ -58,6 +58,7 @@ public struct TrashRows: Sendable {
                     RETURNING "_id" AS _kept_id)
                 SELECT \(plan.selectList), _number, _kept_id::text FROM _gone CROSS JOIN _kept
                 """, compiler.builder.parameters)
+            let result = try await UniqueRows(store: store).query(schema, objectId, statement)
             guard result.rowCount > 0, let id = result.string(0, result.columnCount - 1) else { return nil }
             guard !wants.isEmpty else { return (id, nil) }
             return (
@@ -202,7 +203,8 @@ public struct TrashRows: Sendable {
             let id = builder.bind(.int(number))
             let left = builder.bind(.textArray(without.sorted()))
             var parts = [
-                "_kept AS (DELETE FROM \"_roost_trash\" WHERE \"_id\" = \(id) RETURNING *)",
+                // Citus removes nothing here in a statement that adds to a table of other servers.
+                "_kept AS (SELECT * FROM \"_roost_trash\" WHERE \"_id\" = \(id))",
                 "_back AS (INSERT INTO \(table) SELECT _new.* FROM _kept, "
                     + "LATERAL jsonb_populate_record(NULL::\(table), _kept.\"_row\" - \(left)) AS _new RETURNING *, \(wants.numberSQL) AS _number)",
             ]
@@ -212,6 +214,10 @@ public struct TrashRows: Sendable {
                     + "_kept.\"_nulls\", \(TrashedRow(schema: schema).lost(&builder)) FROM _kept CROSS JOIN _back",
                 builder.parameters)
             guard result.rowCount > 0 else { throw ParseError.notFound }
+            _ = try await store.query("DELETE FROM \"_roost_trash\" WHERE \"_id\" = $1", [.int(number)])
+            if UniqueRows.areKept(of: schema) {
+                _ = try await store.query(UniqueRows.keeping([entry.objectId]))
+            }
             let dropped = without.union(result.textArray(0, result.columnCount - 1) ?? []).sorted()
             let jsonNames = TrashedRow(schema: schema).jsonKinds.names
             let nulls = (result.textArray(0, result.columnCount - 2) ?? []).filter { jsonNames.contains($0) }

@@ -139,6 +139,7 @@ struct DataChecks: Sendable {
             questions += ["username", "email"].filter { users.column($0)?.type == PostgresType.text.rawValue }
                 .map { twins("_User", $0, "users") }
         }
+        if facts.tables["_roost_unique"] != nil { questions.append(wrongUniqueRows) }
         if facts.tables["_Role"]?.column("name")?.type == PostgresType.text.rawValue {
             questions.append(twins("_Role", "name", "roles"))
         }
@@ -155,6 +156,24 @@ struct DataChecks: Sendable {
                 .oddHashes, .error, "_User",
                 "users whose password hash is not bcrypt's, so that they must reset their password: \(count)",
                 examples: examples)
+        }
+    }
+
+    /// Values of users on several servers that are kept as another's, or not at all: what a server that failed between the
+    /// two parts of a commit leaves, and users that were spread or brought back by hand.
+    private var wrongUniqueRows: Question {
+        let kept = "SELECT \"index\", \"value\", \"objectId\" FROM \"_roost_unique\""
+        let rows =
+            "SELECT \"index\" || ' ' || \"value\" FROM ((\(UniqueRows.expected) EXCEPT \(kept)) UNION ALL "
+            + "(\(kept) EXCEPT \(UniqueRows.expected))) AS wrong"
+        let remedy = Finding.Remedy(
+            words: "make the rows of _roost_unique anew",
+            statements: ["BEGIN; DELETE FROM \"_roost_unique\"; \(UniqueRows.filling); COMMIT"])
+        return Question(subject: "_User", sql: Self.counting(rows)) { count, examples in
+            Finding(
+                .uniqueRows, .error, "_User",
+                "names, addresses and logins that are free though a user has them, or taken though none does: \(count)",
+                examples: examples, remedy: remedy)
         }
     }
 

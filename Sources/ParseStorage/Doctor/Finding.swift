@@ -13,6 +13,7 @@ public struct Finding: Sendable, Equatable {
         case sameInAnyCase = "same-in-any-case"
         case literalOperations = "literal-operations"
         case oddHashes = "odd-hashes"
+        case uniqueRows = "unique-rows"
         case unownedTable = "unowned-table"
         case slowQuery = "slow-query"
         case missingIndex = "missing-index"

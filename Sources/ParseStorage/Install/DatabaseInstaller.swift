@@ -51,6 +51,13 @@ public struct DatabaseInstaller: Sendable {
             try await catalog.change(name) { $0 ?? ClassSchema(name: name) }
         }
         for name in ["_User", "_Role", "_Session", "_Installation"] { try await complete(name) }
+        if let field = catalog.schema("_User")?.distributedBy {
+            guard keepsUniqueRows else {
+                throw DistributionCheck.Unfit(description: "users can be distributed by objectId only, not by \(field)")
+            }
+            let shards = catalog.distribution?.shards ?? 1
+            try await patient.run { try await UniqueRows.prepare(shards: shards, $0) }
+        }
         await createIndexes()
     }
 
@@ -199,10 +206,17 @@ public struct DatabaseInstaller: Sendable {
 
     private func createIndexes() async { await create(Self.indexes) }
 
+    /// The statement for users on several servers, where rows of their own make values unique: the index only finds them.
+    private static func ordinary(_ statement: String) -> String {
+        statement.replacing("UNIQUE INDEX IF NOT EXISTS \"_User_unique_", with: "INDEX IF NOT EXISTS \"roost_spread_")
+    }
+
+    private var keepsUniqueRows: Bool { catalog.schema("_User").map(UniqueRows.areKept) == true }
+
     private func create(_ indexes: [String]) async {
         for statement in indexes {
             do {
-                try await patient.run(statement)
+                try await patient.run(keepsUniqueRows ? Self.ordinary(statement) : statement)
             } catch {
                 // Data that violates a unique index was there before: the server still works, as parse-server does.
                 logger.warning(

@@ -30,7 +30,7 @@ enum DatabaseFailure {
 
     static func parseError(_ error: PostgresError) -> ParseError {
         switch error.sqlState {
-        case "23505": duplicate(error.constraint ?? "")
+        case "23505": duplicate(UniqueRows.index(refusing: error) ?? error.constraint ?? "")
         case "RS111":
             // What a function of Roost's own refuses.
             ParseError(ParseError.incorrectType, error.message)

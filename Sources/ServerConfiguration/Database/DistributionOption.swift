@@ -29,6 +29,8 @@ extension Configuration {
         public var classes: [String: Placement] = [:]
         /// What holds for classes of the app that are not named.
         public var others = Placement.local
+        /// Whether rows of their own make values unique that lie on several servers.
+        public var hasUniqueRows = false
 
         /// Reads the option.
         ///
@@ -46,13 +48,13 @@ extension Configuration {
                 throw ConfigurationError("\(name).mode must be \"schema\" or \"rows\"")
             }
             self.mode = mode
-            if mode == .schema, let key = ["shards", "classes"].first(where: { object[$0] != nil }) {
+            if mode == .schema, let key = ["shards", "unique", "classes"].first(where: { object[$0] != nil }) {
                 throw ConfigurationError("\(name).\(key) needs the mode \"rows\"")
             }
             if let shards = object["shards"] { self.shards = try shards.whole(in: 1...1024, "\(name).shards") }
-            if object["unique"] != nil {
-                throw ConfigurationError(
-                    "\(name).unique is not built: what must be unique stays on the server that is connected to")
+            if let unique = object["unique"] {
+                guard unique == "lookup" else { throw ConfigurationError("\(name).unique must be \"lookup\"") }
+                hasUniqueRows = true
             }
             guard let classes = object["classes"] else { return }
             guard let classes = classes.objectValue else {
@@ -94,9 +96,14 @@ extension Configuration {
             default: break
             }
             for (name, placement) in classes where name.hasPrefix("_") && placement != .local {
+                if name == "_User", placement == .rows(by: "objectId") {
+                    if hasUniqueRows { continue }
+                    throw ConfigurationError(
+                        "distribution.classes._User: users lie on several servers only with \"unique\": \"lookup\"")
+                }
                 throw ConfigurationError(
                     "distribution.classes.\(name): the classes of the system stay \"local\", on the server that is "
-                        + "connected to")
+                        + "connected to; of them only _User can be {\"by\": \"objectId\"}")
             }
         }
     }

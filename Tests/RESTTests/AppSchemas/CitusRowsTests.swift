@@ -163,6 +163,54 @@ struct CitusRowsTests {
         }
     }
 
+    /// The rows of classes and relations as texts.
+    private static func rows(_ routes: ConsoleRoutes) async throws -> [[String]] {
+        var rows: [[String]] = []
+        for table in ["Song", "Message", "Country", "_Join:fans:Song", "_Join:fans:Message"] {
+            rows.append(try await routes.texts("SELECT _row::text FROM \"\(table)\" AS _row ORDER BY 1"))
+        }
+        return rows
+    }
+
+    @Test("What operators remove of classes that are spread is put back as it was, its relations too")
+    func trash() async throws {
+        try await CitusCluster.run { cluster in
+            let distribution = Distribution(
+                isBySchema: false, classes: ["Message": .rows(by: "room"), "Country": .reference],
+                others: .rows(by: "objectId"))
+            try await ConsoleRoutes.run(on: cluster.uri, distribution) { routes in
+                let store = routes.backend.store
+                try await store.prepareChangeNumbers()
+                var objects: [(className: String, id: String)] = []
+                for className in ["Song", "Message", "Country"] {
+                    var body: JSONObject = ["room": "one", "n": -0.0, "tags": [1, ["a": .null]], "meta": ["b": 1]]
+                    if className != "Country" {
+                        body["fans"] = .operation("AddRelation", [.pointer("_User", "u"), .pointer("_User", "v")])
+                    }
+                    objects.append((className, try await routes.create("/classes/\(className)", body).id))
+                    _ = try await routes.create("/classes/\(className)", ["room": "two"])
+                }
+                let before = try await Self.rows(routes)
+                var kept: [String] = []
+                for (className, id) in objects {
+                    let one = try await store.trash.keep(className, id, for: "Kim", wants: [.former, .number])
+                    let (trashId, change) = try #require(one)
+                    #expect(try #require(change).number != nil)
+                    kept.append(trashId)
+                    #expect(try await store.trash.keep(className, id, for: "Kim") == nil)
+                    #expect(try await routes.send(.get, "/classes/\(className)/\(id)").code == 101)
+                }
+                for table in ["_Join:fans:Song", "_Join:fans:Message"] {
+                    _ = try await routes.client.query("DELETE FROM \"\(table)\"")
+                }
+                #expect(try await store.trash.list(classNames: ["Song"], objectId: nil, most: 9).count == 1)
+                for id in kept { _ = try await routes.backend.trash.restore(id, routes.context) }
+                #expect(try await Self.rows(routes) == before)
+                #expect(try await store.trash.list(classNames: nil, objectId: nil, most: 9).isEmpty)
+            }
+        }
+    }
+
     @Test("Who has an object of the id of another one, in a room of his own, changes that alone")
     func twins() async throws {
         try await CitusCluster.run { cluster in

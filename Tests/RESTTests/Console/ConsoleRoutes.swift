@@ -32,33 +32,39 @@ struct ConsoleRoutes: Sendable {
     }
 
     static func run(_ body: @Sendable (ConsoleRoutes) async throws -> Void) async throws {
+        try await TestServer.withDatabase { try await run(on: $0, nil, body) }
+    }
+
+    /// The same with a database that is there.
+    static func run(
+        on uri: String, _ distribution: Distribution?, _ body: @Sendable (ConsoleRoutes) async throws -> Void
+    ) async throws {
         let file: JSONObject = [
             "appId": "testApp", "masterKey": "testMaster", "enforcePrivateUsers": false,
             "allowClientClassCreation": true, "allowCustomObjectId": true,
         ]
         let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
-        try await TestServer.withDatabase { uri in
-            var database = PostgresConfiguration(connectionString: uri)
-            database.sharedConnections = 2
-            let logger = TestServer.quietLogger
-            let client = PostgresClient(configuration: database, logger: logger)
-            try await client.start()
-            let catalog = SchemaCatalog(client: client, senderId: "test", refusesMixedMembership: false, logger: logger)
-            let result: Result<Void, any Error>
-            do {
-                try await DatabaseInstaller(client: client, catalog: catalog, logger: logger).install()
-                let store = ObjectStore(client: client, catalog: catalog, logger: logger)
-                let backend = Backend(
-                    configuration: configuration, store: store, passwords: Passwords(cost: 4), logger: logger)
-                try await ConsoleTables(client: client).prepare()
-                let routes = ParseRoutes(backend: backend, logger: logger)
-                result = .success(try await body(ConsoleRoutes(routes: routes, client: client)))
-            } catch {
-                result = .failure(error)
-            }
-            await client.shutdown()
-            try result.get()
+        var database = PostgresConfiguration(connectionString: uri)
+        database.sharedConnections = 2
+        let logger = TestServer.quietLogger
+        let client = PostgresClient(configuration: database, logger: logger)
+        try await client.start()
+        let catalog = SchemaCatalog(
+            client: client, senderId: "test", refusesMixedMembership: false, distribution: distribution, logger: logger)
+        let result: Result<Void, any Error>
+        do {
+            try await DatabaseInstaller(client: client, catalog: catalog, logger: logger).install()
+            let store = ObjectStore(client: client, catalog: catalog, logger: logger)
+            let backend = Backend(
+                configuration: configuration, store: store, passwords: Passwords(cost: 4), logger: logger)
+            try await ConsoleTables(client: client).prepare()
+            let routes = ParseRoutes(backend: backend, logger: logger)
+            result = .success(try await body(ConsoleRoutes(routes: routes, client: client)))
+        } catch {
+            result = .failure(error)
         }
+        await client.shutdown()
+        try result.get()
     }
 
     /// Sends a request.
