@@ -396,47 +396,48 @@ RETURNS TABLE ("index" text, "value" text) LANGUAGE sql IMMUTABLE PARALLEL SAFE 
 $$;
 
 -- Notes such values of users that a transaction is going to change or remove, and locks the users: other writers of them wait
--- until all servers have what the transaction did.
+-- until all servers have what the transaction did. Rows come first, as with all who lock them.
 CREATE OR REPLACE FUNCTION roost_note_unique(ids text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE id text; held jsonb; former jsonb := '[]';
+DECLARE _one text; _held jsonb; _former jsonb := '[]';
 BEGIN
-    FOREACH id IN ARRAY ids LOOP
-        PERFORM pg_advisory_xact_lock(hashtextextended(id, 3));
-        FOR held IN SELECT jsonb_build_array(n."index", n."value", u."objectId") FROM "_User" AS u
-            CROSS JOIN LATERAL roost_unique_values(u."username", u."email", u."authData") AS n
-            WHERE u."objectId" = id FOR UPDATE OF u
+    FOREACH _one IN ARRAY ids LOOP
+        PERFORM 1 FROM "_User" AS _u WHERE _u."objectId" = _one FOR UPDATE;
+        PERFORM pg_advisory_xact_lock(hashtextextended(_one, 3));
+        FOR _held IN SELECT jsonb_build_array(_n."index", _n."value", _u."objectId") FROM "_User" AS _u
+            CROSS JOIN LATERAL roost_unique_values(_u."username", _u."email", _u."authData") AS _n WHERE _u."objectId" = _one
         LOOP
-            former := former || jsonb_build_array(held);
+            _former := _former || jsonb_build_array(_held);
         END LOOP;
     END LOOP;
-    PERFORM set_config('roost.unique', former::text, true);
+    PERFORM set_config('roost.unique', _former::text, true);
 END
 $$;
 
 -- Makes the rows that keep such values what they are after a change: those that were noted and are gone go, new ones come. One
--- by one, and in one order: a row that is refused says by which index.
+-- by one, and in one order: a row that is refused says by which index. Lock 4 is that of removing all that no user has.
 CREATE OR REPLACE FUNCTION roost_keep_unique(ids text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-    former jsonb := coalesce(nullif(current_setting('roost.unique', true), ''), '[]');
-    present jsonb := '[]'; id text; held jsonb; name text; content text; owner text;
+    _former jsonb := coalesce(nullif(current_setting('roost.unique', true), ''), '[]');
+    _present jsonb := '[]'; _one text; _held jsonb; _name text; _content text; _owner text;
 BEGIN
-    FOREACH id IN ARRAY ids LOOP
-        PERFORM pg_advisory_xact_lock(hashtextextended(id, 3));
-        FOR held IN SELECT jsonb_build_array(n."index", n."value", u."objectId") FROM "_User" AS u
-            CROSS JOIN LATERAL roost_unique_values(u."username", u."email", u."authData") AS n WHERE u."objectId" = id
+    FOREACH _one IN ARRAY ids LOOP
+        PERFORM pg_advisory_xact_lock(hashtextextended(_one, 3));
+        FOR _held IN SELECT jsonb_build_array(_n."index", _n."value", _u."objectId") FROM "_User" AS _u
+            CROSS JOIN LATERAL roost_unique_values(_u."username", _u."email", _u."authData") AS _n WHERE _u."objectId" = _one
         LOOP
-            present := present || jsonb_build_array(held);
+            _present := _present || jsonb_build_array(_held);
         END LOOP;
     END LOOP;
-    FOR name, content, owner IN SELECT v->>0, v->>1, v->>2 FROM (SELECT jsonb_array_elements(former)
-        EXCEPT SELECT jsonb_array_elements(present)) AS c(v) ORDER BY 1, 2
+    PERFORM pg_advisory_xact_lock_shared(4);
+    FOR _name, _content, _owner IN SELECT _v->>0, _v->>1, _v->>2 FROM (SELECT jsonb_array_elements(_former)
+        EXCEPT SELECT jsonb_array_elements(_present)) AS _c(_v) ORDER BY 1, 2
     LOOP
-        DELETE FROM "_roost_unique" WHERE "index" = name AND "value" = content AND "objectId" = owner;
+        DELETE FROM "_roost_unique" WHERE "index" = _name AND "value" = _content AND "objectId" = _owner;
     END LOOP;
-    FOR name, content, owner IN SELECT v->>0, v->>1, v->>2 FROM (SELECT jsonb_array_elements(present)
-        EXCEPT SELECT jsonb_array_elements(former)) AS c(v) ORDER BY 1, 2
+    FOR _name, _content, _owner IN SELECT _v->>0, _v->>1, _v->>2 FROM (SELECT jsonb_array_elements(_present)
+        EXCEPT SELECT jsonb_array_elements(_former)) AS _c(_v) ORDER BY 1, 2
     LOOP
-        INSERT INTO "_roost_unique" ("index", "value", "objectId") VALUES (name, content, owner);
+        INSERT INTO "_roost_unique" ("index", "value", "objectId") VALUES (_name, _content, _owner);
     END LOOP;
     PERFORM set_config('roost.unique', '', true);
 END

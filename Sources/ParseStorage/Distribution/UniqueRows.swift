@@ -49,16 +49,12 @@ struct UniqueRows {
         return ids.isEmpty ? [] : [Self.keeping(ids)]
     }
 
-    /// A statement that removes many objects, with their rows, and gives how many they were.
-    ///
-    /// - Parameter removal: The statement that removes the objects.
-    static func counting(_ removal: String) -> String {
-        """
-        WITH _gone AS (\(removal) RETURNING "objectId"), _freed AS (
-            DELETE FROM "_roost_unique" AS _held USING _gone WHERE _held."objectId" = _gone."objectId")
-        SELECT count(*) FROM _gone
-        """
-    }
+    /// What comes after a statement that removes many objects: rows that no object has go, once no change is under way of
+    /// which the one is visible and the other is not yet.
+    static let sweeping = [
+        Statement("SELECT pg_advisory_xact_lock(4)"),
+        Statement("DELETE FROM \"_roost_unique\" WHERE \"objectId\" NOT IN (SELECT \"objectId\" FROM \"_User\")"),
+    ]
 
     /// The constraint that refuses a value that is there; the rest of its name is the number of a shard.
     private static let constraint = "_roost_unique_pkey"
@@ -78,8 +74,9 @@ struct UniqueRows {
         CROSS JOIN LATERAL roost_unique_values(u."username", u."email", u."authData") AS n
         """
 
-    /// Puts all rows into an empty table.
-    static let filling = "INSERT INTO \"_roost_unique\" (\"index\", \"value\", \"objectId\") \(expected)"
+    /// Puts all rows into an empty table; of two users with one value, one has it.
+    static let filling =
+        "INSERT INTO \"_roost_unique\" (\"index\", \"value\", \"objectId\") \(expected) ON CONFLICT DO NOTHING"
 
     /// Makes the table, with the rows of the users that are there, as part of a transaction.
     ///

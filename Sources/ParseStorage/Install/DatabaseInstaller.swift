@@ -57,6 +57,9 @@ public struct DatabaseInstaller: Sendable {
             }
             let shards = catalog.distribution?.shards ?? 1
             try await patient.run { try await UniqueRows.prepare(shards: shards, $0) }
+        } else if catalog.distribution != nil {
+            // Users who were brought back: their rows would be old ones when they are spread again.
+            try await patient.run("DROP TABLE IF EXISTS \"_roost_unique\"")
         }
         await createIndexes()
     }
@@ -207,7 +210,7 @@ public struct DatabaseInstaller: Sendable {
     private func createIndexes() async { await create(Self.indexes) }
 
     /// The statement for users on several servers, where rows of their own make values unique: the index only finds them.
-    private static func ordinary(_ statement: String) -> String {
+    static func ordinary(_ statement: String) -> String {
         statement.replacing("UNIQUE INDEX IF NOT EXISTS \"_User_unique_", with: "INDEX IF NOT EXISTS \"roost_spread_")
     }
 

@@ -250,7 +250,7 @@ extension ObjectStore {
             guard UniqueRows.areKept(of: schema) else {
                 return try await query(sql, compiler.builder.parameters).affectedRows
             }
-            return Int(try await query(UniqueRows.counting(sql), compiler.builder.parameters).int(0, 0) ?? 0)
+            return try await group([Statement(sql, compiler.builder.parameters)] + UniqueRows.sweeping)[0].affectedRows
         }
     }
 
