@@ -117,7 +117,12 @@ class Console:
         for name, value in self.credentials.items():
             self.browser.fill(f".signin [name={name}]", value)
         self.press("Enter")
-        self.wait("document.querySelector('.signin') === null && document.querySelector('main')")
+        try:
+            self.wait("document.querySelector('.signin') === null && document.querySelector('main')")
+        except TimeoutError as problem:
+            form = self.value("""[document.querySelector('.signin form')?.innerText, document.activeElement?.outerHTML.slice(0, 200),
+                [...document.querySelectorAll('.signin input')].map(({ name, value }) => `${name}: ${value.length} characters`)]""")
+            raise TimeoutError(f"{problem}; the form: {form}") from problem
 
     def open_class(self, class_name, **query):
         self.open("data/" + urllib.parse.quote(class_name), **query)
