@@ -13,7 +13,7 @@ import Testing
         "BSON": ["Encoding", "JSON"],
         "Postgres": ["CLibpq", "Encoding", "Tasks"],
         "LocalPostgres": ["Encoding"],
-        "FileStorage": ["Encoding", "JSON", "Tasks"],
+        "FileStorage": ["CFile", "Encoding", "JSON", "Tasks"],
         "ParseModel": ["Encoding", "JSON"],
         "Logs": ["JSON", "ParseModel"],
         "ServerConfiguration": ["Encoding", "JSON"],
@@ -98,7 +98,7 @@ import Testing
         let files = try Self.files(of: module)
         #expect(!files.isEmpty)
         let own = Set(Self.mayImport.keys).union([
-            "CConsole", "CCurl", "CLibpq", "CCrypt", "CMalloc", "CZlib", "Schema",
+            "CConsole", "CCurl", "CFile", "CLibpq", "CCrypt", "CMalloc", "CZlib", "Schema",
         ])
         for file in files {
             for name in try Self.imports(of: file) where own.contains(name) {

@@ -1,3 +1,4 @@
+import CFile
 import NIOCore
 import NIOPosix
 
@@ -11,16 +12,16 @@ import NIOPosix
 
 /// A file on a disk that is open for reading.
 ///
-/// Threads that may wait for the disk read it. The system could send it by itself (sendfile(2)), but would make an event
-/// loop, and with it all other clients, wait for what it does not have in memory.
+/// What the system has in memory is read at once; threads that may wait for the disk read the rest. The system could send
+/// it by itself (sendfile(2)), but would make an event loop, and with it all other clients, wait for the disk.
 final class DiskFile: StoredFile {
     let size: Int64
     let modified: FileTime
     let isInMemory = false
     private let descriptor: Int32
 
-    /// How many bytes are read at a time. Each piece is a change of threads, so many small ones are slower; each waits in
-    /// memory for a client that may read nothing.
+    /// How many bytes are read at a time. Each piece may be a change of threads, so many small ones are slower; each waits
+    /// in memory for a client that may read nothing.
     private static let pieceSize: Int64 = 64 * 1024
 
     /// Takes an open descriptor; nil when it is not a file's.
@@ -69,27 +70,50 @@ final class DiskFile: StoredFile {
 
     func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
         var offset = range.lowerBound
+        var untilYield = Self.piecesOfTurn
         while offset < range.upperBound {
             let part = offset..<min(offset + Self.pieceSize, range.upperBound)
-            let piece = try await NIOThreadPool.singleton.runIfActive { try self.read(part) }
+            let piece =
+                if let cached = readCached(part) { cached } else {
+                    try await NIOThreadPool.singleton.runIfActive { try self.read(part) }
+                }
             offset += Int64(piece.readableBytes)
             try await sink(piece)
+            untilYield -= 1
+            if untilYield == 0 {
+                // Nothing of this waits while the client reads as fast as the server sends.
+                await Task.yield()
+                untilYield = Self.piecesOfTurn
+            }
         }
     }
 
-    /// Unsafe memory, since the system writes to an address: the buffer's own, without a copy.
-    ///
+    /// The pieces that are sent before others of the event loop have their turn.
+    private static let piecesOfTurn = 4
+
+    /// Reads, on any thread, what the system has in memory; nil where the disk is waited for.
+    private func readCached(_ range: Range<Int64>) -> ByteBuffer? {
+        let piece = fill(range) { roost_read_cached(descriptor, $0, range.count, off_t(range.lowerBound)) }
+        return piece.readableBytes > 0 ? piece : nil
+    }
+
     /// - Throws: `IOError` when the disk fails, or there is nothing more.
     private func read(_ range: Range<Int64>) throws -> ByteBuffer {
-        var buffer = ByteBufferAllocator().buffer(capacity: range.count)
         var failure: Int32 = 0
-        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { bytes in
-            let read = pread(descriptor, bytes.baseAddress, range.count, off_t(range.lowerBound))
+        let piece = fill(range) { address in
+            let read = pread(descriptor, address, range.count, off_t(range.lowerBound))
             if read < 0 { failure = errno }
-            return max(0, read)
+            return read
         }
         if failure != 0 { throw IOError(errnoCode: failure, reason: "read") }
-        guard buffer.readableBytes > 0 else { throw IOError(errnoCode: EIO, reason: "the file became shorter") }
+        guard piece.readableBytes > 0 else { throw IOError(errnoCode: EIO, reason: "the file became shorter") }
+        return piece
+    }
+
+    /// Unsafe memory, since the system writes to an address: the buffer's own, without a copy.
+    private func fill(_ range: Range<Int64>, _ read: (UnsafeMutableRawPointer?) -> Int) -> ByteBuffer {
+        var buffer = ByteBufferAllocator().buffer(capacity: range.count)
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { max(0, read($0.baseAddress)) }
         return buffer
     }
 }
