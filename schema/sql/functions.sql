@@ -395,49 +395,43 @@ RETURNS TABLE ("index" text, "value" text) LANGUAGE sql IMMUTABLE PARALLEL SAFE 
     FROM jsonb_each(CASE WHEN jsonb_typeof(logins) = 'object' THEN logins END) AS l WHERE l.value ->> 'id' IS NOT NULL
 $$;
 
--- Notes such values of users that a transaction is going to change or remove, and locks the users: other writers of them wait
--- until all servers have what the transaction did. Rows come first, as with all who lock them.
-CREATE OR REPLACE FUNCTION roost_note_unique(ids text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE _one text; _held jsonb; _former jsonb := '[]';
+-- The rows that keep such values of some objects, by queries of all rows of their class (UniqueValues). While a transaction knows
+-- them, no other one changes them.
+CREATE OR REPLACE FUNCTION roost_unique_rows(queries text[], ids text[]) RETURNS jsonb LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE _one text; _query text; _held jsonb; _rows jsonb := '[]';
 BEGIN
     FOREACH _one IN ARRAY ids LOOP
-        PERFORM 1 FROM "_User" AS _u WHERE _u."objectId" = _one FOR UPDATE;
         PERFORM pg_advisory_xact_lock(hashtextextended(_one, 3));
-        FOR _held IN SELECT jsonb_build_array(_n."index", _n."value", _u."objectId") FROM "_User" AS _u
-            CROSS JOIN LATERAL roost_unique_values(_u."username", _u."email", _u."authData") AS _n WHERE _u."objectId" = _one
-        LOOP
-            _former := _former || jsonb_build_array(_held);
+        FOREACH _query IN ARRAY queries LOOP
+            FOR _held IN EXECUTE 'SELECT jsonb_build_array(_u."class", _u."index", _u."value", _u."objectId") FROM (' || _query
+                || ') AS _u WHERE _u."objectId" = $1' USING _one
+            LOOP
+                _rows := _rows || jsonb_build_array(_held);
+            END LOOP;
         END LOOP;
     END LOOP;
-    PERFORM set_config('roost.unique', _former::text, true);
+    RETURN _rows;
 END
 $$;
 
--- Makes the rows that keep such values what they are after a change: those that were noted and are gone go, new ones come. One
--- by one, and in one order: a row that is refused says by which index. Lock 4 is that of removing all that no user has.
-CREATE OR REPLACE FUNCTION roost_keep_unique(ids text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+-- Notes the rows of objects that a transaction is going to change or remove.
+CREATE OR REPLACE FUNCTION roost_note_unique(queries text[], ids text[]) RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
+    SELECT set_config('roost.unique', roost_unique_rows(queries, ids)::text, true)
+$$;
+
+-- Makes the rows what they are after a change: those that were noted and are gone go, new ones come. One by one, and in one order: a
+-- row that is refused says by which index. Lock 4 is that of removing all that no object has.
+CREATE OR REPLACE FUNCTION roost_keep_unique(queries text[], ids text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     _former jsonb := coalesce(nullif(current_setting('roost.unique', true), ''), '[]');
-    _present jsonb := '[]'; _one text; _held jsonb; _name text; _content text; _owner text;
+    _present jsonb := roost_unique_rows(queries, ids); _row jsonb;
 BEGIN
-    FOREACH _one IN ARRAY ids LOOP
-        PERFORM pg_advisory_xact_lock(hashtextextended(_one, 3));
-        FOR _held IN SELECT jsonb_build_array(_n."index", _n."value", _u."objectId") FROM "_User" AS _u
-            CROSS JOIN LATERAL roost_unique_values(_u."username", _u."email", _u."authData") AS _n WHERE _u."objectId" = _one
-        LOOP
-            _present := _present || jsonb_build_array(_held);
-        END LOOP;
-    END LOOP;
     PERFORM pg_advisory_xact_lock_shared(4);
-    FOR _name, _content, _owner IN SELECT _v->>0, _v->>1, _v->>2 FROM (SELECT jsonb_array_elements(_former)
-        EXCEPT SELECT jsonb_array_elements(_present)) AS _c(_v) ORDER BY 1, 2
-    LOOP
-        DELETE FROM "_roost_unique" WHERE "index" = _name AND "value" = _content AND "objectId" = _owner;
+    FOR _row IN SELECT _v FROM (SELECT jsonb_array_elements(_former) EXCEPT SELECT jsonb_array_elements(_present)) AS _c(_v) ORDER BY 1 LOOP
+        DELETE FROM "_roost_unique" WHERE "class" = _row->>0 AND "index" = _row->>1 AND "value" = _row->>2 AND "objectId" = _row->>3;
     END LOOP;
-    FOR _name, _content, _owner IN SELECT _v->>0, _v->>1, _v->>2 FROM (SELECT jsonb_array_elements(_present)
-        EXCEPT SELECT jsonb_array_elements(_former)) AS _c(_v) ORDER BY 1, 2
-    LOOP
-        INSERT INTO "_roost_unique" ("index", "value", "objectId") VALUES (_name, _content, _owner);
+    FOR _row IN SELECT _v FROM (SELECT jsonb_array_elements(_present) EXCEPT SELECT jsonb_array_elements(_former)) AS _c(_v) ORDER BY 1 LOOP
+        INSERT INTO "_roost_unique" ("class", "index", "value", "objectId") VALUES (_row->>0, _row->>1, _row->>2, _row->>3);
     END LOOP;
     PERFORM set_config('roost.unique', '', true);
 END

@@ -215,8 +215,8 @@ public struct TrashRows: Sendable {
                 builder.parameters)
             guard result.rowCount > 0 else { throw ParseError.notFound }
             _ = try await store.query("DELETE FROM \"_roost_trash\" WHERE \"_id\" = $1", [.int(number)])
-            if UniqueRows.areKept(of: schema) {
-                _ = try await store.query(UniqueRows.keeping([entry.objectId]))
+            if let values = UniqueValues(schema) {
+                _ = try await store.query(UniqueRows.keeping(values, [entry.objectId]))
             }
             let dropped = without.union(result.textArray(0, result.columnCount - 1) ?? []).sorted()
             let jsonNames = TrashedRow(schema: schema).jsonKinds.names

@@ -11,11 +11,15 @@ public struct Distribution: Sendable {
     public var classes: [Name: ClassPlacement]
     /// What holds for classes of the app that are not named.
     public var others: ClassPlacement
+    /// Whether rows of their own make values unique that lie on several servers.
+    public var hasUniqueRows: Bool
 
     /// Makes it from its parts.
     public init(
-        isBySchema: Bool, shards: Int = 4, classes: [Name: ClassPlacement] = [:], others: ClassPlacement = .local
+        isBySchema: Bool, shards: Int = 4, classes: [Name: ClassPlacement] = [:], others: ClassPlacement = .local,
+        hasUniqueRows: Bool = false
     ) {
+        self.hasUniqueRows = hasUniqueRows
         self.isBySchema = isBySchema
         self.shards = shards
         self.classes = classes
@@ -25,6 +29,22 @@ public struct Distribution: Sendable {
     /// Where a class belongs that is made now.
     func placement(of className: String) -> ClassPlacement {
         classes[className] ?? (className.hasPrefix("_") ? .local : others)
+    }
+
+    /// Checks that indexes can be unique: each server looks at the rows that it has.
+    ///
+    /// - Parameters:
+    ///   - indexes: Those that are made, by name.
+    ///   - schema: Their class.
+    /// - Throws: 102 where objects with the same values may lie on several servers, and there are no rows that tell.
+    func checkUnique(_ indexes: JSONObject, of schema: ClassSchema) throws(ParseError) {
+        guard !hasUniqueRows, let field = schema.distributedBy,
+            indexes.values.contains(where: { schema.isUniqueByRows($0.objectValue ?? [:]) })
+        else { return }
+        throw ParseError(
+            ParseError.invalidQuery,
+            "An index of \(schema.name) cannot be unique without \(field): the class is distributed by it, and each "
+                + "server looks at its own objects only. The option distribution.unique, \"lookup\", helps")
     }
 }
 
@@ -76,17 +96,5 @@ extension ClassSchema {
     func checkPlace(_ operations: some Sequence<Name>) throws(ParseError) {
         guard let field = placingField, operations.contains(field) else { return }
         throw kept(field, "changed")
-    }
-
-    /// Checks that an index can be unique: each server looks at the rows that it has.
-    ///
-    /// - Parameter fields: Those of the index.
-    /// - Throws: 102 where objects with the same values may lie on several servers.
-    func checkUnique(_ fields: some Sequence<Name>) throws(ParseError) {
-        guard let distributedBy, !fields.contains(distributedBy) else { return }
-        throw ParseError(
-            ParseError.invalidQuery,
-            "An index of \(name) cannot be unique without \(distributedBy): the class is distributed by it, and each "
-                + "server looks at its own objects only")
     }
 }

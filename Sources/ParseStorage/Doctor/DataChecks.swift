@@ -31,7 +31,7 @@ struct DataChecks: Sendable {
     /// Asks all questions, one after the other; throws `PostgresError` when the database is gone.
     func findings() async throws -> [Finding] {
         var findings: [Finding] = []
-        for question in facts.classes.flatMap(questions(of:)) + userQuestions {
+        for question in facts.classes.flatMap(questions(of:)) + userQuestions + uniqueQuestions {
             try Task.checkCancellation()
             do {
                 let rows = try await client.slowQuery(Statement(question.sql), timeLimit: limits.time)
@@ -139,7 +139,6 @@ struct DataChecks: Sendable {
             questions += ["username", "email"].filter { users.column($0)?.type == PostgresType.text.rawValue }
                 .map { twins("_User", $0, "users") }
         }
-        if facts.tables["_roost_unique"] != nil { questions.append(wrongUniqueRows) }
         if facts.tables["_Role"]?.column("name")?.type == PostgresType.text.rawValue {
             questions.append(twins("_Role", "name", "roles"))
         }
@@ -159,25 +158,34 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// Values of users on several servers that are kept as another's, or not at all: what a server that failed between the
-    /// two parts of a commit leaves, and users that were spread or brought back by hand.
-    private var wrongUniqueRows: Question {
+    /// Values of objects on several servers that are kept as another's, or not at all: what a server that failed between
+    /// the two parts of a commit leaves, and objects that were spread or brought back by hand.
+    private var uniqueQuestions: [Question] {
+        guard facts.tables["_roost_unique"] != nil else { return [] }
+        return facts.classes.compactMap { schema in UniqueValues(schema).map { wrongUniqueRows($0, of: schema) } }
+    }
+
+    private func wrongUniqueRows(_ values: UniqueValues, of schema: ClassSchema) -> Question {
         // Each server sums up its own: to compare rows would bring all of them to one.
         func sum(_ rows: String) -> String {
-            "(SELECT count(*)::text || ' ' || sum(hashtextextended(\"index\" || ' ' || \"value\" || ' ' || \"objectId\", 0)) "
-                + "FROM \(rows) AS r)"
+            "(SELECT coalesce(sum(hashtextextended(\"index\" || ' ' || \"value\" || ' ' || \"objectId\", 0)), 0) "
+                + "FROM (\(rows)) AS r)"
         }
-        let sql = """
-            SELECT (\(sum("(\(UniqueRows.expected))")) IS DISTINCT FROM \(sum("\"_roost_unique\"")))::int::int8, '{}'::text[]
-            FROM pg_dist_partition WHERE logicalrelid = to_regclass('"_User"') AND partmethod = 'h'
-            """
+        let name = SQL.literal(schema.name)
+        let kept = "SELECT * FROM \"_roost_unique\" WHERE \"class\" = \(name)"
         let remedy = Finding.Remedy(
-            words: "make the rows of _roost_unique anew",
-            statements: ["BEGIN; DELETE FROM \"_roost_unique\"; \(UniqueRows.filling); COMMIT"])
-        return Question(subject: "_User", sql: sql) { _, _ in
+            words: "make the rows of _roost_unique for \(schema.name) anew",
+            statements: [
+                "BEGIN; DELETE FROM \"_roost_unique\" WHERE \"class\" = \(name); "
+                    + UniqueRowsTable.filling(values).map { "\($0); " }.joined() + "COMMIT"
+            ])
+        let expected = values.queries.map(sum).joined(separator: " + ")
+        return Question(
+            subject: schema.name, sql: "SELECT (\(expected) <> \(sum(kept)))::int::int8, '{}'::text[]"
+        ) { _, _ in
             Finding(
-                .uniqueRows, .error, "_User",
-                "names, addresses or logins are free though a user has them, or taken though none does", remedy: remedy)
+                .uniqueRows, .error, schema.name,
+                "values are free though an object has them, or taken though none does", remedy: remedy)
         }
     }
 

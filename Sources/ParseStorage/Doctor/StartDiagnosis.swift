@@ -24,7 +24,7 @@ struct StartDiagnosis {
             made.append(("functions", "makes \(functions.map(\.text).joined(separator: ", "))"))
         }
         let present = Set(facts.indexes.map { Name($0.name) })
-        let isSpread = facts.tables["_roost_unique"] != nil
+        let isSpread = facts.distributedBy["_User"] != nil
         let indexes = DatabaseInstaller.indexes.map { isSpread ? DatabaseInstaller.ordinary($0) : $0 }
             .map(Self.indexName).filter { !present.contains(Name($0)) }
         if !indexes.isEmpty { made.append(("indexes", "makes \(indexes.joined(separator: ", "))")) }

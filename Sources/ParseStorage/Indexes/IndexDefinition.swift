@@ -32,9 +32,7 @@ struct IndexDefinition {
     /// - Throws: What ``IndexOptions`` throws.
     init(_ fields: JSONObject, of schema: ClassSchema) throws(ParseError) {
         let options = try IndexOptions(fields, of: schema)
-        if options.isUnique {
-            try schema.checkUnique(IndexOptions.columns(of: fields).keys.map { Name(Self.field($0.text, of: schema)) })
-        }
+        let isUnique = options.isUnique && !schema.isUniqueByRows(fields)
         var leadingText: String?
         for (key, kind) in IndexOptions.columns(of: fields) {
             let field = Self.field(key.text, of: schema)
@@ -47,7 +45,7 @@ struct IndexDefinition {
             parts.append(Part(table: schema.name, method: "btree", keys: [key], isForPrefixes: true))
         }
         for part in parts.indices {
-            parts[part].isUnique = options.isUnique && !parts[part].isForPrefixes
+            parts[part].isUnique = isUnique && !parts[part].isForPrefixes
             parts[part].condition = options.condition
         }
     }

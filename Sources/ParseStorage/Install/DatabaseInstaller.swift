@@ -51,17 +51,29 @@ public struct DatabaseInstaller: Sendable {
             try await catalog.change(name) { $0 ?? ClassSchema(name: name) }
         }
         for name in ["_User", "_Role", "_Session", "_Installation"] { try await complete(name) }
-        if let field = catalog.schema("_User")?.distributedBy {
-            guard keepsUniqueRows else {
-                throw DistributionCheck.Unfit(description: "users can be distributed by objectId only, not by \(field)")
-            }
-            let shards = catalog.distribution?.shards ?? 1
-            try await patient.run { try await UniqueRows.prepare(shards: shards, $0) }
-        } else if catalog.distribution != nil {
-            // Users who were brought back: their rows would be old ones when they are spread again.
-            try await patient.run("DROP TABLE IF EXISTS \"_roost_unique\"")
+        if let distribution = catalog.distribution, !distribution.isBySchema {
+            try await prepareUniqueRows(distribution)
         }
         await createIndexes()
+    }
+
+    private func prepareUniqueRows(_ distribution: Distribution) async throws {
+        if let field = catalog.schema("_User")?.distributedBy, field != "objectId" {
+            throw DistributionCheck.Unfit(description: "users can be distributed by objectId only, not by \(field)")
+        }
+        let classes = catalog.snapshot.classes.values.filter { UniqueValues($0) != nil }
+        if distribution.hasUniqueRows {
+            return try await patient.run {
+                try await UniqueRowsTable(session: $0).prepare(for: classes, shards: distribution.shards)
+            }
+        }
+        if let first = classes.first {
+            throw DistributionCheck.Unfit(
+                description: "what must be unique in \(first.name) lies on several servers: set distribution.unique to "
+                    + "\"lookup\"")
+        }
+        // Rows of classes that were brought back would be old ones when they are spread again.
+        try await patient.run("DROP TABLE IF EXISTS \"_roost_unique\"")
     }
 
     /// In every other encoding some texts cannot be kept, and names that differ in case would be counted in bytes.
@@ -214,12 +226,11 @@ public struct DatabaseInstaller: Sendable {
         statement.replacing("UNIQUE INDEX IF NOT EXISTS \"_User_unique_", with: "INDEX IF NOT EXISTS \"roost_spread_")
     }
 
-    private var keepsUniqueRows: Bool { catalog.schema("_User").map(UniqueRows.areKept) == true }
-
     private func create(_ indexes: [String]) async {
+        let isSpread = catalog.schema("_User")?.distributedBy != nil
         for statement in indexes {
             do {
-                try await patient.run(keepsUniqueRows ? Self.ordinary(statement) : statement)
+                try await patient.run(isSpread ? Self.ordinary(statement) : statement)
             } catch {
                 // Data that violates a unique index was there before: the server still works, as parse-server does.
                 logger.warning(

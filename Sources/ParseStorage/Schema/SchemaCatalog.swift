@@ -193,7 +193,8 @@ public final class SchemaCatalog: Sendable {
         _ className: String, listingHandmade: Bool = false,
         _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
     ) async throws -> ClassSchema {
-        let (changed, later, isNew, version) = try await SchemaTransaction(client: client, gate: gate).run { session in
+        let (changed, later, byRows, isNew, version) = try await SchemaTransaction(client: client, gate: gate).run {
+            session in
             let version = self.version
             var current = try await SchemaChange.read(className, session)
             if listingHandmade, current != nil {
@@ -207,6 +208,9 @@ public final class SchemaCatalog: Sendable {
                 try wanted.checkPlacement(from: current)
             }
             let indexes = IndexChanges(from: current, to: &wanted)
+            try self.distribution?.checkUnique(indexes.made, of: wanted)
+            let byRows =
+                current == nil ? [:] : indexes.made.filter { wanted.isUniqueByRows($0.value.objectValue ?? [:]) }
             var later: JSONObject = [:]
             if let current, !indexes.made.isEmpty,
                 try await ClassIndexes(schema: current, session: session).areOnLargeTables()
@@ -223,11 +227,35 @@ public final class SchemaCatalog: Sendable {
                 try await change.apply()
                 try await announce(session)
             }
-            return (wanted, later, change.isNeeded, version)
+            return (wanted, later, byRows, change.isNeeded, version)
         }
         await remember(className, changed, since: version)
         if isNew { logger.info("schema changed", metadata: ["class": "\(className)"]) }
-        return later.isEmpty ? changed : try await build(later, of: changed)
+        let built = later.isEmpty ? changed : try await build(later, of: changed)
+        if !byRows.isEmpty { try await makeUnique(byRows, of: built) }
+        return built
+    }
+
+    /// Makes the rows by which new indexes of a class are unique whose objects lie on several servers; without the rows
+    /// there are no such indexes.
+    private func makeUnique(_ indexes: JSONObject, of schema: ClassSchema) async throws {
+        do {
+            // First other processes hear of the indexes, and keep the rows of what they write from then on.
+            try await Task.sleep(for: .seconds(2))
+            try await SchemaTransaction(client: client).run { session in
+                try await UniqueRowsTable(session: session).fill(indexes, of: schema)
+            }
+        } catch {
+            // In a task of its own, which a cancelled caller cannot cut short.
+            try await Task {
+                _ = try await change(schema.name) { current in
+                    var wanted = current ?? schema
+                    for name in indexes.keys { wanted.indexes[name] = nil }
+                    return wanted
+                }
+            }.value
+            throw error
+        }
     }
 
     /// Builds indexes of a large table, and lists them when they are there.
@@ -311,6 +339,9 @@ public final class SchemaCatalog: Sendable {
             }
             _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])
             _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
+            if self.distribution?.hasUniqueRows == true {
+                try await UniqueRowsTable(session: session).remove(class: className)
+            }
             try await announce(session)
             return (true, version)
         }

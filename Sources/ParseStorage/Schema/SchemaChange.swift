@@ -56,6 +56,8 @@ struct SchemaChange {
         if let current {
             let known = ClassIndexes(schema: current, session: session)
             for name in indexes.dropped { try await known.drop(name) }
+            let byRows = indexes.dropped.filter { current.isUniqueByRows(current.indexes[$0]?.objectValue ?? [:]) }
+            if !byRows.isEmpty { try await UniqueRowsTable(session: session).remove(byRows, of: current) }
         } else {
             try await createTable(table)
         }

@@ -57,9 +57,11 @@ public struct ImportRows: Sendable {
                 }
             }
             statements += InsertRow.statements(inserts)
-            let isUnique = UniqueRows.areKept(of: schema)
-            let before = isUnique ? [UniqueRows.noting(changed)] : []
-            if isUnique { statements.append(UniqueRows.keeping(changed + made)) }
+            var before: [Statement] = []
+            if let values = UniqueValues(schema) {
+                before = try await UniqueRows(store: store).noting(values, changed, schema)
+                statements.append(UniqueRows.keeping(values, changed + made))
+            }
             let results = try await store.group(before + statements)
             return rows.indices.map { positions[$0].map { results[before.count + $0].rowCount > 0 } ?? true }
         }

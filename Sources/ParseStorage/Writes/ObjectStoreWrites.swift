@@ -203,7 +203,7 @@ extension ObjectStore {
     public func delete(_ className: String, objectId: String, access: WriteAccess = WriteAccess()) async throws -> Bool
     {
         guard !objectId.utf8.contains(0) else { return false }
-        if let schema = catalog.schema(className), UniqueRows.areKept(of: schema) {
+        if let schema = catalog.schema(className), UniqueValues(schema) != nil {
             return try await delete(className, objectId: objectId, access: access, wants: []) != nil
         }
         return try await deleteAll(className, where: .field(FieldPath("objectId"), .equal(.string(objectId))), access)
@@ -247,10 +247,11 @@ extension ObjectStore {
             let condition = try Self.condition(
                 WriteAccess(writers: access.writers, filter: filter.and(access.filter)), schema, &compiler)
             let sql = "DELETE FROM \(SQLBuilder.quote(className)) WHERE \(condition)"
-            guard UniqueRows.areKept(of: schema) else {
+            guard UniqueValues(schema) != nil else {
                 return try await query(sql, compiler.builder.parameters).affectedRows
             }
-            return try await group([Statement(sql, compiler.builder.parameters)] + UniqueRows.sweeping)[0].affectedRows
+            return try await group([Statement(sql, compiler.builder.parameters)] + UniqueRows.sweeping(schema))[0]
+                .affectedRows
         }
     }
 

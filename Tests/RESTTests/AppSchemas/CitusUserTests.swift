@@ -36,9 +36,9 @@ struct CitusUserTests {
 
     @Test("Most routes answer as on PostgreSQL alone")
     func routes() async throws {
-        let expected = try await TestServer.run { try await RouteSteps.answers(of: $0, withUniqueIndex: false) }
+        let expected = try await TestServer.run { try await RouteSteps.answers(of: $0) }
         try await Self.run { server in
-            let seen = try await RouteSteps.answers(of: server, withUniqueIndex: false)
+            let seen = try await RouteSteps.answers(of: server)
             for (seen, expected) in zip(seen, expected) { #expect(seen.answer == expected.answer, "\(seen.request)") }
             try await Self.expectWhole(server)
         }
@@ -148,7 +148,7 @@ struct CitusUserTests {
     @Test("Imports by clients, log-ins that store something, and what operators remove and put back, keep them as well")
     func others() async throws {
         try await CitusCluster.run { cluster in
-            let spread = Distribution(isBySchema: false, classes: ["_User": .rows(by: "objectId")])
+            let spread = Distribution(isBySchema: false, classes: ["_User": .rows(by: "objectId")], hasUniqueRows: true)
             try await ConsoleRoutes.run(on: cluster.uri, spread) { routes in
                 func expectWhole() async throws {
                     let kept = try await routes.texts(
@@ -195,7 +195,8 @@ struct CitusUserTests {
     /// What the doctor says of rows that are not as they should be, and does about it.
     private static func mend(_ routes: ConsoleRoutes, _ uri: String) async throws {
         _ = try await routes.client.query("DELETE FROM \"_roost_unique\" WHERE \"value\" = 'max'")
-        _ = try await routes.client.query("INSERT INTO \"_roost_unique\" VALUES ('_User_unique_email', 'x', 'nobody')")
+        _ = try await routes.client.query(
+            "INSERT INTO \"_roost_unique\" VALUES ('_User', '_User_unique_email', 'x', 'nobody')")
         let doctor = Doctor(client: routes.client)
         let findings = try await doctor.examine().findings
         #expect(!findings.contains { $0.kind == .startChange && $0.words.contains("_User_unique") })
