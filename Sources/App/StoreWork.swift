@@ -63,7 +63,7 @@ package struct StoreWork: Sendable {
     /// - Returns: Whether all was done.
     package func check(_ report: (String, String?) -> Void) async throws -> Bool {
         try await files.withStored { storage in
-            await FileCheck(storage).run { report($0.name, $0.failure) }
+            await FileCheck(storage, of: deployment.configuration.fileStore).run { report($0.name, $0.failure) }
         }
     }
 

@@ -60,7 +60,7 @@ struct ConsoleFiguresTests {
             try await server.execute(
                 """
                 INSERT INTO "Song" ("objectId", "createdAt", "updatedAt", "title", "plays")
-                SELECT 's' || i, now(), now(), repeat('x', 200), i FROM generate_series(1, 60000) AS i;
+                SELECT 's' || i, now(), now(), repeat('x', 200), i FROM generate_series(1, 250000) AS i;
                 ANALYZE "Song";
                 """)
             for number in 0..<5 {

@@ -246,11 +246,15 @@ struct MovingTests {
             #expect(names.isEmpty)
         }
         try await BucketServer.withStorage(["s3overrides": ["secretAccessKey": "other"]]) { bucket in
-            var failures = 0
-            let isGood = await FileCheck(bucket).run { failures += $0.failure == nil ? 0 : 1 }
+            let store = try S3OptionTests.load(["filesAdapter": ["module": "s3", "options": ["bucket": "b"]]]).fileStore
+            var refused: [String] = []
+            let isGood = await FileCheck(bucket, of: store).run { if $0.failure != nil { refused.append($0.name) } }
             #expect(!isGood)
-            #expect(failures == 7)
+            #expect(refused.count == 7 && refused.first == "store a file (s3:PutObject)")
         }
+        var done: [String] = []
+        #expect(await FileCheck(Self.folder()).run { done.append($0.name) })
+        #expect(done.first == "store a file")
     }
 
     @Test("The configuration names stores to read from, and no folder twice")

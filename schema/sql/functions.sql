@@ -395,15 +395,20 @@ RETURNS TABLE ("index" text, "value" text) LANGUAGE sql IMMUTABLE PARALLEL SAFE 
     FROM jsonb_each(CASE WHEN jsonb_typeof(logins) = 'object' THEN logins END) AS l WHERE l.value ->> 'id' IS NOT NULL
 $$;
 
--- The rows that keep such values of some objects, by queries of all rows of their class (UniqueValues). While a transaction knows
--- them, no other one changes them.
+-- A value of a unique index as it is kept: one that an index could not hold beside its name is known by a hash.
+CREATE OR REPLACE FUNCTION roost_unique_value(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN octet_length(value) <= 1000 THEN value ELSE '#' || encode(sha256(convert_to(value, 'UTF8')), 'hex') END
+$$;
+
+-- The rows that keep values of some objects, by queries of all rows of their class (UniqueValues). While a transaction knows them,
+-- no other one changes them.
 CREATE OR REPLACE FUNCTION roost_unique_rows(queries text[], ids text[]) RETURNS jsonb LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE _one text; _query text; _held jsonb; _rows jsonb := '[]';
 BEGIN
     FOREACH _one IN ARRAY ids LOOP
         PERFORM pg_advisory_xact_lock(hashtextextended(_one, 3));
         FOREACH _query IN ARRAY queries LOOP
-            FOR _held IN EXECUTE 'SELECT jsonb_build_array(_u."class", _u."index", _u."value", _u."objectId") FROM (' || _query
+            FOR _held IN EXECUTE 'SELECT jsonb_build_array(_u."class", _u."index", _u."value", _u."owner") FROM (' || _query
                 || ') AS _u WHERE _u."objectId" = $1' USING _one
             LOOP
                 _rows := _rows || jsonb_build_array(_held);
@@ -420,18 +425,24 @@ CREATE OR REPLACE FUNCTION roost_note_unique(queries text[], ids text[]) RETURNS
 $$;
 
 -- Makes the rows what they are after a change: those that were noted and are gone go, new ones come. One by one, and in one order: a
--- row that is refused says by which index. Lock 4 is that of removing all that no object has.
-CREATE OR REPLACE FUNCTION roost_keep_unique(queries text[], ids text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+-- row that is refused says by which index. Lock 4 of a class is that of changing the rows of many of its objects.
+CREATE OR REPLACE FUNCTION roost_keep_unique(class_name text, queries text[], ids text[])
+RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     _former jsonb := coalesce(nullif(current_setting('roost.unique', true), ''), '[]');
     _present jsonb := roost_unique_rows(queries, ids); _row jsonb;
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared(4);
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended(class_name, 4));
     FOR _row IN SELECT _v FROM (SELECT jsonb_array_elements(_former) EXCEPT SELECT jsonb_array_elements(_present)) AS _c(_v) ORDER BY 1 LOOP
-        DELETE FROM "_roost_unique" WHERE "class" = _row->>0 AND "index" = _row->>1 AND "value" = _row->>2 AND "objectId" = _row->>3;
+        DELETE FROM "_roost_unique" WHERE "class" = _row->>0 AND "index" = _row->>1 AND "value" = _row->>2 AND "owner" = _row->>3;
     END LOOP;
     FOR _row IN SELECT _v FROM (SELECT jsonb_array_elements(_present) EXCEPT SELECT jsonb_array_elements(_former)) AS _c(_v) ORDER BY 1 LOOP
-        INSERT INTO "_roost_unique" ("class", "index", "value", "objectId") VALUES (_row->>0, _row->>1, _row->>2, _row->>3);
+        INSERT INTO "_roost_unique" AS _u ("class", "index", "value", "owner")
+            VALUES (_row->>0, _row->>1, _row->>2, _row->>3)
+            ON CONFLICT ("class", "index", "value") DO UPDATE SET "owner" = _u."owner" WHERE _u."owner" = excluded."owner";
+        IF NOT FOUND THEN
+            RAISE unique_violation USING CONSTRAINT = '_roost_unique', DETAIL = _row->>1;
+        END IF;
     END LOOP;
     PERFORM set_config('roost.unique', '', true);
 END

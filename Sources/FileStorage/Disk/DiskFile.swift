@@ -71,17 +71,19 @@ final class DiskFile: StoredFile {
     func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
         var offset = range.lowerBound
         var untilYield = Self.piecesOfTurn
+        var knowsCached = true
         while offset < range.upperBound {
             let part = offset..<min(offset + Self.pieceSize, range.upperBound)
+            let cached = knowsCached ? readCached(part, &knowsCached) : nil
             let piece =
-                if let cached = readCached(part) { cached } else {
+                if let cached { cached } else {
                     try await NIOThreadPool.singleton.runIfActive { try self.read(part) }
                 }
             offset += Int64(piece.readableBytes)
             try await sink(piece)
             untilYield -= 1
             if untilYield == 0 {
-                // Nothing of this waits while the client reads as fast as the server sends.
+                // Where the client reads as fast as the server sends, nothing before has waited.
                 await Task.yield()
                 untilYield = Self.piecesOfTurn
             }
@@ -92,8 +94,14 @@ final class DiskFile: StoredFile {
     private static let piecesOfTurn = 4
 
     /// Reads, on any thread, what the system has in memory; nil where the disk is waited for.
-    private func readCached(_ range: Range<Int64>) -> ByteBuffer? {
-        let piece = fill(range) { roost_read_cached(descriptor, $0, range.count, off_t(range.lowerBound)) }
+    ///
+    /// - Parameter isKnown: Becomes false where the file system does not say what is in memory.
+    private func readCached(_ range: Range<Int64>, _ isKnown: inout Bool) -> ByteBuffer? {
+        let piece = fill(range) { address in
+            let read = roost_read_cached(descriptor, address, range.count, off_t(range.lowerBound))
+            if read < 0, errno != EAGAIN { isKnown = false }
+            return read
+        }
         return piece.readableBytes > 0 ? piece : nil
     }
 

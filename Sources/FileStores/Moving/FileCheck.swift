@@ -1,20 +1,44 @@
 public import FileStorage
 import Foundation
+public import ServerConfiguration
 
 /// `roost files check`: whether a store does all that the server asks of it, with a file of its own that is removed again.
 public struct FileCheck: Sendable {
     /// One thing that was asked.
     public struct Step: Sendable {
-        /// What, with the right that S3 needs for it.
+        /// What, with the right that a provider wants for it.
         public let name: String
         /// Why not; nil when it was done.
         public let failure: String?
     }
 
     private let storage: any FileStorage
+    private let rights: Rights
+
+    /// What a provider calls the rights to do something; empty where there are none.
+    private struct Rights {
+        var (store, read, list, delete) = ("", "", "", "")
+
+        init(_ store: Configuration.FileStore) {
+            switch store {
+            case .s3:
+                (self.store, read) = (" (s3:PutObject)", " (s3:GetObject)")
+                (list, delete) = (" (s3:ListBucket)", " (s3:DeleteObject)")
+            case .google:
+                (self.store, read) = (" (storage.objects.create)", " (storage.objects.get)")
+                (list, delete) = (" (storage.objects.list)", " (storage.objects.delete)")
+            case .disk, .postgres: break
+            }
+        }
+    }
 
     /// Checks a storage.
-    public init(_ storage: any FileStorage) { self.storage = storage }
+    ///
+    /// - Parameter store: What the configuration says of it.
+    public init(_ storage: any FileStorage, of store: Configuration.FileStore = .disk) {
+        self.storage = storage
+        rights = Rights(store)
+    }
 
     /// Asks for everything, also after something failed.
     ///
@@ -30,11 +54,11 @@ public struct FileCheck: Sendable {
             if failure != nil { isGood = false }
             report(Step(name: title, failure: failure))
         }
-        await step("store a file (s3:PutObject)") {
+        await step("store a file\(rights.store)") {
             try await storage.write(name: name, details: FileDetails(metadata: ["check": "yes"]), bytes: bytes)
             return nil
         }
-        await step("read it (s3:GetObject)") {
+        await step("read it\(rights.read)") {
             guard let file = try await storage.open(name: name) else { return "it is not there" }
             var read: [UInt8] = []
             try await file.give(0..<file.size) { read += $0.readableBytesView }
@@ -51,16 +75,16 @@ public struct FileCheck: Sendable {
         await step("read what is said about it") {
             try await storage.details(name: name).metadata["check"] == "yes" ? nil : "it is lost"
         }
-        await step("list it (s3:ListBucket)") {
+        await step("list it\(rights.list)") {
             var isListed = false
             try await storage.visit(prefix: name) { if $0.name == name { isListed = true } }
             return isListed ? nil : "it is not listed"
         }
-        await step("delete it (s3:DeleteObject)") {
+        await step("delete it\(rights.delete)") {
             try await storage.delete(name: name)
             return nil
         }
-        await step("see that it is gone (s3:ListBucket)") {
+        await step("see that it is gone\(rights.list)") {
             try await storage.open(name: name) == nil ? nil : "it is still there"
         }
         return isGood

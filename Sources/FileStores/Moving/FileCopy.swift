@@ -85,7 +85,7 @@ public struct FileCopy: Sendable {
                 }
                 group.addTask {
                     do {
-                        return try await work(file)
+                        return try await Self.patiently { try await work(file) }
                     } catch let error as CancellationError {
                         throw error
                     } catch {
@@ -97,6 +97,16 @@ public struct FileCopy: Sendable {
             while let outcome = try await group.next() { count(outcome) }
         }
         return report
+    }
+
+    /// Runs `work`, and once more where a store is out of reach for a moment.
+    private static func patiently(_ work: () async throws -> Outcome) async throws -> Outcome {
+        do {
+            return try await work()
+        } catch FileStorageError.unavailable(let seconds) {
+            try await Task.sleep(for: .seconds(min(seconds, 5)))
+            return try await work()
+        }
     }
 
     private func copy(_ listed: ListedFile) async throws -> Outcome {

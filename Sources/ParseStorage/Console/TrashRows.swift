@@ -216,7 +216,7 @@ public struct TrashRows: Sendable {
             guard result.rowCount > 0 else { throw ParseError.notFound }
             _ = try await store.query("DELETE FROM \"_roost_trash\" WHERE \"_id\" = $1", [.int(number)])
             if let values = UniqueValues(schema) {
-                _ = try await store.query(UniqueRows.keeping(values, [entry.objectId]))
+                _ = try await store.query(UniqueRows.keeping(values, [entry.objectId], schema))
             }
             let dropped = without.union(result.textArray(0, result.columnCount - 1) ?? []).sorted()
             let jsonNames = TrashedRow(schema: schema).jsonKinds.names

@@ -36,7 +36,7 @@ public struct Distribution: Sendable {
     /// - Parameters:
     ///   - indexes: Those that are made, by name.
     ///   - schema: Their class.
-    /// - Throws: 102 where objects with the same values may lie on several servers, and there are no rows that tell.
+    /// - Throws: 102 where objects with the same values may lie on several servers, and no rows look after them.
     func checkUnique(_ indexes: JSONObject, of schema: ClassSchema) throws(ParseError) {
         guard !hasUniqueRows, let field = schema.distributedBy,
             indexes.values.contains(where: { schema.isUniqueByRows($0.objectValue ?? [:]) })

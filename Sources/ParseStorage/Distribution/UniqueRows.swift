@@ -15,14 +15,15 @@ struct UniqueRows {
         guard let values = UniqueValues(schema) else { return try await store.query(statement) }
         let before = try await noting(values, [objectId], schema)
         let results = try await store.change(
-            schema, objectId, before + [statement, Self.keeping(values, [objectId])])
+            schema, objectId, before + [statement, Self.keeping(values, [objectId], schema)])
         return results[before.count]
     }
 
-    /// Whether a write changes what the rows of an object hold.
+    /// Whether a write changes what the rows of an object hold. Every write changes when it was.
     static func areChanged(_ schema: ClassSchema, by write: ObjectWrite) -> Bool {
         guard let fields = UniqueValues(schema)?.fields else { return false }
-        return write.operations.keys.contains { fields.contains(Name(String($0.text.prefix { $0 != "." }))) }
+        return fields.contains("updatedAt")
+            || write.operations.keys.contains { fields.contains(Name(String($0.text.prefix { $0 != "." }))) }
     }
 
     /// What comes before statements that change or remove objects: other writers of them wait until all servers have what
@@ -39,8 +40,10 @@ struct UniqueRows {
     }
 
     /// What comes after statements that make, change or remove objects.
-    static func keeping(_ values: UniqueValues, _ objectIds: [String]) -> Statement {
-        Statement("SELECT roost_keep_unique($1, $2)", [.textArray(values.queries), .textArray(objectIds)])
+    static func keeping(_ values: UniqueValues, _ objectIds: [String], _ schema: ClassSchema) -> Statement {
+        Statement(
+            "SELECT roost_keep_unique($1, $2, $3)",
+            [.text(schema.name), .textArray(values.queries), .textArray(objectIds)])
     }
 
     /// What comes after statements that make objects of any classes.
@@ -48,8 +51,10 @@ struct UniqueRows {
         guard store.catalog.distribution != nil else { return [] }
         let ids = Dictionary(grouping: objects) { Name($0.className) }
         return ids.sorted { $0.key < $1.key }.compactMap { className, objects in
-            store.catalog.schema(className.text).flatMap { UniqueValues($0) }
-                .map { Self.keeping($0, objects.map(\.objectId)) }
+            guard let schema = store.catalog.schema(className.text), let values = UniqueValues(schema) else {
+                return nil
+            }
+            return Self.keeping(values, objects.map(\.objectId), schema)
         }
     }
 
@@ -57,25 +62,16 @@ struct UniqueRows {
     /// which the one is visible and the other is not yet.
     static func sweeping(_ schema: ClassSchema) -> [Statement] {
         [
-            Statement("SELECT pg_advisory_xact_lock(4)"),
+            Statement(UniqueRowsTable.locking(schema.name)),
             Statement(
-                "DELETE FROM \"_roost_unique\" WHERE \"class\" = $1 "
-                    + "AND \"objectId\" NOT IN (SELECT \"objectId\" FROM \(SQLBuilder.quote(schema.name)))",
+                "DELETE FROM \"_roost_unique\" WHERE \"class\" = $1 AND \"owner\" <> '' "
+                    + "AND \"owner\" NOT IN (SELECT \(UniqueValues.owner(schema)) FROM \(SQLBuilder.quote(schema.name)))",
                 [.text(schema.name)]),
         ]
     }
 
-    /// The constraint that refuses a value that is there; the rest of its name is the number of a shard.
-    static let constraint = "_roost_unique_pkey"
-
-    /// The index whose values a refused row would have held twice, as the error says:
-    /// `Key (class, index, value)=(…, …, …)`.
+    /// The index whose values a refused row would have held twice; nil for other refusals.
     static func index(refusing error: PostgresError) -> String? {
-        // What Citus hands on from another server names the constraint in the message alone.
-        guard (error.constraint ?? error.message).contains(constraint), let detail = error.detail,
-            let start = detail.firstRange(of: "=(")?.upperBound
-        else { return nil }
-        let parts = detail[start...].split(separator: ", ", maxSplits: 2, omittingEmptySubsequences: false)
-        return parts.count > 1 ? String(parts[1]) : nil
+        error.constraint?.hasSameBytes(as: "_roost_unique") == true ? error.detail : nil
     }
 }

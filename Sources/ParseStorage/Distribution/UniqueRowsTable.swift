@@ -2,68 +2,77 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The table of the rows that make values unique, in a session that makes it or fills it.
+/// The table of the rows that make values unique, in a session that changes it. Beside the rows of values it has one of each
+/// index whose rows are all there, which has no value and no owner.
 struct UniqueRowsTable {
     let session: PostgresSession
 
-    /// Puts all rows of a class into it; of two objects with one value, one has it.
-    static func filling(_ values: UniqueValues) -> [String] {
-        values.queries.map { "\(insertion) \($0) ON CONFLICT DO NOTHING" }
-    }
+    private static let insertion = "INSERT INTO \"_roost_unique\" (\"class\", \"index\", \"value\", \"owner\")"
 
-    private static let insertion = "INSERT INTO \"_roost_unique\" (\"class\", \"index\", \"value\", \"objectId\")"
-
-    /// Makes the table, removes the rows of classes that need none any more, and makes those of others that have none.
+    /// Makes the rows of objects, of two with one value for one.
     ///
-    /// - Parameters:
-    ///   - classes: All that need rows.
-    ///   - shards: How many parts the table has.
-    /// - Throws: ``DistributionCheck/Unfit`` where two objects have one value; `PostgresError`.
-    func prepare(for classes: [ClassSchema], shards: Int) async throws {
-        _ = try await session.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)")
-        let isThere = try await session.query("SELECT to_regclass('\"_roost_unique\"') IS NOT NULL")
-        if isThere.bool(0, 0) != true { try await make(shards: shards) }
-        _ = try await session.query(
-            "DELETE FROM \"_roost_unique\" WHERE \"class\" <> ALL ($1)", [.textArray(classes.map(\.name))])
-        for schema in classes {
-            guard let values = UniqueValues(schema), try await isEmpty(schema) else { continue }
-            for query in values.queries { try await checkUnique(query) }
-            for statement in Self.filling(values) { _ = try await session.query(statement) }
-        }
+    /// - Parameter condition: On the objects' ids.
+    static func filling(_ kind: UniqueValues.Kind, where condition: String = "TRUE") -> String {
+        "\(insertion) SELECT \"class\", \"index\", \"value\", \"owner\" FROM (\(kind.query)) AS q WHERE \(condition) "
+            + "ON CONFLICT DO NOTHING"
     }
 
-    private func make(shards: Int) async throws {
-        _ = try await session.query(
+    /// Keeps those who write from changing rows of a class until the transaction ends.
+    static func locking(_ className: String) -> String {
+        "SELECT pg_advisory_xact_lock(hashtextextended(\(SQL.literal(className)), 4))"
+    }
+
+    /// Makes the table where there is none.
+    ///
+    /// - Parameter shards: How many parts it has.
+    func make(shards: Int) async throws {
+        // One of an unfinished version had other columns.
+        let isThere = try await session.query(
+            """
+            SELECT FROM pg_attribute WHERE attrelid = to_regclass('"_roost_unique"') AND attname = 'owner'
+            """)
+        guard isThere.rowCount == 0 else { return }
+        for sql in [
+            "DROP TABLE IF EXISTS \"_roost_unique\"",
             """
             CREATE TABLE "_roost_unique" ("class" text NOT NULL, "index" text NOT NULL, "value" text NOT NULL, \
-            "objectId" text NOT NULL, CONSTRAINT "\(UniqueRows.constraint)" PRIMARY KEY ("class", "index", "value"))
-            """)
-        _ = try await session.query(
+            "owner" text NOT NULL, PRIMARY KEY ("class", "index", "value"))
+            """,
             """
             SELECT create_distributed_table('"_roost_unique"', 'value', shard_count => \(shards), colocate_with => 'none')
-            """)
+            """,
+        ] { _ = try await session.query(sql) }
     }
 
-    private func isEmpty(_ schema: ClassSchema) async throws -> Bool {
-        try await session.query(
-            "SELECT 1 FROM \"_roost_unique\" WHERE \"class\" = $1 LIMIT 1", [.text(schema.name)]
-        ).rowCount == 0
+    /// Removes the rows of all classes but some.
+    func removeOthers(than classes: [ClassSchema]) async throws {
+        _ = try await session.query(
+            "DELETE FROM \"_roost_unique\" WHERE \"class\" <> ALL ($1)", [.textArray(classes.map(\.name))])
     }
 
-    private func checkUnique(_ query: String) async throws {
+    /// Makes the rows of users who were there when they were spread.
+    ///
+    /// - Throws: ``DistributionCheck/Unfit`` where two users have one value; `PostgresError`.
+    func fillUsers() async throws {
+        let kind = UniqueValues.ofUsers
+        let isFilled = try await session.query(
+            "SELECT 1 FROM \"_roost_unique\" WHERE \"class\" = '_User' AND starts_with(\"index\", $1) LIMIT 1",
+            [.text(kind.name)])
+        guard isFilled.rowCount == 0 else { return }
         let twice = try await session.query(
-            "SELECT \"class\", \"index\", \"value\" FROM (\(query)) AS e GROUP BY 1, 2, 3 HAVING count(*) > 1 LIMIT 1")
-        guard twice.rowCount > 0 else { return }
-        let (className, index) = (twice.string(0, 0) ?? "", twice.string(0, 1) ?? "")
-        throw DistributionCheck.Unfit(
-            description: "two objects of \(className) have one value of \(index): \(twice.string(0, 2) ?? "")")
+            "SELECT \"index\", \"value\" FROM (\(kind.query)) AS q GROUP BY 1, 2 HAVING count(*) > 1 LIMIT 1")
+        if twice.rowCount > 0 {
+            throw DistributionCheck.Unfit(
+                description: "two users have one value of \(twice.string(0, 0) ?? ""): \(twice.string(0, 1) ?? "")")
+        }
+        _ = try await session.query(Self.filling(kind))
     }
 
-    /// Removes the rows of indexes that are dropped.
+    /// Removes the rows of indexes.
     func remove(_ indexes: [String], of schema: ClassSchema) async throws {
         _ = try await session.query(
             "DELETE FROM \"_roost_unique\" WHERE \"class\" = $1 AND \"index\" = ANY ($2)",
-            [.text(schema.name), .textArray(indexes)])
+            [.text(schema.name), .textArray(indexes.map { UniqueValues.index($0, of: schema) })])
     }
 
     /// Removes the rows of a class that is dropped.
@@ -71,14 +80,27 @@ struct UniqueRowsTable {
         _ = try await session.query("DELETE FROM \"_roost_unique\" WHERE \"class\" = $1", [.text(className)])
     }
 
-    /// Makes the rows of indexes of objects that are there, while no object changes.
-    ///
-    /// - Throws: `PostgresError` 23505 where two objects have one value.
-    func fill(_ indexes: JSONObject, of schema: ClassSchema) async throws {
-        _ = try await session.query("LOCK TABLE \(SQL.identifier(schema.name)) IN SHARE ROW EXCLUSIVE MODE")
-        try await remove(indexes.keys.texts, of: schema)
-        for query in UniqueValues(indexes, of: schema).queries {
-            _ = try await session.query("\(Self.insertion) \(query)")
+    /// Notes that all rows of indexes are there.
+    func finish(_ indexes: JSONObject, of schema: ClassSchema) async throws {
+        for name in indexes.keys {
+            _ = try await session.query(
+                "\(Self.insertion) VALUES ($1, $2, '', '') ON CONFLICT DO NOTHING",
+                [.text(schema.name), .text(UniqueValues.index(name.text, of: schema))])
         }
+    }
+
+    /// Notes that all rows of indexes are there, if each object has its own.
+    ///
+    /// - Throws: 137 where two objects have one value; `PostgresError`.
+    func check(_ indexes: JSONObject, of schema: ClassSchema) async throws {
+        _ = try await session.query(Self.locking(schema.name))
+        for kind in UniqueValues(indexes, of: schema).kinds {
+            let rows = try await session.query(
+                "SELECT (SELECT count(*) FROM (\(kind.query)) AS q) = "
+                    + "(SELECT count(*) FROM \"_roost_unique\" WHERE \"class\" = $1 AND \"index\" = $2)",
+                [.text(schema.name), .text(kind.index ?? "")])
+            guard rows.bool(0, 0) == true else { throw DatabaseFailure.duplicateValue }
+        }
+        try await finish(indexes, of: schema)
     }
 }

@@ -5,10 +5,21 @@ import Postgres
 /// The values of a class of which no two objects may have the same, where its objects lie on several servers, each of which
 /// looks at its own.
 struct UniqueValues {
-    /// Queries that give them: `class`, `index`, `value` and `objectId`, for each object that has one.
-    private(set) var queries: [String] = []
+    /// The values that one index holds; or the names, addresses and logins of users.
+    struct Kind {
+        /// The name of the index in the schemas API.
+        let name: String
+        /// Under which name its rows are kept; nil for the several of users.
+        let index: String?
+        /// Gives `class`, `index`, `value`, `owner` and `objectId` of each object that has a value.
+        let query: String
+    }
+
+    private(set) var kinds: [Kind] = []
     /// The fields on which they depend.
     private(set) var fields: Set<Name> = []
+
+    var queries: [String] { kinds.map(\.query) }
 
     /// Reads a class; nil where PostgreSQL looks after all that must be unique.
     init?(_ schema: ClassSchema) {
@@ -16,28 +27,41 @@ struct UniqueValues {
         self.init(schema.indexes, of: schema)
         if schema.name == "_User" {
             fields.formUnion(["username", "email", "authData"])
-            queries.append(Self.ofUsers)
+            kinds.append(Self.ofUsers)
         }
-        if queries.isEmpty { return nil }
+        if kinds.isEmpty { return nil }
     }
 
     /// Reads some indexes of a class.
     init(_ indexes: JSONObject, of schema: ClassSchema) {
         for (name, definition) in indexes {
             let definition = definition.objectValue ?? [:]
-            if schema.isUniqueByRows(definition) { add(name, definition, schema) }
+            if schema.isUniqueByRows(definition) { add(name.text, definition, schema) }
         }
     }
 
     /// By the names of the indexes that look after them where all users are on one server.
-    private static let ofUsers = """
-        SELECT '_User' AS "class", n."index", n."value", u."objectId" FROM "_User" AS u \
-        CROSS JOIN LATERAL roost_unique_values(u."username", u."email", u."authData") AS n
-        """
+    static let ofUsers = Kind(
+        name: "_User_unique", index: nil,
+        query: """
+            SELECT '_User' AS "class", n."index", n."value", u."objectId" AS "owner", u."objectId" FROM "_User" AS u \
+            CROSS JOIN LATERAL roost_unique_values(u."username", u."email", u."authData") AS n
+            """)
 
-    private mutating func add(_ index: Name, _ definition: JSONObject, _ schema: ClassSchema) {
+    /// What distinguishes objects of a class: those of two places may have one id.
+    static func owner(_ schema: ClassSchema) -> String {
+        schema.placingField.map { "\"objectId\" || ' ' || \(SQL.identifier($0.text))" } ?? "\"objectId\""
+    }
+
+    /// Under which name the rows of an index are kept.
+    static func index(_ name: String, of schema: ClassSchema) -> String {
+        IndexName(className: schema.name, name: name).made(part: 0)
+    }
+
+    private mutating func add(_ name: String, _ definition: JSONObject, _ schema: ClassSchema) {
         var (values, conditions): ([String], [String]) = ([], [])
-        for key in IndexOptions.columns(of: definition).keys {
+        // In one order: PostgreSQL has keys of documents in another than those who send them.
+        for key in IndexOptions.columns(of: definition).keys.sorted() {
             let field = IndexDefinition.field(key.text, of: schema)
             guard let type = schema.type(of: field) else { continue }
             let column = SQL.identifier(field)
@@ -48,12 +72,14 @@ struct UniqueValues {
         if let condition = (try? IndexOptions(definition, of: schema))?.condition {
             conditions.append("(\(condition))")
         }
-        queries.append(
-            """
-            SELECT \(SQL.literal(schema.name)) AS "class", \(SQL.literal(index.text)) AS "index", \
-            jsonb_build_array(\(values.joined(separator: ", ")))::text AS "value", "objectId" \
+        let index = Self.index(name, of: schema)
+        let query = """
+            SELECT \(SQL.literal(schema.name)) AS "class", \(SQL.literal(index)) AS "index", \
+            roost_unique_value(jsonb_build_array(\(values.joined(separator: ", ")))::text) AS "value", \
+            \(Self.owner(schema)) AS "owner", "objectId" \
             FROM \(SQL.identifier(schema.name)) WHERE \(conditions.joined(separator: " AND "))
-            """)
+            """
+        kinds.append(Kind(name: name, index: index, query: query))
         fields.formUnion(IndexOptions.keys(of: definition).map { Name(IndexDefinition.field($0, of: schema)) })
     }
 
@@ -78,5 +104,10 @@ extension ClassSchema {
         return !IndexOptions.columns(of: definition).keys.contains {
             Name(IndexDefinition.field($0.text, of: self)) == distributedBy
         }
+    }
+
+    /// The indexes of a class that are unique by rows of their own.
+    var indexesUniqueByRows: JSONObject {
+        distributedBy == nil ? [:] : indexes.filter { isUniqueByRows($0.value.objectValue ?? [:]) }
     }
 }

@@ -162,26 +162,38 @@ struct DataChecks: Sendable {
     /// the two parts of a commit leaves, and objects that were spread or brought back by hand.
     private var uniqueQuestions: [Question] {
         guard facts.tables["_roost_unique"] != nil else { return [] }
-        return facts.classes.compactMap { schema in UniqueValues(schema).map { wrongUniqueRows($0, of: schema) } }
+        return facts.classes.flatMap { schema -> [Question] in
+            guard let values = UniqueValues(schema) else { return [] }
+            return values.kinds.map { equalValues($0, of: schema) } + [wrongUniqueRows(values, of: schema)]
+        }
+    }
+
+    private func equalValues(_ kind: UniqueValues.Kind, of schema: ClassSchema) -> Question {
+        let rows = "SELECT min(\"value\") FROM (\(kind.query)) AS q GROUP BY \"index\", \"value\" HAVING count(*) > 1"
+        return Question(subject: schema.name, sql: Self.counting(rows)) { count, examples in
+            Finding(
+                .uniqueRows, .error, schema.name,
+                "values that several objects have though the index \(kind.name) is unique: \(count)", examples: examples
+            )
+        }
     }
 
     private func wrongUniqueRows(_ values: UniqueValues, of schema: ClassSchema) -> Question {
         // Each server sums up its own: to compare rows would bring all of them to one.
         func sum(_ rows: String) -> String {
-            "(SELECT coalesce(sum(hashtextextended(\"index\" || ' ' || \"value\" || ' ' || \"objectId\", 0)), 0) "
+            "(SELECT coalesce(sum(hashtextextended(\"index\" || ' ' || \"value\" || ' ' || \"owner\", 0)), 0) "
                 + "FROM (\(rows)) AS r)"
         }
-        let name = SQL.literal(schema.name)
-        let kept = "SELECT * FROM \"_roost_unique\" WHERE \"class\" = \(name)"
+        let kept = "FROM \"_roost_unique\" WHERE \"class\" = \(SQL.literal(schema.name)) AND \"owner\" <> ''"
         let remedy = Finding.Remedy(
             words: "make the rows of _roost_unique for \(schema.name) anew",
             statements: [
-                "BEGIN; DELETE FROM \"_roost_unique\" WHERE \"class\" = \(name); "
-                    + UniqueRowsTable.filling(values).map { "\($0); " }.joined() + "COMMIT"
+                (["BEGIN", UniqueRowsTable.locking(schema.name), "DELETE \(kept)"]
+                    + values.kinds.map { UniqueRowsTable.filling($0) } + ["COMMIT"]).joined(separator: "; ")
             ])
         let expected = values.queries.map(sum).joined(separator: " + ")
         return Question(
-            subject: schema.name, sql: "SELECT (\(expected) <> \(sum(kept)))::int::int8, '{}'::text[]"
+            subject: schema.name, sql: "SELECT (\(expected) <> \(sum("SELECT * \(kept)")))::int::int8, '{}'::text[]"
         ) { _, _ in
             Finding(
                 .uniqueRows, .error, schema.name,

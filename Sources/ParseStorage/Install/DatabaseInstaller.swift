@@ -52,28 +52,10 @@ public struct DatabaseInstaller: Sendable {
         }
         for name in ["_User", "_Role", "_Session", "_Installation"] { try await complete(name) }
         if let distribution = catalog.distribution, !distribution.isBySchema {
-            try await prepareUniqueRows(distribution)
+            try await UniqueRowsStart(client: client, catalog: catalog, distribution: distribution, logger: logger)
+                .run()
         }
         await createIndexes()
-    }
-
-    private func prepareUniqueRows(_ distribution: Distribution) async throws {
-        if let field = catalog.schema("_User")?.distributedBy, field != "objectId" {
-            throw DistributionCheck.Unfit(description: "users can be distributed by objectId only, not by \(field)")
-        }
-        let classes = catalog.snapshot.classes.values.filter { UniqueValues($0) != nil }
-        if distribution.hasUniqueRows {
-            return try await patient.run {
-                try await UniqueRowsTable(session: $0).prepare(for: classes, shards: distribution.shards)
-            }
-        }
-        if let first = classes.first {
-            throw DistributionCheck.Unfit(
-                description: "what must be unique in \(first.name) lies on several servers: set distribution.unique to "
-                    + "\"lookup\"")
-        }
-        // Rows of classes that were brought back would be old ones when they are spread again.
-        try await patient.run("DROP TABLE IF EXISTS \"_roost_unique\"")
     }
 
     /// In every other encoding some texts cannot be kept, and names that differ in case would be counted in bytes.

@@ -73,9 +73,11 @@ enum DatabaseFailure {
         if constraint.hasPrefix("_User_unique_authData_") {
             return ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }
-        return ParseError(
-            ParseError.duplicateValue, "A duplicate value for a field with unique values was provided")
+        return duplicateValue
     }
+
+    static let duplicateValue = ParseError(
+        ParseError.duplicateValue, "A duplicate value for a field with unique values was provided")
 
     private static let shardNumber = Set("_0123456789".utf8)
 }

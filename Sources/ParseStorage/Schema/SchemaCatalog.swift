@@ -239,18 +239,15 @@ public final class SchemaCatalog: Sendable {
     /// Makes the rows by which new indexes of a class are unique whose objects lie on several servers; without the rows
     /// there are no such indexes.
     private func makeUnique(_ indexes: JSONObject, of schema: ClassSchema) async throws {
+        let build = UniqueIndexBuild(schema: schema, indexes: indexes, client: client)
         do {
-            // First other processes hear of the indexes, and keep the rows of what they write from then on.
-            try await Task.sleep(for: .seconds(2))
-            try await SchemaTransaction(client: client).run { session in
-                try await UniqueRowsTable(session: session).fill(indexes, of: schema)
-            }
+            try await build.run()
         } catch {
-            // In a task of its own, which a cancelled caller cannot cut short.
-            try await Task {
-                _ = try await change(schema.name) { current in
-                    var wanted = current ?? schema
-                    for name in indexes.keys { wanted.indexes[name] = nil }
+            // In a task of its own, which a cancelled caller cannot cut short. What is left, the next start unlists.
+            _ = try? await Task {
+                try await change(schema.name) { current in
+                    guard var wanted = current else { throw ParseError.notFound }
+                    for name in build.listed(in: wanted) { wanted.indexes[name] = nil }
                     return wanted
                 }
             }.value

@@ -73,6 +73,9 @@ struct SchemaChange {
         for (name, fields) in indexes.made where wanted.indexes[name] != nil {
             try await made.make(name.text, fields.objectValue ?? [:])
         }
+        if current == nil {
+            try await UniqueRowsTable(session: session).finish(wanted.indexesUniqueByRows, of: wanted)
+        }
         _ = try await session.query(
             "INSERT INTO \"_SCHEMA\" (\"className\", \"schema\", \"isParseClass\") VALUES ($1, $2, true) "
                 + "ON CONFLICT (\"className\") DO UPDATE SET \"schema\" = EXCLUDED.\"schema\"",

@@ -60,7 +60,7 @@ public struct ImportRows: Sendable {
             var before: [Statement] = []
             if let values = UniqueValues(schema) {
                 before = try await UniqueRows(store: store).noting(values, changed, schema)
-                statements.append(UniqueRows.keeping(values, changed + made))
+                statements.append(UniqueRows.keeping(values, changed + made, schema))
             }
             let results = try await store.group(before + statements)
             return rows.indices.map { positions[$0].map { results[before.count + $0].rowCount > 0 } ?? true }

@@ -20,7 +20,7 @@ struct CitusUserTests {
     /// What is kept of users besides, next to what should be.
     private static func expectWhole(_ server: TestServer) async throws {
         let kept = try await server.texts(
-            "SELECT \"index\" || ' ' || \"value\" || ' ' || \"objectId\" FROM \"_roost_unique\" ORDER BY 1")
+            "SELECT \"index\" || ' ' || \"value\" || ' ' || \"owner\" FROM \"_roost_unique\" ORDER BY 1")
         let expected = try await server.texts(
             """
             SELECT n."index" || ' ' || n."value" || ' ' || "objectId" FROM "_User" AS u,
@@ -152,7 +152,7 @@ struct CitusUserTests {
             try await ConsoleRoutes.run(on: cluster.uri, spread) { routes in
                 func expectWhole() async throws {
                     let kept = try await routes.texts(
-                        "SELECT \"index\" || \"value\" || \"objectId\" FROM \"_roost_unique\" ORDER BY 1")
+                        "SELECT \"index\" || \"value\" || \"owner\" FROM \"_roost_unique\" ORDER BY 1")
                     let users = try await routes.texts(
                         "SELECT '_User_unique_username' || username || \"objectId\" FROM \"_User\" ORDER BY 1")
                     #expect(kept.filter { $0.hasPrefix("_User_unique_username") } == users)

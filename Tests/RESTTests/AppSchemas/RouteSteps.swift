@@ -218,7 +218,8 @@ enum RouteSteps {
                 default: result[key] = passing.contains(key) ? "…" : comparable(value)
                 }
             }
-            return .object(result)
+            // Fields that came since a process read the class are the last.
+            return .object(JSONObject(uniqueKeysWithValues: result.sorted { $0.key < $1.key }))
         case .array(let list): return .array(list.map(comparable))
         default: return value
         }
