@@ -25,8 +25,13 @@ struct UniqueIndexBuild {
     func run() async throws {
         try await ProcessLock.indexBuild.hold(client) { _ in
             try await Task.sleep(for: Self.notice)
-            // What a process left that did not hear of the end of an index with this name.
-            try await change { try await UniqueRowsTable(session: $0).remove(indexes.keys.texts, of: schema) }
+            try await change { session in
+                // Ends when all transactions have that wrote objects before they could know of the indexes.
+                _ = try await session.query(
+                    "LOCK TABLE \(SQL.identifier(schema.name)) IN SHARE ROW EXCLUSIVE MODE")
+                // What a process left that did not hear of the end of an index with this name.
+                try await UniqueRowsTable(session: session).remove(indexes.keys.texts, of: schema)
+            }
             do {
                 try await fill()
             } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {

@@ -48,7 +48,7 @@ struct UniqueValues {
             CROSS JOIN LATERAL roost_unique_values(u."username", u."email", u."authData") AS n
             """)
 
-    /// What distinguishes objects of a class: those of two places may have one id.
+    /// What distinguishes objects of a class: those of two rooms, say, may have one id.
     static func owner(_ schema: ClassSchema) -> String {
         schema.placingField.map { "\"objectId\" || ' ' || \(SQL.identifier($0.text))" } ?? "\"objectId\""
     }
