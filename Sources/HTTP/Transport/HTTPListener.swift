@@ -25,9 +25,26 @@ struct HTTPListener: Sendable {
     /// - Parameter onBound: Gets the port.
     /// - Throws: The error of the socket when the address cannot be listened on.
     func run(host: String, port: Int, onBound: (Int) -> Void) async throws {
+        // A thread of its own: when the listening ends, it has taken all that the system had accepted, and was kept from that
+        // by no request. What it has not taken is reset.
+        let acceptor = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            try await run(host: host, port: port, on: acceptor, onBound)
+        } catch {
+            try? await acceptor.shutdownGracefully()
+            throw error
+        }
+        try await acceptor.shutdownGracefully()
+    }
+
+    private func run(host: String, port: Int, on acceptor: any EventLoopGroup, _ onBound: (Int) -> Void) async throws {
         let (accepted, continuation) = AsyncStream.makeStream(of: HTTPConnection.self)
-        let channel = try await bind(host: host, port: port, continuation)
-        channel.closeFuture.whenComplete { _ in continuation.finish() }
+        let channel = try await bind(host: host, port: port, on: acceptor, continuation)
+        channel.closeFuture.whenComplete { [eventLoops] _ in
+            // The last connections are on their way to their event loops.
+            let arrivals = eventLoops.makeIterator().map { $0.submit {} }
+            EventLoopFuture.andAllComplete(arrivals, on: channel.eventLoop).whenComplete { _ in continuation.finish() }
+        }
         onBound(channel.localAddress?.port ?? 0)
         let (connections, drain) = (connections, drain)
         await withTaskCancellationHandler {
@@ -50,12 +67,13 @@ struct HTTPListener: Sendable {
     }
 
     private func bind(
-        host: String, port: Int, _ accepted: AsyncStream<HTTPConnection>.Continuation
+        host: String, port: Int, on acceptor: any EventLoopGroup,
+        _ accepted: AsyncStream<HTTPConnection>.Continuation
     ) async throws -> any Channel {
-        try await ServerBootstrap(group: eventLoops)
+        try await ServerBootstrap(group: acceptor, childGroup: eventLoops)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // All that wait are accepted in a turn of the loop: what is not yet when the listening ends is reset.
+            // All that wait are accepted in a turn of the loop.
             .serverChannelOption(.maxMessagesPerRead, value: UInt(Self.backlog))
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
