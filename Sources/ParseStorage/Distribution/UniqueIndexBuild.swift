@@ -23,61 +23,45 @@ struct UniqueIndexBuild {
     /// - Throws: 137 where two objects have one value; 102 or 103 when the indexes, or the class, went meanwhile;
     ///   `PostgresError`.
     func run() async throws {
-        try await ProcessLock.indexBuild.hold(client) { _ in
+        let refusal = try await ProcessLock.indexBuild.hold(client) { session in
             try await Task.sleep(for: Self.notice)
-            try await change { session in
+            // A pooler would hand a session with another limit to others.
+            guard client.hasSessions else { return try await make(session) }
+            return try await session.withoutTimeLimit { try await make(session) }
+        }
+        if let refusal { throw refusal }
+    }
+
+    /// - Returns: Why there are no such indexes; nil when they are made.
+    private func make(_ session: PostgresSession) async throws -> ParseError? {
+        do {
+            try await change(session) {
                 // Ends when all transactions have that wrote objects before they could know of the indexes.
                 _ = try await session.query(
                     "LOCK TABLE \(SQL.identifier(schema.name)) IN SHARE ROW EXCLUSIVE MODE")
                 // What a process left that did not hear of the end of an index with this name.
                 try await UniqueRowsTable(session: session).remove(indexes.keys.texts, of: schema)
             }
-            do {
-                try await fill()
-            } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {
-                try await SchemaTransaction(client: client).run { try await checkListed($0) }
-                throw error
-            }
-            try await SchemaTransaction(client: client).run { session in
-                try await checkListed(session)
-                try await UniqueRowsTable(session: session).check(indexes, of: schema)
-            }
+            try await fill(session)
+        } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {
+            guard let refusal = try await finish(session) else { throw error }
+            return refusal
         }
+        return try await finish(session)
     }
 
-    private func checkListed(_ session: PostgresSession) async throws {
-        guard let current = try await SchemaChange.read(schema.name, session) else {
-            throw ParseError(ParseError.invalidClassName, "Class \(schema.name) does not exist.")
-        }
-        let listed = Set(listed(in: current))
-        if let name = indexes.keys.first(where: { !listed.contains($0) }) {
-            throw ParseError(ParseError.invalidQuery, "Index \(name) does not exist any more.")
-        }
-    }
-
-    /// Those of the indexes that a class has, and that are no others of the same names.
-    func listed(in current: ClassSchema) -> [Name] {
-        indexes.keys.filter { name in
-            func fields(_ definition: JSONValue?) -> Set<Name> {
-                UniqueValues(definition.map { [name: $0] } ?? [:], of: schema).fields
-            }
-            return fields(current.indexes[name]) == fields(indexes[name])
-        }
-    }
-
-    private func fill() async throws {
+    private func fill(_ session: PostgresSession) async throws {
         let kinds = UniqueValues(indexes, of: schema).kinds
         var last: String? = ""
         while let start = last {
-            let end = try await client.slowQuery(
-                Statement(
-                    "SELECT \"objectId\" FROM \(SQL.identifier(schema.name)) WHERE \"objectId\" > $1 "
-                        + "ORDER BY \"objectId\" LIMIT 1 OFFSET \(Self.piece)", [.text(start)]))
+            let end = try await session.query(
+                "SELECT \"objectId\" FROM \(SQL.identifier(schema.name)) WHERE \"objectId\" > $1 "
+                    + "ORDER BY \"objectId\" LIMIT 1 OFFSET \(Self.piece)", [.text(start)])
             last = end.rowCount > 0 ? end.string(0, 0) : nil
             let range = [start, last].compactMap { $0 }
-            try await change { session in
+            let condition = "q.\"objectId\" > $1" + (range.count > 1 ? " AND q.\"objectId\" <= $2" : "")
+            try await change(session) {
                 for kind in kinds {
-                    let condition = "q.\"objectId\" > $1" + (range.count > 1 ? " AND q.\"objectId\" <= $2" : "")
                     _ = try await session.query(
                         UniqueRowsTable.filling(kind, where: condition), range.map { .text($0) })
                 }
@@ -85,17 +69,43 @@ struct UniqueIndexBuild {
         }
     }
 
-    /// Runs a transaction while no other changes rows of the class. It waits for them for moments only, as others wait
-    /// behind it.
-    private func change(_ body: @Sendable (PostgresSession) async throws -> Void) async throws {
-        try await SchemaTransaction(client: client, retryDuration: .seconds(120)).retrying {
-            try await client.transaction(purpose: .administration) { session in
-                _ = try await session.group([
-                    Statement("SELECT set_config('lock_timeout', '100', true)"),
-                    Statement(UniqueRowsTable.locking(schema.name)),
-                ])
-                try await body(session)
+    /// Looks whether the indexes are still to be made, and each object has its row.
+    private func finish(_ session: PostgresSession) async throws -> ParseError? {
+        try await IndexBuild.transaction(client, session) { session in
+            guard let current = try await SchemaChange.read(schema.name, session) else {
+                return ParseError(ParseError.invalidClassName, "Class \(schema.name) does not exist.")
             }
+            let table = UniqueRowsTable(session: session)
+            let listed = Set(listed(in: current))
+            let gone = indexes.keys.filter { !listed.contains($0) }
+            guard let first = gone.first else { return try await table.check(indexes, of: schema) }
+            try await table.remove(gone.filter { current.indexes[$0] == nil }.texts, of: schema)
+            return ParseError(ParseError.invalidQuery, "Index \(first) does not exist any more.")
+        }
+    }
+
+    /// Those of the indexes that a class has, and that are no others of the same names.
+    func listed(in current: ClassSchema) -> [Name] {
+        indexes.keys.filter { Self.sorted(current.indexes[$0] ?? .null) == Self.sorted(indexes[$0] ?? .null) }
+    }
+
+    /// A definition with the keys in one order: PostgreSQL has them in another than those who send them.
+    private static func sorted(_ value: JSONValue) -> JSONValue {
+        guard let object = value.objectValue else { return value }
+        return .object(JSONObject(uniqueKeysWithValues: object.sorted { $0.key < $1.key }).mapValues(sorted))
+    }
+
+    /// Runs a transaction while no other changes rows of the class. It waits for them for moments only at first, as others
+    /// wait behind it.
+    private func change(_ session: PostgresSession, _ body: () async throws -> Void) async throws {
+        var patience = 100
+        try await IndexBuild.retrying(client, session) {
+            defer { patience = min(patience * 2, 2000) }
+            _ = try await session.group([
+                Statement("SELECT set_config('lock_timeout', $1, true)", [.text("\(patience)")]),
+                Statement(UniqueRowsTable.locking(schema.name)),
+            ])
+            try await body()
         }
     }
 }

@@ -32,23 +32,34 @@ struct UniqueRowsStart {
         }
         let isThere = try await client.query("SELECT to_regclass('\"_roost_unique\"') IS NOT NULL")
         guard isThere.bool(0, 0) == true else { return }
-        // A process that makes an index now has listed it, and not finished.
-        _ = try await ProcessLock.indexBuild.attempt(client) { _ in try await unlist() }
         guard distribution.hasUniqueRows else {
+            guard try await unlist() else { return }
             // Rows of classes that were brought back would be old ones when they are spread again.
             return try await transaction.run("DROP TABLE \"_roost_unique\"")
         }
-        let spreadUsers = classes.contains { $0.name == "_User" }
-        try await transaction.run { session in
-            let table = UniqueRowsTable(session: session)
-            try await table.removeOthers(than: classes)
-            if spreadUsers { try await table.fillUsers() }
+        if catalog.schema("_User")?.distributedBy != nil {
+            try await transaction.run { try await UniqueRowsTable(session: $0).fillUsers() }
+        }
+        if try await unlistAlone() { return }
+        Task {
+            repeat { try await Task.sleep(for: .seconds(5)) } while try await !unlistAlone()
         }
     }
 
+    /// Unlists while no process makes an index, which is listed before it is finished; returns whether all is done.
+    private func unlistAlone() async throws -> Bool {
+        try await ProcessLock.indexBuild.attempt(client) { _ in try await unlist() } ?? false
+    }
+
     /// Unlists unique indexes whose making broke off, and those of classes that were spread or brought back by hand.
-    private func unlist() async throws {
-        let rows = try await client.query("SELECT \"class\", \"index\" FROM \"_roost_unique\" WHERE \"owner\" = ''")
+    ///
+    /// - Returns: Whether no table was in use for too long.
+    private func unlist() async throws -> Bool {
+        let rows = try await SchemaTransaction(client: client).run { session in
+            // No class is made meanwhile, and none changed.
+            try await catalog.reload()
+            return try await session.query("SELECT \"class\", \"index\" FROM \"_roost_unique\" WHERE \"owner\" = ''")
+        }
         var finished: [Name: Set<Name>] = [:]
         for row in 0..<rows.rowCount {
             guard let className = rows.string(row, 0), let index = rows.string(row, 1) else { continue }
@@ -61,14 +72,28 @@ struct UniqueRowsStart {
                 return isFinished != (byRows[name] != nil)
             }
             guard !lost.isEmpty else { continue }
-            try await catalog.change(className.text) { current in
-                var wanted = current ?? schema
-                for name in lost { wanted.indexes[name] = nil }
-                return wanted
+            do {
+                try await catalog.change(className.text) { current in
+                    guard var wanted = current else { throw ParseError.notFound }
+                    for name in lost { wanted.indexes[name] = nil }
+                    return wanted
+                }
+            } catch is ParseError {
+                // The class was dropped since.
+                continue
+            } catch let error as PostgresError where error.sqlState == "55P03" {
+                return false
             }
             logger.warning(
                 "unique indexes that were not finished, or whose objects were spread or brought back, are to be made again",
                 metadata: ["class": "\(className)", "indexes": "\(lost.map(\.text).joined(separator: ", "))"])
         }
+        try await SchemaTransaction(client: client).run { session in
+            // Another process may have made a class since this one read them.
+            let placements = try await Distribution.placements { try await session.query($0) }
+            let spread = placements.filter { if case .rows = $0.value { true } else { false } }
+            try await UniqueRowsTable(session: session).removeOthers(than: spread.keys.map(\.text))
+        }
+        return true
     }
 }

@@ -45,9 +45,9 @@ struct UniqueRowsTable {
     }
 
     /// Removes the rows of all classes but some.
-    func removeOthers(than classes: [ClassSchema]) async throws {
+    func removeOthers(than classes: [String]) async throws {
         _ = try await session.query(
-            "DELETE FROM \"_roost_unique\" WHERE \"class\" <> ALL ($1)", [.textArray(classes.map(\.name))])
+            "DELETE FROM \"_roost_unique\" WHERE \"class\" <> ALL ($1)", [.textArray(classes)])
     }
 
     /// Makes the rows of users who were there when they were spread.
@@ -91,16 +91,17 @@ struct UniqueRowsTable {
 
     /// Notes that all rows of indexes are there, if each object has its own.
     ///
-    /// - Throws: 137 where two objects have one value; `PostgresError`.
-    func check(_ indexes: JSONObject, of schema: ClassSchema) async throws {
+    /// - Returns: 137 where two objects have one value.
+    func check(_ indexes: JSONObject, of schema: ClassSchema) async throws -> ParseError? {
         _ = try await session.query(Self.locking(schema.name))
         for kind in UniqueValues(indexes, of: schema).kinds {
             let rows = try await session.query(
                 "SELECT (SELECT count(*) FROM (\(kind.query)) AS q) = "
                     + "(SELECT count(*) FROM \"_roost_unique\" WHERE \"class\" = $1 AND \"index\" = $2)",
                 [.text(schema.name), .text(kind.index ?? "")])
-            guard rows.bool(0, 0) == true else { throw DatabaseFailure.duplicateValue }
+            guard rows.bool(0, 0) == true else { return DatabaseFailure.duplicateValue }
         }
         try await finish(indexes, of: schema)
+        return nil
     }
 }

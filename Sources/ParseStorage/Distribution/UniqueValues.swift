@@ -50,7 +50,8 @@ struct UniqueValues {
 
     /// What distinguishes objects of a class: those of two rooms, say, may have one id.
     static func owner(_ schema: ClassSchema) -> String {
-        schema.placingField.map { "\"objectId\" || ' ' || \(SQL.identifier($0.text))" } ?? "\"objectId\""
+        schema.placingField.map { "jsonb_build_array(\"objectId\", \(SQL.identifier($0.text)))::text" }
+            ?? "\"objectId\""
     }
 
     /// Under which name the rows of an index are kept.

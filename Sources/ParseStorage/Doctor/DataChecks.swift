@@ -25,6 +25,8 @@ struct DataChecks: Sendable {
     private struct Question: Sendable {
         let subject: String
         let sql: String
+        /// How often the same count has to be given: what is read beside those who write may differ for a moment.
+        var times = 1
         let finding: @Sendable (_ count: Int, _ examples: [String]) -> Finding
     }
 
@@ -34,15 +36,24 @@ struct DataChecks: Sendable {
         for question in facts.classes.flatMap(questions(of:)) + userQuestions + uniqueQuestions {
             try Task.checkCancellation()
             do {
-                let rows = try await client.slowQuery(Statement(question.sql), timeLimit: limits.time)
-                let count = rows.rowCount > 0 ? Int(rows.int(0, 0) ?? 0) : 0
-                if count > 0 { findings.append(question.finding(count, rows.textArray(0, 1) ?? [])) }
+                var (count, examples) = try await answer(question)
+                for _ in 1..<question.times where count != 0 {
+                    let before = count
+                    (count, examples) = try await answer(question)
+                    if count != before { count = 0 }
+                }
+                if count != 0 { findings.append(question.finding(count, examples)) }
             } catch let error as PostgresError where error.kind == .server {
                 let why = error.sqlState == "57014" ? "it takes longer than \(limits.time)" : error.message
                 findings.append(Finding(.notLookedAt, .note, question.subject, "not looked at: \(why)"))
             }
         }
         return findings
+    }
+
+    private func answer(_ question: Question) async throws -> (count: Int, examples: [String]) {
+        let rows = try await client.slowQuery(Statement(question.sql), timeLimit: limits.time)
+        return rows.rowCount > 0 ? (Int(rows.int(0, 0) ?? 0), rows.textArray(0, 1) ?? []) : (0, [])
     }
 
     /// Counts the rows of a query of one text column, and gives some of them.
@@ -192,9 +203,8 @@ struct DataChecks: Sendable {
                     + values.kinds.map { UniqueRowsTable.filling($0) } + ["COMMIT"]).joined(separator: "; ")
             ])
         let expected = values.queries.map(sum).joined(separator: " + ")
-        return Question(
-            subject: schema.name, sql: "SELECT (\(expected) <> \(sum("SELECT * \(kept)")))::int::int8, '{}'::text[]"
-        ) { _, _ in
+        let difference = "(\(expected) - \(sum("SELECT * \(kept)"))) % 9007199254740881"
+        return Question(subject: schema.name, sql: "SELECT (\(difference))::int8, '{}'::text[]", times: 3) { _, _ in
             Finding(
                 .uniqueRows, .error, schema.name,
                 "values are free though an object has them, or taken though none does", remedy: remedy)

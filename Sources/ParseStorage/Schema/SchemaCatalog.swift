@@ -243,15 +243,34 @@ public final class SchemaCatalog: Sendable {
         do {
             try await build.run()
         } catch {
-            // In a task of its own, which a cancelled caller cannot cut short. What is left, the next start unlists.
-            _ = try? await Task {
-                try await change(schema.name) { current in
-                    guard var wanted = current else { throw ParseError.notFound }
-                    for name in build.listed(in: wanted) { wanted.indexes[name] = nil }
-                    return wanted
+            // In a task of its own, which a cancelled caller cannot cut short.
+            let isUnlisted = await Task { await unlist(build) }.value
+            // Others use the table for long, a backup for one. What is left then, the next start unlists.
+            if !isUnlisted {
+                Task {
+                    for _ in 0..<100 where await !unlist(build) { try await Task.sleep(for: .seconds(10)) }
                 }
-            }.value
+            }
             throw error
+        }
+    }
+
+    /// Takes indexes from the list that are not made; returns whether they are not there any more.
+    private func unlist(_ build: UniqueIndexBuild) async -> Bool {
+        do {
+            _ = try await change(build.schema.name) { current in
+                guard var wanted = current else { throw ParseError.notFound }
+                for name in build.listed(in: wanted) { wanted.indexes[name] = nil }
+                return wanted
+            }
+            return true
+        } catch is ParseError {
+            return true
+        } catch {
+            logger.warning(
+                "a unique index that could not be made is listed still",
+                metadata: ["class": "\(build.schema.name)", "error": "\(error)"])
+            return false
         }
     }
 

@@ -41,7 +41,7 @@ struct CitusUniqueTests {
             "SELECT \"class\" || \"value\" || \"owner\" FROM \"_roost_unique\" WHERE \"owner\" <> ''")
         let messages = try await server.texts(
             """
-            SELECT 'Message' || jsonb_build_array("text")::text || "objectId" || ' ' || "room" FROM "Message"
+            SELECT 'Message' || jsonb_build_array("text")::text || jsonb_build_array("objectId", "room")::text FROM "Message"
             WHERE "text" IS NOT NULL AND "state" = 'open'
             """)
         let notes = try await server.texts(
@@ -220,6 +220,7 @@ struct CitusUniqueTests {
                 #expect(try await message("r1", "a") == nil)
                 #expect(try await message("r2", "a") == 137)
                 #expect(try await message("r2", "b") == nil)
+                #expect(try await message("same r3", "c") == nil)
                 let moment: JSONObject = [
                     "text": 1, "$where": ["updatedAt": ["$gt": ["__type": "Date", "iso": "2020-01-01T00:00:00.000Z"]]],
                 ]
