@@ -26,7 +26,7 @@ struct HTTPListener: Sendable {
     /// - Throws: The error of the socket when the address cannot be listened on.
     func run(host: String, port: Int, onBound: (Int) -> Void) async throws {
         // A thread of its own: when the listening ends, it has taken all that the system had accepted, and was kept from that
-        // by no request. What it has not taken is reset.
+        // by no request. What it has not taken the system resets.
         let acceptor = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             try await run(host: host, port: port, on: acceptor, onBound)
@@ -57,9 +57,9 @@ struct HTTPListener: Sendable {
                     if Task.isCancelled { connections.closeAll() }
                 }
             } onGracefulShutdown: {
-                guard drain.time > .zero else { return channel.close(promise: nil) }
+                guard drain.time > .zero else { return ConnectionGate.end(channel) }
                 drain.begin()
-                channel.eventLoop.scheduleTask(in: TimeAmount(drain.time)) { channel.close(promise: nil) }
+                channel.eventLoop.scheduleTask(in: TimeAmount(drain.time)) { ConnectionGate.end(channel) }
             }
         } onCancel: {
             channel.close(promise: nil)

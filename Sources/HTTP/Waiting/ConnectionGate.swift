@@ -23,6 +23,8 @@ final class ConnectionGate: ChannelInboundHandler {
     private let meters: RequestMeters?
     private let logger: Logger
     private var isWaiting = false
+    /// The connections that were accepted and are on the way to their event loops.
+    private var underWay = 0
     private var lastWarning: NIODeadline?
 
     /// How long nothing is accepted before the gate looks again.
@@ -40,8 +42,13 @@ final class ConnectionGate: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let count = connections.admit()
-        unwrapInboundIn(data).closeFuture.whenComplete { [connections] _ in connections.dismiss() }
+        let accepted = unwrapInboundIn(data)
+        accepted.closeFuture.whenComplete { [connections] _ in connections.dismiss() }
         context.fireChannelRead(data)
+        underWay += 1
+        let gate = NIOLoopBound(self, eventLoop: context.eventLoop)
+        // This comes back behind what sets up the connection.
+        accepted.eventLoop.submit {}.hop(to: context.eventLoop).whenComplete { _ in gate.value.underWay -= 1 }
         if count >= limit { wait(context, because: "there are as many connections as there may be") }
     }
 
@@ -49,6 +56,18 @@ final class ConnectionGate: ChannelInboundHandler {
         // What the system cannot give now it gives later; a connection that broke off before it was accepted is gone.
         guard let code = (error as? IOError)?.errnoCode else { return context.fireErrorCaught(error) }
         if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) { wait(context, because: "\(error)") }
+    }
+
+    /// Ends the listening when no connection is on the way to its event loop: SwiftNIO would close it.
+    ///
+    /// - Parameter deadline: When the listening ends in any case.
+    static func end(_ channel: any Channel, before deadline: NIODeadline = .now() + .seconds(1)) {
+        // Later, and not in this turn of the loop: before it, all is accepted that the system has by then.
+        channel.eventLoop.scheduleTask(in: .microseconds(100)) {
+            let gate = try? channel.pipeline.syncOperations.handler(type: ConnectionGate.self)
+            guard let gate, gate.underWay > 0, NIODeadline.now() < deadline else { return channel.close(promise: nil) }
+            end(channel, before: deadline)
+        }
     }
 
     /// Stops accepting until there is room again.
