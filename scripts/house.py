@@ -17,7 +17,7 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (61_361, 95_300),
+    "lines": (61_361, 95_350),
     "files": (640, 823),
     "types with more than 40 functions": (0, 0),
     "functions of the largest type": (40, 40),
