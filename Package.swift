@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let ordered = Target.Dependency.product(name: "OrderedCollections", package: "swift-collections")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
@@ -47,14 +48,14 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CConsole", exclude: ["files"]),
         .target(name: "Encoding"),
-        .target(name: "Tasks", dependencies: ["CMalloc", collections]),
+        .target(name: "Tasks", dependencies: ["CMalloc", deque]),
         .target(name: "Telemetry", swiftSettings: stayOnExecutor),
-        .target(name: "JSON", dependencies: ["Encoding", collections]),
+        .target(name: "JSON", dependencies: ["Encoding", ordered]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
             name: "FileStorage",
             dependencies: [
-                "CFile", "Encoding", "JSON", "Tasks", collections,
+                "CFile", "Encoding", "JSON", "Tasks", ordered,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -62,28 +63,27 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
-            name: "Postgres", dependencies: ["CLibpq", "Encoding", "Tasks", collections, logging],
+            name: "Postgres", dependencies: ["CLibpq", "Encoding", "Tasks", deque, logging],
             swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: ["Encoding", logging, subprocess]),
-        .target(name: "ParseModel", dependencies: ["Encoding", "JSON", collections]),
-        .target(name: "Logs", dependencies: ["JSON", "ParseModel", collections, logging]),
-        .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON", collections]),
+        .target(name: "ParseModel", dependencies: ["Encoding", "JSON", ordered]),
+        .target(name: "Logs", dependencies: ["JSON", "ParseModel", logging]),
+        .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON"]),
         .target(
             name: "Schema", path: "schema",
             resources: [.embedInCode("sql"), .embedInCode("classes")]),
         .target(
             name: "ParseStorage",
-            dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks", collections, logging],
+            dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks", ordered, logging],
             swiftSettings: stayOnExecutor),
         .target(
             name: "Rules",
-            dependencies: ["Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry", collections]),
+            dependencies: ["Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry", ordered]),
         .target(
             name: "Operations",
             dependencies: [
                 "CCrypt", "Encoding", "FileStorage", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
-                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                "ServerConfiguration", "Tasks", "Telemetry", deque, ordered, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
@@ -91,13 +91,13 @@ let package = Package(
             name: "CloudCode",
             dependencies: [
                 "JSON", "Logs", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
-                collections, logging,
+                ordered, logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "HTTP",
             dependencies: [
-                "CZlib", "Encoding", "JSON", "Logs", "Tasks", "Telemetry", collections, logging, metrics,
+                "CZlib", "Encoding", "JSON", "Logs", "Tasks", "Telemetry", deque, ordered, logging, metrics,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -111,7 +111,7 @@ let package = Package(
             name: "REST",
             dependencies: [
                 "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel",
-                "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
+                "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry", ordered, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -128,7 +128,7 @@ let package = Package(
             name: "LiveQuery",
             dependencies: [
                 "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", collections, logging,
+                "ServerConfiguration", "Tasks", logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(name: "Templates", dependencies: [mustache]),
@@ -138,7 +138,6 @@ let package = Package(
                 "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration",
                 "Tasks", "Telemetry", "Templates",
                 logging,
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
@@ -146,7 +145,7 @@ let package = Package(
             name: "Push",
             dependencies: [
                 "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
-                collections,
+                deque,
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -173,10 +172,9 @@ let package = Package(
             name: "FileStores",
             dependencies: [
                 "Encoding", "FileStorage", "JSON", "Outgoing", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
+                "ServerConfiguration", "Tasks", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
@@ -189,8 +187,7 @@ let package = Package(
         .target(
             name: "SignIn",
             dependencies: [
-                "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks", collections,
-                logging,
+                "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -202,7 +199,7 @@ let package = Package(
             name: "NodeHost",
             dependencies: [
                 "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks",
-                collections,
+                deque,
                 logging,
                 subprocess,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -211,14 +208,14 @@ let package = Package(
             ],
             resources: [.embedInCode("Resources")], swiftSettings: stayOnExecutor),
         .target(
-            name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", "Templates", collections],
+            name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", "Templates"],
             swiftSettings: stayOnExecutor),
         .target(
             name: "Migration",
             dependencies: [
                 "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage",
                 "Postgres",
-                collections, logging,
+                ordered, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -245,7 +242,7 @@ let package = Package(
             name: "Roost",
             dependencies: [
                 "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",
-                collections, logging,
+                ordered, logging,
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -267,7 +264,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "App", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "REST",
-                "ServerConfiguration", "TestTools", collections, logging, subprocess,
+                "ServerConfiguration", "TestTools", ordered, logging, subprocess,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -326,18 +323,18 @@ let package = Package(
         .testTarget(
             name: "MigrationTests",
             dependencies: [
-                "App", "BSON", "CZlib", "FileStorage", "JSON", "Migration", "Outgoing", "ParseModel",
+                "App", "BSON", "CZlib", "FileStorage", "JSON", "Migration", "Outgoing",
                 "ServerConfiguration", "TestSupport", "TestTools", subprocess,
             ],
             exclude: ["Samples", "make_dump.py", "make_forms.py"]),
         .testTarget(
             name: "NodeHostTests",
             dependencies: [
-                "App", "CloudCode", "JSON", "NodeHost", "ParseModel", "TestSupport",
+                "App", "CloudCode", "JSON", "NodeHost", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["apps", "sdk"]),
-        .testTarget(name: "SignInTests", dependencies: ["Encoding", "JSON", "SignIn"]),
+        .testTarget(name: "SignInTests", dependencies: ["SignIn"]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
@@ -345,11 +342,11 @@ let package = Package(
         .testTarget(
             name: "ParseStorageTests",
             dependencies: [
-                "JSON", "ParseModel", "ParseStorage", "Postgres", "Tasks", "TestSupport", "TestTools", collections,
+                "JSON", "ParseModel", "ParseStorage", "Postgres", "Tasks", "TestSupport", "TestTools", ordered,
                 logging,
             ]),
         .testTarget(
-            name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", collections]),
+            name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", ordered]),
         .testTarget(
             name: "OperationsTests",
             dependencies: [
@@ -366,15 +363,14 @@ let package = Package(
         .testTarget(
             name: "HTTPTests",
             dependencies: [
-                "FileStorage", "HTTP", "JSON", "Logs", "ParseModel", "REST", "Rules", "ServerConfiguration", "Tasks",
-                "Telemetry", "TestSupport", logging,
+                "HTTP", "JSON", "REST", "ServerConfiguration", "Tasks",
+                "TestSupport", logging,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "_NIOFileSystem", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         // The tests of requests are three modules, which are compiled beside each other.
@@ -409,7 +405,7 @@ let package = Package(
         .testTarget(
             name: "AppTests",
             dependencies: [
-                "App", "CloudExample", "FileStorage", "JSON", "LocalPostgres", "Logs", "Migration", "Operations",
+                "App", "CloudExample", "FileStorage", "JSON", "LocalPostgres",
                 "ParseModel",
                 "ParseStorage", "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "RoostCommand", logging,
                 subprocess,

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 
 /// A queue that serves its senders round robin: each time the one that was served longest ago, and of that sender what
 /// came first.

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import NIOCore
 
 /// Hands what a client sends to the handlers behind it in small slices, one each time that they ask for more.

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import JSON
 import Logging
 import Logs

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import Synchronization
 
 /// The events of a listening connection until their consumer takes them.

@@ -1,5 +1,5 @@
 import CLibpq
-import Collections
+import DequeModule
 
 /// One connection in pipeline mode. It lives on the I/O thread, as does everything of libpq's that it holds.
 final class Connection {

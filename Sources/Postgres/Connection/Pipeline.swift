@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 
 /// What was sent on a connection and is not answered yet, in order, and what of it others consider before they follow.
 struct Pipeline {

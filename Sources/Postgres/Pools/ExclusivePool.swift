@@ -1,5 +1,5 @@
 import CLibpq
-import Collections
+import DequeModule
 import Tasks
 
 /// The connections that are lent to one caller at a time, opened on demand.

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import Tasks
 
 /// Requests of many callers that change one row each, and wait to be sent together.

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import Tasks
 
 /// A connection while one caller has it alone. Only the I/O thread touches it.

@@ -1,5 +1,5 @@
 import CLibpq
-import Collections
+import DequeModule
 
 /// The connections that all callers share.
 ///

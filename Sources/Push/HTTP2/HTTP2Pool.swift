@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import NIOCore
 import NIOHTTP2
 import NIOPosix

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 
 /// Work that waits, served round robin by sender: a sender that brings much delays only itself.
 ///
