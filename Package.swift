@@ -59,7 +59,6 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "_NIOFileSystem", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
@@ -277,7 +276,6 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
-                .product(name: "_NIOFileSystem", package: "swift-nio"),
             ],
             path: "Tests/TestSupport", exclude: ["mail_catcher.py", "span_collector.py"]),
         .target(name: "TestTools", dependencies: [subprocess], path: "Tests/TestTools"),
@@ -394,7 +392,6 @@ let package = Package(
                 "Postgres", "REST", "Roost", "Rules", "ServerConfiguration", "Tasks", "TestSupport", "TestTools",
                 logging,
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),
         .testTarget(
             name: "RoostTests",

@@ -26,7 +26,7 @@
             """,
             arguments: ["kept", "replaced", "deleted", "folder", "left"])
         func closed(what: String) async throws {
-            let directory = try await Server.temporaryDirectory()
+            let directory = Server.temporaryDirectory()
             let store = DiskStorage(directory: directory)
             let bytes = [UInt8](repeating: 7, count: 16_000_000)
             if what == "folder" {
@@ -54,7 +54,7 @@
 
         @Test("They are closed when a client does not take the file, and is cut off")
         func unread() async throws {
-            let directory = try await Server.temporaryDirectory()
+            let directory = Server.temporaryDirectory()
             try await DiskStorage(directory: directory)
                 .write(name: "large.bin", bytes: [UInt8](repeating: 7, count: 16_000_000))
             var limits = HTTPServer.Limits()

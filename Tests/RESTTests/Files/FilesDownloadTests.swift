@@ -8,7 +8,6 @@ import REST
 import ServerConfiguration
 import TestSupport
 import Testing
-import _NIOFileSystem
 
 @Suite("Downloading and deleting files")
 struct FilesDownloadTests {
@@ -19,14 +18,14 @@ struct FilesDownloadTests {
         _ name: String = "f.txt", _ text: String = "0123456789", details: FileDetails = FileDetails(),
         adjust: (inout Configuration) throws -> Void = { _ in }, body: (TransportClient) async throws -> Void
     ) async throws {
-        let directory = try await Server.temporaryDirectory()
+        let directory = Server.temporaryDirectory()
         try await DiskStorage(directory: directory).write(name: name, details: details, bytes: Array(text.utf8))
         try await Server.run(directory: directory, adjust: adjust, body: body)
     }
 
     @Test("While a file is replaced, readers get the old one or a new one, and nothing is left of the writing")
     func replaced() async throws {
-        let directory = try await Server.temporaryDirectory()
+        let directory = Server.temporaryDirectory()
         let store = DiskStorage(directory: directory)
         try await store.write(name: "f.txt", bytes: Array("old".utf8))
         try await Server.run(directory: directory) { client in
@@ -185,7 +184,7 @@ struct FilesDownloadTests {
             String(repeating: "a", count: 5000), "%F0%9F%98%80", "~root", "$(id)", "a%0Ab",
         ])
     func traversal(name: String) async throws {
-        let parent = try await Server.temporaryDirectory()
+        let parent = Server.temporaryDirectory()
         try await DiskStorage(directory: parent).write(name: "secret.txt", bytes: Array("secret".utf8))
         try await Server.run(directory: parent + "/inner") { client in
             _ = try await client.request("POST", "/parse/files/a.txt", headers: Server.master, text: "data")
@@ -198,14 +197,14 @@ struct FilesDownloadTests {
             #expect((400..<500).contains(deleted.status))
         }
         #expect(try await DiskStorage(directory: parent).open(name: "secret.txt") != nil)
-        try await FileSystem.shared.removeItem(at: FilePath(parent))
+        try FileManager.default.removeItem(atPath: parent)
     }
 
     @Test(
         "A file that is being sent stays what it was when another takes its name, or it is deleted",
         arguments: [true, false])
     func changedMeanwhile(isReplaced: Bool) async throws {
-        let directory = try await Server.temporaryDirectory()
+        let directory = Server.temporaryDirectory()
         let store = DiskStorage(directory: directory)
         var bytes = [UInt8](repeating: 7, count: 16_000_000)
         for index in stride(from: 0, to: bytes.count, by: 997) { bytes[index] = UInt8(truncatingIfNeeded: index / 997) }
@@ -237,7 +236,7 @@ struct FilesDownloadTests {
         "A file that is cut short while it is sent soon ends the connection, since its length was promised",
         arguments: [false, true])
     func cutShort(isConnectionFull: Bool) async throws {
-        let directory = try await Server.temporaryDirectory()
+        let directory = Server.temporaryDirectory()
         let bytes = [UInt8](repeating: 7, count: 16_000_000)
         try await DiskStorage(directory: directory).write(name: "large.bin", bytes: bytes)
         try await Server.run(directory: directory) { client in
@@ -260,11 +259,11 @@ struct FilesDownloadTests {
 
     @Test("What lies in the folder and is not a file is not found, and not waited for")
     func notFiles() async throws {
-        let directory = try await Server.temporaryDirectory()
+        let directory = Server.temporaryDirectory()
         try await DiskStorage(directory: directory).prepare()
         #expect(mkfifo(directory + "/pipe.txt", 0o600) == 0)
-        try await FileSystem.shared.createDirectory(
-            at: FilePath(directory + "/folder.txt"), withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+            atPath: directory + "/folder.txt", withIntermediateDirectories: false)
         try await Server.run(directory: directory) { client in
             for name in ["pipe.txt", "folder.txt"] {
                 let answer = try await client.request("GET", "/parse/files/app/\(name)")

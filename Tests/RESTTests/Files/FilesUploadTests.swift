@@ -1,10 +1,10 @@
+import Foundation
 import HTTP
 import JSON
 import REST
 import ServerConfiguration
 import TestSupport
 import Testing
-import _NIOFileSystem
 
 @Suite("Uploading files")
 struct FilesUploadTests {
@@ -113,7 +113,7 @@ struct FilesUploadTests {
 
     @Test("Files over the limit are refused and leave nothing behind")
     func tooLarge() async throws {
-        let directory = try await Server.temporaryDirectory()
+        let directory = Server.temporaryDirectory()
         try await Server.run(directory: directory) { client in
             let text = String(repeating: "a", count: 150_000)
             #expect(try await upload(client, "a.txt", text: text).status == 413)
@@ -136,17 +136,14 @@ struct FilesUploadTests {
             }
             let larger = Server.master.merging(["X-Parse-File-Max-Upload-Size": "200kb"]) { $1 }
             #expect(try await upload(client, "a.txt", headers: larger, text: text).status == 201)
-            #expect(try await Self.entries(of: directory).count == 1)
+            #expect(try Self.entries(of: directory).count == 1)
         }
     }
 
-    private static func entries(of directory: String) async throws -> [String] {
-        try await FileSystem.shared.withDirectoryHandle(atPath: FilePath(directory)) { handle in
-            var names: [String] = []
-            for try await entry in handle.listContents() where entry.type == .regular {
-                names.append(entry.name.string)
-            }
-            return names
-        }
+    private static func entries(of directory: String) throws -> [String] {
+        let url = URL(fileURLWithPath: directory)
+        return try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: [.isRegularFileKey])
+            .filter { try $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true }
+            .map(\.lastPathComponent)
     }
 }

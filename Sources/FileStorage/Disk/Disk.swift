@@ -1,0 +1,113 @@
+import Foundation
+import NIOCore
+import NIOPosix
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// File-system calls, made on threads that may wait for the disk. All throw `IOError` if the system refuses.
+enum Disk {
+    /// The size and modification time of a regular file.
+    struct Status: Sendable {
+        let size: Int64
+        let modified: FileTime
+
+        /// Reads the status, or nil if it is not a regular file's.
+        init?(_ status: stat) {
+            guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+            #if canImport(Darwin)
+                let time = status.st_mtimespec
+            #else
+                let time = status.st_mtim
+            #endif
+            size = Int64(status.st_size)
+            modified = FileTime(seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec))
+        }
+    }
+
+    /// Makes a folder, and those it lies in, for this user alone.
+    static func makeFolder(_ path: String) async throws {
+        try await NIOThreadPool.singleton.runIfActive {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+    }
+
+    /// Returns the status of a regular file, or nil if there is none.
+    static func status(_ path: String) async throws -> Status? {
+        try await NIOThreadPool.singleton.runIfActive { try statusNow(path) }
+    }
+
+    private static func statusNow(_ path: String) throws -> Status? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw IOError(errnoCode: errno, reason: "stat")
+        }
+        return Status(status)
+    }
+
+    /// Returns the bytes of a small file, or nil if there is none.
+    static func contents(of path: String, atMost limit: Int64) async throws -> [UInt8]? {
+        guard let file = try await DiskFile.open(path) else { return nil }
+        guard file.size <= limit else { throw IOError(errnoCode: EFBIG, reason: "read") }
+        var bytes: [UInt8] = []
+        try await file.give(0..<file.size) { bytes.append(contentsOf: $0.readableBytesView) }
+        return bytes
+    }
+
+    /// Removes files that may no longer exist.
+    static func remove(_ paths: [String]) async throws {
+        try await NIOThreadPool.singleton.runIfActive {
+            for path in paths where unlink(path) != 0 && errno != ENOENT {
+                throw IOError(errnoCode: errno, reason: "unlink")
+            }
+        }
+    }
+
+    /// Renames a file unless the new name is taken, in which case the old file is removed.
+    static func renameIfFree(_ path: String, to name: String) async throws {
+        try await NIOThreadPool.singleton.runIfActive {
+            #if canImport(Darwin)
+                let result = Darwin.link(path, name)
+            #elseif canImport(Musl)
+                let result = Musl.link(path, name)
+            #else
+                let result = Glibc.link(path, name)
+            #endif
+            let failure = errno
+            if result != 0, failure != EEXIST {
+                // Some network file systems have no second names.
+                guard rename(path, name) == 0 else { throw IOError(errnoCode: errno, reason: "rename") }
+            } else {
+                unlink(path)
+            }
+        }
+    }
+
+    /// Waits until the entries of a folder are on the disk.
+    static func synchronizeFolder(_ path: String) async throws {
+        try await NIOThreadPool.singleton.runIfActive {
+            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "open") }
+            defer { close(descriptor) }
+            guard fsync(descriptor) == 0 else { throw IOError(errnoCode: errno, reason: "fsync") }
+        }
+    }
+
+    /// Visits the regular files of a folder in no particular order, without holding all names. A missing folder is empty.
+    static func visit(_ folder: String, _ use: (_ name: String, Status) async throws -> Void) async throws {
+        guard let entries = try await FolderEntries.open(folder) else { return }
+        while let names = try await entries.next() {
+            for name in names {
+                // It may have been removed meanwhile.
+                if let status = try await status(folder + "/" + name) { try await use(name, status) }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import CFile
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The names in an open folder, some hundred at a time.
+final class FolderEntries: Sendable {
+    private let folder: String
+    private let descriptor: Int32
+
+    private init(folder: String, descriptor: Int32) {
+        self.folder = folder
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
+    }
+
+    /// Opens a folder, or returns nil if there is none.
+    ///
+    /// - Throws: `IOError` if the system refuses.
+    static func open(_ folder: String) async throws -> FolderEntries? {
+        try await NIOThreadPool.singleton.runIfActive {
+            #if canImport(Darwin)
+                let descriptor = Darwin.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            #elseif canImport(Musl)
+                let descriptor = Musl.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            #else
+                let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            #endif
+            guard descriptor >= 0 else {
+                if errno == ENOENT || errno == ENOTDIR { return nil }
+                throw IOError(errnoCode: errno, reason: "open")
+            }
+            return FolderEntries(folder: folder, descriptor: descriptor)
+        }
+    }
+
+    #if os(Linux)
+        private static let bufferSize = 32 * 1024
+
+        /// Returns more names, or nil at the end.
+        ///
+        /// - Throws: `IOError` if the disk fails.
+        func next() async throws -> [String]? {
+            try await NIOThreadPool.singleton.runIfActive { [descriptor] in
+                var buffer = ByteBufferAllocator().buffer(capacity: Self.bufferSize)
+                var failure: Int32 = 0
+                buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.bufferSize) { bytes in
+                    let count = roost_read_entries(descriptor, bytes.baseAddress, Self.bufferSize)
+                    if count < 0 { failure = errno }
+                    return max(0, count)
+                }
+                if failure != 0 { throw IOError(errnoCode: failure, reason: "getdents") }
+                return buffer.readableBytes == 0 ? nil : Self.names(of: &buffer)
+            }
+        }
+
+        /// The layout of an entry (getdents(2)): inode (8 bytes), offset (8), length of the entry (2), type (1), the name with a
+        /// zero behind it.
+        private static func names(of buffer: inout ByteBuffer) -> [String] {
+            var names: [String] = []
+            while let length = buffer.getInteger(at: buffer.readerIndex + 16, endianness: .host, as: UInt16.self),
+                var entry = buffer.readSlice(length: Int(length))
+            {
+                entry.moveReaderIndex(forwardBy: 19)
+                let name = String(decoding: entry.readableBytesView.prefix { $0 != 0 }, as: UTF8.self)
+                if name != ".", name != ".." { names.append(name) }
+            }
+            return names
+        }
+    #else
+        private let isRead = Atomic(false)
+
+        /// Returns all names, and nil after them.
+        ///
+        /// - Throws: Foundation's error if the disk fails.
+        func next() async throws -> [String]? {
+            guard !isRead.exchange(true, ordering: .relaxed) else { return nil }
+            return try await NIOThreadPool.singleton.runIfActive { [folder] in
+                try FileManager.default.contentsOfDirectory(atPath: folder)
+            }
+        }
+    #endif
+}

@@ -1,0 +1,54 @@
+import NIOCore
+import NIOPosix
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A new file on a disk, open for writing.
+final class NewDiskFile: Sendable {
+    private let descriptor: Int32
+
+    private init(descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit {
+        NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
+    }
+
+    /// Creates a file that this user may write and the group may read.
+    ///
+    /// - Throws: `IOError`, also if there is a file of that name.
+    static func create(_ path: String) async throws -> NewDiskFile {
+        try await NIOThreadPool.singleton.runIfActive {
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR | S_IRGRP)
+            guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "open") }
+            return NewDiskFile(descriptor: descriptor)
+        }
+    }
+
+    /// Writes bytes after those written before.
+    ///
+    /// - Throws: `IOError`, say for a full disk.
+    func append(_ bytes: ByteBuffer) async throws {
+        try await NIOThreadPool.singleton.runIfActive { [descriptor] in
+            var rest = bytes
+            while rest.readableBytes > 0 {
+                let written = rest.readWithUnsafeReadableBytes { max(0, write(descriptor, $0.baseAddress, $0.count)) }
+                if written == 0, errno != EINTR { throw IOError(errnoCode: errno, reason: "write") }
+            }
+        }
+    }
+
+    /// Waits until the bytes are on the disk.
+    ///
+    /// - Throws: `IOError` if the disk fails.
+    func synchronize() async throws {
+        try await NIOThreadPool.singleton.runIfActive { [descriptor] in
+            guard fsync(descriptor) == 0 else { throw IOError(errnoCode: errno, reason: "fsync") }
+        }
+    }
+}
