@@ -257,7 +257,8 @@ struct OptionParserTests {
         #expect(audit.events == [.write, .role])
         for wrong in [
             ["adminKeys": ["anna": "key"]], ["adminKeys": ["anna": .string("+" + sum.dropFirst())]],
-            ["adminKeys": ["masterKey": .string(sum)]], ["audit": ["events": ["reads"]]],
+            ["adminKeys": ["masterKey": .string(sum)]], ["adminKeys": ["maintenanceKey": .string(sum)]],
+            ["audit": ["events": ["reads"]]],
         ] as [JSONObject] {
             #expect(throws: ConfigurationError.self) { try load(wrong) }
         }

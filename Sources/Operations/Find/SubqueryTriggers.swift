@@ -109,7 +109,7 @@ extension FindTriggers {
         guard objects.count <= Self.mostInner else {
             throw ParseError(
                 ParseError.invalidQuery,
-                "A query inside of a query on class \(className), which has find triggerSet, finds more than "
+                "A query inside of a query on class \(className), which has find triggers, finds more than "
                     + "\(Self.mostInner) objects.")
         }
         return objects

@@ -33,6 +33,17 @@ extension AccountRows {
         return reserved.rowCount > 0
     }
 
+    /// Commits a transaction that changes nothing, as slowly as ``reserveAttempt(of:threshold:until:now:)`` commits one.
+    /// A log-in under an unknown name then takes as long as one under a known name.
+    public func reserveAttemptOfNobody() async throws {
+        do {
+            // PostgreSQL writes the message to its log, which the commit waits for.
+            _ = try await store.query(Statement("SELECT pg_logical_emit_message(true, 'roost', '')"))
+        } catch let error as PostgresError where error.sqlState == "42501" {
+            // A provider may reserve the function for superusers: the round trip remains.
+        }
+    }
+
     /// Until when an account is locked, in milliseconds since 1970; nil when it is not.
     public func lockEnd(of userId: String) async throws -> Int64? {
         let rows = try await store.query(

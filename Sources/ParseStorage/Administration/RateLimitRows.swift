@@ -112,7 +112,7 @@ extension RequestRows {
     /// they never pile up.
     ///
     /// - Parameters:
-    ///   - id: The id that the store.client gave.
+    ///   - id: The request id that the client sent.
     ///   - objectId: The id of the row that is made.
     ///   - end: Until when the id counts.
     /// - Returns: Whether it was not noted before.

@@ -6,8 +6,9 @@ import ParseStorage
 import Rules
 public import ServerConfiguration
 
-/// Keeps who changed what with the master key, or with an administrator's: the entry is there before anything is changed,
-/// and complete before the answer leaves. What cannot be kept is not done. No value is kept.
+/// Records who changed what with the master key, an administrator's key or the maintenance key. The entry exists before
+/// anything changes and is complete before the answer leaves; a change that cannot be recorded is refused. Values are
+/// never recorded.
 public struct KeyAudit: Sendable {
     private let routes: ParseRoutes
     private let keys: ApplicationKeys
@@ -30,7 +31,7 @@ public struct KeyAudit: Sendable {
     /// - Parameter ids: What it is about, where its path does not say it.
     func keep(_ envelope: Envelope, ids: [String] = [], _ answer: () async throws -> Reply) async throws -> Reply {
         // Cloud code is the server itself, and the console has entries of its own.
-        guard envelope.power == .master, !envelope.origin.isInternal, envelope.console == nil,
+        guard [.master, .maintenance].contains(envelope.power), !envelope.origin.isInternal, envelope.console == nil,
             let entry = entry(of: envelope, ids)
         else { return try await answer() }
         try await tables.prepare()
@@ -56,7 +57,7 @@ public struct KeyAudit: Sendable {
         let calls = (elements ?? [envelope]).filter { call in
             !ConsoleDispatcher.onlyReads(call) && Self.event(of: call.path).map(events.contains) == true
         }
-        guard !calls.isEmpty, let name = keys.administrator(with: envelope.credentials.masterKey) else { return nil }
+        guard !calls.isEmpty, let name = keys.auditName(of: envelope) else { return nil }
         let targets = calls.compactMap { ClassPath.target(of: $0.path) }
         let classes = Set(targets.map(\.className))
         var entry = AuditEntry()

@@ -89,6 +89,11 @@ extension ApplicationKeys {
     /// What the holder of the master key is called.
     static let masterKeyName = "masterKey"
 
+    /// The name of the key that an audit entry is about, or nil for clients.
+    func auditName(of envelope: Envelope) -> String? {
+        envelope.power == .maintenance ? "maintenanceKey" : administrator(with: envelope.credentials.masterKey)
+    }
+
     /// Who has a key that may do everything: `masterKey`, or the name of an administrator's key; nil for other keys.
     func administrator(with key: String?) -> String? {
         if Self.matches(key, masterKey) { return Self.masterKeyName }

@@ -5,7 +5,7 @@ extension Configuration {
     public struct Audit: Sendable {
         /// The SHA-256 of further master keys, by who has them.
         public var adminKeys: [String: [UInt8]] = [:]
-        /// Which changes with the master key, and with those keys, are kept.
+        /// Which changes with the master key, with those keys and with the maintenance key are kept.
         public var events: Set<AuditEvent> = []
 
         /// No further key, and no changes.
@@ -33,7 +33,7 @@ extension Configuration {
 
     /// Reads keys of administrators.
     ///
-    /// - Throws: `ConfigurationError` for what is no SHA-256, and for the name that the master key has.
+    /// - Throws: `ConfigurationError` for a value that isn't a SHA-256, and for the names of the server's own keys.
     static func adminKeys(_ value: JSONValue) throws(ConfigurationError) -> [String: [UInt8]] {
         var keys: [String: [UInt8]] = [:]
         for (name, digest) in value.objectValue ?? [:] {
@@ -41,10 +41,11 @@ extension Configuration {
             let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
                 UInt8(String(decoding: digits[$0..<min($0 + 2, digits.count)], as: UTF8.self), radix: 16)
             }
-            guard digits.count == 64, bytes.count == 32, !digits.contains(UInt8(ascii: "+")), name != "masterKey" else {
-                throw ConfigurationError(
-                    "Key adminKeys.\(name) must be the SHA-256 of a key in 64 hexadecimal digits, and masterKey no name"
-                )
+            guard digits.count == 64, bytes.count == 32, !digits.contains(UInt8(ascii: "+")) else {
+                throw ConfigurationError("adminKeys.\(name) must be the SHA-256 of a key in 64 hexadecimal digits")
+            }
+            guard name != "masterKey", name != "maintenanceKey" else {
+                throw ConfigurationError("adminKeys.\(name): the audit uses this name already. Choose another name")
             }
             keys[name.text] = bytes
         }

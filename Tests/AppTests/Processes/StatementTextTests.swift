@@ -72,4 +72,46 @@ struct StatementTextTests {
             }
         }
     }
+
+    @Test("Log-ins send as many statements for unknown names as for known ones, before the lock and behind it")
+    func logins() async throws {
+        try await Self.withStatistics { uri in
+            let options: JSONObject = [
+                "accountLockout": ["threshold": 3, "duration": 5], "caseInsensitiveLogin": true,
+                "convertUsernameToLowercase": true,
+            ]
+            try await TestServer.run(on: uri, options) { server in
+                _ = try await server.signUp("kim")
+                var statements: [[Int]] = []
+                for name in ["kim", "KIM", "nobody", "NOBODY"] {
+                    try await server.execute(
+                        "UPDATE \"_User\" SET \"_failed_login_count\" = 0, \"_account_lockout_expires_at\" = NULL")
+                    let attempts = name == "NOBODY" ? 2 : 5
+                    var counts: [Int] = []
+                    for _ in 0..<attempts {
+                        let before = try await Self.statements(of: uri)
+                        let answer = try await server.send(
+                            "POST", "/login", ["username": .string(name), "password": "x"])
+                        #expect(answer.status == 404, "\(answer.text)")
+                        counts.append(try await Self.statements(of: uri) - before)
+                    }
+                    statements.append(counts)
+                }
+                #expect(statements[0][0] > 1)
+                #expect(statements[0] == statements[2])
+                // Unknown names have one count in every case, so the last attempts meet the lock of the ones before.
+                #expect(statements[3] == Array(statements[1].suffix(2)))
+            }
+        }
+    }
+
+    /// Statements so far that log-ins send.
+    private static func statements(of uri: String) async throws -> Int {
+        let calls = try await TestServer.texts(
+            """
+            SELECT coalesce(sum(calls), 0)::text FROM pg_stat_statements
+            WHERE query LIKE '%"_User"%' OR query LIKE '%pg_logical_emit_message%'
+            """, on: uri)
+        return try #require(calls.first.flatMap { Int($0) })
+    }
 }

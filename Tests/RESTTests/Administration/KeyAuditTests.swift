@@ -123,6 +123,37 @@ struct KeyAuditTests {
         }
     }
 
+    @Test("Records changes and refusals of the maintenance key, and none of its reads")
+    func maintenance() async throws {
+        try await TestServer.run(Self.options) { server in
+            let user = try await server.signUp("kim")
+            let id = try user.string("objectId")
+            let changed = try await server.send(
+                "PUT", "/users/\(id)", ["_failed_login_count": 1], as: .maintenance)
+            #expect(changed.status == 200, "\(changed.text)")
+            let refused = try await server.send(
+                "POST", "/schemas/Album", ["className": "Album"], as: .maintenance)
+            #expect(refused.status == 403, "\(refused.text)")
+            let batch: JSONValue = [
+                "requests": [["method": "POST", "path": "/parse/classes/Song", "body": ["title": "hidden value"]]]
+            ]
+            _ = try await server.send("POST", "/batch", batch, as: .maintenance).succeeded()
+            let stored = try await server.send("POST", "/files/a.txt", bytes: Array("a".utf8), as: .maintenance)
+            #expect(stored.status == 201, "\(stored.text)")
+            _ = try await server.send("GET", "/classes/_User/\(id)", as: .maintenance).succeeded()
+            let rows = try await Self.rows(server, "?operator=maintenanceKey")
+            #expect(
+                rows.map { "\($0["method"]?.stringValue ?? "") \($0["path"]?.stringValue ?? "")" } == [
+                    "PUT users/\(id)", "POST schemas/Album", "POST batch", "POST files/a.txt",
+                ])
+            #expect(rows.map { $0["status"] } == [200, 403, 200, 201])
+            #expect(rows[0]["className"] == "_User")
+            #expect(rows[0]["fields"] == ["_failed_login_count"])
+            #expect(!JSONValue.array(rows).text.contains("hidden"))
+            #expect(try await Self.rows(server).count == rows.count)
+        }
+    }
+
     @Test("is off unless it is asked for")
     func off() async throws {
         try await TestServer.run { server in

@@ -26,19 +26,26 @@ public struct Lockout: Sendable, BackendPart {
     }
 
     /// Counts an attempt under a name without an account, like one under a name that a user has: otherwise the lock
-    /// would reveal who has an account. These counts are this process's own.
+    /// would reveal who has an account. Each process keeps its own counts, but asks the database as often as for a user.
     ///
     /// An account that is there is one in every spelling that a log-in may use: as name or as address, and in any case
     /// of its letters where options say so. So is one that is not.
     ///
     /// - Throws: 101 when the name is locked.
-    func reserveAttempt(ofUnknown username: String, _ email: String) throws(ParseError) {
+    func reserveAttempt(ofUnknown username: String, _ email: String, _ context: RequestContext) async throws {
         guard let policy = configuration.accountLockout else { return }
         let ignoresCase =
             configuration.caseInsensitiveLogin || configuration.convertUsernameToLowercase
             || configuration.convertEmailToLowercase
         let name = [username, email].filter { !$0.isEmpty }.map { ignoresCase ? $0.lowercased() : $0 }
-        if let lock = unknownAccounts.reserveAttempt(name, policy) { throw Self.locked(for: lock, policy) }
+        guard let lock = unknownAccounts.reserveAttempt(name, policy) else {
+            return try await store.accounts.reserveAttemptOfNobody()
+        }
+        // The statements that refuse a locked user, for an id that no object has.
+        _ = try await store.accounts.reserveAttempt(
+            of: "", threshold: policy.threshold, until: context.now, now: context.now)
+        _ = try await store.accounts.lockEnd(of: "")
+        throw Self.locked(for: lock, policy)
     }
 
     /// The refusal of a locked account, with the minutes that are left, which are never said to be more than all.

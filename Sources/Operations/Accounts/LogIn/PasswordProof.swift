@@ -38,7 +38,7 @@ struct PasswordProof: Sendable, BackendPart {
         let username = name?.stringValue ?? ""
         let address = email?.stringValue ?? ""
         guard let row = try await users.loginCandidate(username: username, email: address) else {
-            try lockout.reserveAttempt(ofUnknown: username, address)
+            try await lockout.reserveAttempt(ofUnknown: username, address, context)
             // As long as a real comparison takes, so that time does not reveal whether the name exists.
             _ = try await passwords.verify(password, hash: nil, from: context.address)
             throw Self.invalidPassword

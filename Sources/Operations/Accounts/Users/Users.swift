@@ -103,25 +103,29 @@ public struct Users: Sendable, BackendPart {
         }
     }
 
-    /// The user whom a log-in means.
+    /// The user whom a log-in means. Every spelling is looked up, even after a match: the number of round trips must not
+    /// reveal who has an account.
     ///
     /// - Parameters:
     ///   - username: The name; empty for none.
     ///   - email: The mail address; empty for none.
     func loginCandidate(username: String, email: String) async throws -> LoginCandidate? {
-        if let exact = try await store.accounts.loginCandidate(username: username, email: email) { return exact }
+        var candidate = try await store.accounts.loginCandidate(username: username, email: email)
         let name = configuration.convertUsernameToLowercase ? username.lowercased() : username
         let address = configuration.convertEmailToLowercase ? email.lowercased() : email
         // A name may be an address, which is stored as the other option says.
-        let spellings = [
-            (name, address), (configuration.convertEmailToLowercase ? username.lowercased() : name, address),
-        ]
+        var spellings = [(name, address)]
+        if configuration.convertEmailToLowercase, !configuration.convertUsernameToLowercase {
+            spellings.append((username.lowercased(), address))
+        }
         for (name, address) in spellings
         where !name.hasSameBytes(as: username) || !address.hasSameBytes(as: email) {
-            if let found = try await store.accounts.loginCandidate(username: name, email: address) { return found }
+            let found = try await store.accounts.loginCandidate(username: name, email: address)
+            candidate = candidate ?? found
         }
-        guard configuration.caseInsensitiveLogin else { return nil }
-        return try await store.accounts.loginCandidate(username: username, email: email, ignoresCase: true)
+        guard configuration.caseInsensitiveLogin else { return candidate }
+        let found = try await store.accounts.loginCandidate(username: username, email: email, ignoresCase: true)
+        return candidate ?? found
     }
 
     /// The user whom a mail to an address is for.
