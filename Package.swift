@@ -47,6 +47,7 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CConsole", exclude: ["files"]),
+        .target(name: "CVersion"),
         .target(name: "Encoding"),
         .target(name: "Tasks", dependencies: ["CMalloc", deque]),
         .target(name: "Telemetry", swiftSettings: stayOnExecutor),
@@ -223,8 +224,8 @@ let package = Package(
         .target(
             name: "App",
             dependencies: [
-                "CMalloc", "CloudCode", "Console", "Encoding", "FileStorage", "FileStores", "HTTP", "JSON", "LiveQuery",
-                "LocalPostgres", "Logs",
+                "CMalloc", "CVersion", "CloudCode", "Console", "Encoding", "FileStorage", "FileStores", "HTTP", "JSON",
+                "LiveQuery", "LocalPostgres", "Logs",
                 "Mail",
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
                 "Push", "REST",

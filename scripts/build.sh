@@ -9,3 +9,5 @@ scripts/dependencies.sh
 scripts/packages.sh
 swift build "${release_build[@]}" --force-resolved-versions --product roost
 scripts/packages.sh check
+# `roost version` names the commit. Without git, or while a server runs the binary, it stays as it is.
+if [ "$(uname -s)" = Linux ]; then scripts/version.sh stamp .build/release/roost 2>/dev/null || true; fi

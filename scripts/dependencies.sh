@@ -1,8 +1,22 @@
 #!/usr/bin/env bash
-# Installs what Roost needs from the system's packages, and only what is missing; with `tests`, what its tests need as well.
+# Installs what Roost needs from the system's packages, and only what is missing: installed packages are not upgraded. At a
+# terminal it asks first; ASSUME_YES=1, CI=true and --yes answer.
+#
+#   scripts/dependencies.sh [run | tests | package] [--yes]
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/confirm.sh"
 
-purpose=${1:-run}
+purpose=run
+for argument in "$@"; do
+    case "$argument" in
+    run | tests | package) purpose=$argument ;;
+    --yes) ASSUME_YES=1 ;;
+    *)
+        echo "usage: scripts/dependencies.sh [run | tests | package] [--yes]" >&2
+        exit 2
+        ;;
+    esac
+done
 
 fail() {
     echo "dependencies: $*" >&2
@@ -13,7 +27,10 @@ command -v swift >/dev/null || fail "the Swift toolchain (6.3 or later) is missi
 
 install_debian() {
     local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3 python3-requests)
-    [ "$purpose" != tests ] || packages+=(nodejs)
+    case "$purpose" in
+    tests) packages+=(nodejs) ;;
+    package) packages+=(dpkg-dev binutils) ;;
+    esac
     local missing=() package
     for package in "${packages[@]}"; do
         if ! dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
@@ -36,8 +53,18 @@ install_debian() {
         privilege=(sudo)
     fi
     echo "dependencies: installing ${missing[*]} (${privilege[*]:-as root} apt-get install)"
+    confirm "Install these packages?" || fail "nothing was installed. Install them yourself: ${missing[*]}"
     "${privilege[@]}" apt-get update -qq || echo "dependencies: apt-get update failed; trying with the lists at hand" >&2
-    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+    # Libraries must fit their development files, so that the system may want to upgrade some of them.
+    local upgraded
+    upgraded=$(apt-get install --simulate --no-upgrade --no-install-recommends "${missing[@]}" 2>/dev/null |
+        awk '/^Inst [^ ]+ \[/ { printf "%s ", $2 }') || true
+    if [ -n "$upgraded" ]; then
+        echo "dependencies: this upgrades $upgraded"
+        confirm "Upgrade them?" || fail "nothing was installed"
+    fi
+    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-upgrade --no-install-recommends \
+        "${missing[@]}"
 }
 
 # Distributions without apt-get: says by their own names what is missing.

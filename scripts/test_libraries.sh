@@ -7,6 +7,7 @@
 # permissions, with botocore, Amazon's own client.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/confirm.sh
 
 fail() {
     echo "test: $*" >&2
@@ -51,11 +52,12 @@ install_programs() {
         privilege=(sudo)
     fi
     echo "test: installing ${missing[*]} (${privilege[*]:-as root} apt-get install)" >&2
+    confirm "Install these packages?" || fail "nothing was installed. Install them yourself: ${missing[*]}"
     ${privilege[@]+"${privilege[@]}"} apt-get update -qq ||
         echo "test: apt-get update failed; trying with the lists at hand" >&2
     # In this level of the system no service is started: the tests start their own.
     ${privilege[@]+"${privilege[@]}"} env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2 ||
+        apt-get install -y -qq --no-upgrade --no-install-recommends "${missing[@]}" >&2 ||
         fail "${missing[*]} could not be installed: see above. Any Chromium or Google Chrome will do (on Ubuntu: snap
       install chromium)"
     has_browser || fail "Chromium was installed, but no program of its names is in the path: $(

@@ -64,8 +64,3 @@ struct Banner {
         return lines.joined(separator: "\n") + "\n"
     }
 }
-
-/// The version of this binary.
-package enum Version {
-    package static let text = "0.1.0"
-}

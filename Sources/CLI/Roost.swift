@@ -9,7 +9,7 @@ struct Roost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "roost",
         abstract: "A Parse-compatible backend on PostgreSQL.",
-        version: Version.text,
+        version: Version.described,
         subcommands: [
             Serve.self, ImportCommand.self, ExportCommand.self, DoctorCommand.self, BackupCommand.self,
             RestoreCommand.self, FilesCommand.self,
@@ -27,7 +27,7 @@ struct Roost: AsyncParsableCommand {
 
 /// `roost version`
 struct PrintVersion: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "version", abstract: "Prints the version.")
+    static let configuration = CommandConfiguration(commandName: "version", abstract: "Prints the version and the commit.")
 
-    func run() { print(Version.text) }
+    func run() { print(Version.described) }
 }
