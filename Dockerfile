@@ -1,4 +1,7 @@
 # Builds Roost with the Swift library inside, and runs it on a slim Debian without a toolchain.
+#
+#   docker build --build-arg ROOST_COMMIT="$(scripts/version.sh commit)" -t roost .
+#   docker build --target packages --output .build/packages --build-arg ROOST_VERSION="$(scripts/version.sh package)" .
 FROM swift:6.3-bookworm AS build
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN apt-get update \
@@ -17,8 +20,25 @@ RUN source scripts/release_build.sh \
     && scripts/packages.sh \
     && swift build "${release_build[@]}" --force-resolved-versions --product roost \
     && install -D --strip "$(swift build "${release_build[@]}" --show-bin-path)/roost" /out/roost
+COPY scripts/version.sh scripts/
+ARG ROOST_COMMIT=""
+RUN if [ -n "$ROOST_COMMIT" ]; then scripts/version.sh stamp /out/roost "$ROOST_COMMIT"; fi
 
-FROM debian:bookworm-slim
+# The packages, of the binary that the image has.
+FROM build AS packaging
+RUN apt-get update && apt-get install -y --no-install-recommends dpkg-dev binutils && rm -rf /var/lib/apt/lists/*
+COPY CHANGELOG.md LICENSE ./
+COPY examples/systemd examples/systemd
+COPY packaging packaging
+COPY scripts/package.sh scripts/
+ARG ROOST_VERSION
+ARG SOURCE_DATE_EPOCH
+RUN scripts/package.sh --binary /out/roost --version "$ROOST_VERSION" --output /packages
+
+FROM scratch AS packages
+COPY --from=packaging /packages /
+
+FROM debian:bookworm-slim AS image
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates curl libcrypt1 libcurl4 libpq5 zlib1g \
     && rm -rf /var/lib/apt/lists/* \

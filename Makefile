@@ -1,5 +1,5 @@
 # `make run` serves the music apps, `make test` tests. What is missing from the system is installed first.
-.PHONY: help run test bench bench-profile bench-allocations lint build clean
+.PHONY: help run test bench bench-profile bench-allocations lint build package clean
 
 help:
 	@echo "make run                build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
@@ -9,6 +9,7 @@ help:
 	@echo "make bench-allocations  count allocations, and fail when there are more than Benchmarks/allocations.json says"
 	@echo "make lint               check the format and the compiler's warnings"
 	@echo "make build              build in release mode"
+	@echo "make package            make a Debian package and an archive in .build/packages"
 	@echo "make clean              remove what was built; data stay"
 
 run:
@@ -31,6 +32,9 @@ lint:
 
 build:
 	@scripts/build.sh
+
+package:
+	@scripts/package.sh $(ARGUMENTS)
 
 clean:
 	swift package clean

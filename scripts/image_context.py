@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the package can be read in exactly what the image of the Dockerfile is built of.
 
-Copies what the COPY lines of its build stage name, after .dockerignore, as Docker would; there is no Docker here. Then
+Copies what the COPY lines of its stages name, after .dockerignore, as Docker would; there is no Docker here. Then
 `swift package describe` reads the package there: it fails when a folder that Package.swift names is missing."""
 import os
 import re
@@ -42,13 +42,12 @@ def is_in_context(path, rules):
 
 
 def copy_lines():
-    """The sources and the target of each COPY of the first stage."""
+    """The sources and the target of each COPY from the context."""
     with open(os.path.join(root, "Dockerfile")) as file:
         lines = file.read().replace("\\\n", " ").splitlines()
-    stages = [index for index, line in enumerate(lines) if re.match(r"FROM\s", line)] + [len(lines)]
-    for line in lines[stages[0]:stages[1]]:
+    for line in lines:
         words = line.split()
-        if words[:1] == ["COPY"]:
+        if words[:1] == ["COPY"] and not any(word.startswith("--from=") for word in words):
             names = [word for word in words[1:] if not word.startswith("--")]
             if any(re.search(r"[\[*?$]", name) for name in names):
                 sys.exit(f"image context: this script does not read: {line}")
