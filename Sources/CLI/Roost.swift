@@ -27,7 +27,8 @@ struct Roost: AsyncParsableCommand {
 
 /// `roost version`
 struct PrintVersion: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "version", abstract: "Prints the version and the commit.")
+    static let configuration = CommandConfiguration(
+        commandName: "version", abstract: "Prints the version and the commit.")
 
     func run() { print(Version.described) }
 }

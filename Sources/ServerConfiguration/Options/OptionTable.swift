@@ -151,8 +151,8 @@ public enum OptionTable {
         ) { value, _ throws(ConfigurationError) in try Configuration.adminKeys(value) },
         OptionDefinition(
             "audit", "ROOST_AUDIT", .object,
-            "Which changes by master keys are kept in the database: events is a list of write, schema, config, hooks, role, "
-                + "file; default none",
+            "Which changes by master and maintenance keys are kept in the database: events is a list of write, schema, "
+                + "config, hooks, role, file; default none",
             members: [
                 .custom("events", nil, .texts, \.audit.events) { value, name throws(ConfigurationError) in
                     try Configuration.AuditEvent.read(value, name)
