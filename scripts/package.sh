@@ -123,6 +123,9 @@ tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH
 # The libraries that the binary is linked to, with the versions that it needs.
 mkdir -p "$work/source/debian"
 printf 'Source: roost\n\nPackage: roost\nArchitecture: any\n' >"$work/source/debian/control"
+if ldd "$roost" | grep -q libswift; then
+    fail "$binary needs Swift's libraries, which Debian has not: build it with --static-swift-stdlib, as scripts/build.sh does"
+fi
 depends=$(cd "$work/source" && dpkg-shlibdeps -O "$roost" 2>"$work/shlibdeps" | sed -n 's/^shlibs:Depends=//p')
 [ -n "$depends" ] || fail "the libraries of the binary belong to no package: $(cat "$work/shlibdeps")"
 

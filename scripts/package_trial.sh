@@ -29,11 +29,11 @@ clean_up() {
     local status=$?
     trap - EXIT INT TERM
     if [ "$status" -ne 0 ] && [ -f "$folder/server.log" ]; then tail -n 25 "$folder/server.log" >&2; fi
-    (stop) 2>/dev/null || true
+    if [ -n "$server" ]; then kill -KILL "$server" 2>/dev/null || true; fi
     # A server that was killed leaves its PostgreSQL behind.
     local process
     process=$(head -n 1 "$system/var/lib/roost/postgres/cluster/postmaster.pid" 2>/dev/null) || true
-    if [[ "$process" =~ ^[0-9]+$ ]]; then kill -QUIT "$process" 2>/dev/null && sleep 1; fi
+    if [[ "$process" =~ ^[0-9]+$ ]] && kill -QUIT "$process" 2>/dev/null; then sleep 2; fi
     umount "$system/dev/shm" "$system/proc" 2>/dev/null || true
     rm -rf --one-file-system "$folder"
     exit "$status"
@@ -45,8 +45,8 @@ trap 'exit 143' TERM
 inside() { chroot "$system" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
 
 start() {
-    inside runuser -u roost -- roost serve /etc/roost/config.json --dataDir /var/lib/roost --port "$port" \
-        >>"$folder/server.log" 2>&1 &
+    chroot --userspec=roost:roost "$system" env LC_ALL=C.UTF-8 HOME=/var/lib/roost \
+        roost serve /etc/roost/config.json --dataDir /var/lib/roost --port "$port" >>"$folder/server.log" 2>&1 &
     server=$!
     for _ in $(seq 300); do
         if curl --fail --silent "$url/health" >/dev/null; then return; fi
@@ -57,17 +57,16 @@ start() {
 }
 
 stop() {
-    [ -n "$server" ] || return 0
-    local process=$server
-    server=""
-    # runuser passes the signal on and ends with the server.
-    kill -TERM "$process"
+    local status=0
+    kill -TERM "$server"
     for _ in $(seq 150); do
-        kill -0 "$process" 2>/dev/null || break
+        kill -0 "$server" 2>/dev/null || break
         sleep 0.1
     done
-    kill -0 "$process" 2>/dev/null && fail "the server was still running 15 seconds after SIGTERM"
-    wait "$process" || true
+    kill -0 "$server" 2>/dev/null && fail "the server was still running 15 seconds after SIGTERM"
+    wait "$server" || status=$?
+    server=""
+    [ "$status" -eq 0 ] || fail "the server exited with $status after SIGTERM, not with 0"
     [ ! -e "$system/var/lib/roost/postgres/cluster/postmaster.pid" ] || fail "the server left its PostgreSQL behind"
 }
 
@@ -119,7 +118,7 @@ done
 [ "$(inside stat -c %U:%G:%a /etc/roost/config.json)" = root:roost:640 ] || fail "others can read /etc/roost/config.json"
 inside bash -n /usr/share/bash-completion/completions/roost
 if command -v groff >/dev/null; then
-    warnings=$(gzip -dc "$system/usr/share/man/man1/roost.1.gz" | groff -man -Tutf8 -ww 2>&1 >/dev/null)
+    warnings=$(gzip -dc "$system/usr/share/man/man1/roost.1.gz" | groff -k -man -Tutf8 -ww 2>&1 >/dev/null)
     [ -z "$warnings" ] || fail "the manual page has mistakes: $warnings"
 fi
 if command -v systemd-analyze >/dev/null; then
