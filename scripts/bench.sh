@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/release_build.sh
+source scripts/confirm.sh
 
 fail() {
     echo "bench: $*" >&2
@@ -20,7 +21,8 @@ need() {
         privilege=(sudo)
     fi
     echo "bench: installing $package (${privilege[*]:-as root} apt-get install)"
-    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package"
+    confirm "Install it?" || fail "nothing was installed"
+    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-upgrade --no-install-recommends "$package"
     if [ "$command" = nginx ] && command -v systemctl >/dev/null; then
         # Only its program is wanted: the package starts a service on port 80.
         "${privilege[@]}" systemctl disable --now --quiet nginx 2>/dev/null || true

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The version stands in Sources/App/Version.swift; the changelog, tags and packages follow it.
+# The version stands in Sources/App/Monitoring/Version.swift; the changelog, tags and packages follow it.
 #
 #   scripts/version.sh                   prints it
 #   scripts/version.sh package           prints the version of packages: 0.2.0 at the tag v0.2.0, 0.2.0+git1080.bc1968d2 elsewhere
@@ -15,8 +15,8 @@ fail() {
     exit 1
 }
 
-version=$(sed -n 's/.*static let text = "\(.*\)".*/\1/p' Sources/App/Version.swift)
-[ -n "$version" ] || fail "Sources/App/Version.swift has no version"
+version=$(sed -n 's/.*static let text = "\(.*\)".*/\1/p' Sources/App/Monitoring/Version.swift)
+[ -n "$version" ] || fail "Sources/App/Monitoring/Version.swift has no version"
 
 commit() {
     local changes=""
@@ -64,7 +64,7 @@ package) package ;;
 notes) notes ;;
 check)
     [ -n "$(notes | tr -d '[:space:]')" ] || fail "CHANGELOG.md has no section [$version]"
-    [ -z "${2:-}" ] || [ "$2" = "v$version" ] || fail "the tag is $2, but Sources/App/Version.swift says $version"
+    [ -z "${2:-}" ] || [ "$2" = "v$version" ] || fail "the tag is $2, but Sources/App/Monitoring/Version.swift says $version"
     ;;
 stamp)
     [ $# -ge 2 ] || fail "stamp: name the binary"

@@ -35,7 +35,7 @@ extension AccountRows {
 
     /// Commits a transaction that changes nothing, as slowly as ``reserveAttempt(of:threshold:until:now:)`` commits one.
     /// A log-in under an unknown name then takes as long as one under a known name.
-    public func reserveAttemptOfNobody() async throws {
+    public func simulateAttempt() async throws {
         do {
             // PostgreSQL writes the message to its log, which the commit waits for.
             _ = try await store.query(Statement("SELECT pg_logical_emit_message(true, 'roost', '')"))

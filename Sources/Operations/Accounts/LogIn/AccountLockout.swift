@@ -39,7 +39,7 @@ public struct Lockout: Sendable, BackendPart {
             || configuration.convertEmailToLowercase
         let name = [username, email].filter { !$0.isEmpty }.map { ignoresCase ? $0.lowercased() : $0 }
         guard let lock = unknownAccounts.reserveAttempt(name, policy) else {
-            return try await store.accounts.reserveAttemptOfNobody()
+            return try await store.accounts.simulateAttempt()
         }
         // The statements that refuse a locked user, for an id that no object has.
         _ = try await store.accounts.reserveAttempt(
