@@ -19,7 +19,10 @@ say() { echo "package trial: $*"; }
 [ "$(id -u)" -eq 0 ] || fail "run it as root: it makes a system of its own with debootstrap and chroot"
 package=${1:-$(ls -t .build/packages/roost_*.deb 2>/dev/null | head -n 1)}
 [ -f "$package" ] || fail "there is no package: run make package first"
-if ! command -v debootstrap >/dev/null; then apt-get install -y -qq --no-upgrade debootstrap >/dev/null; fi
+for tool in debootstrap curl python3; do
+    command -v "$tool" >/dev/null || apt-get install -y -qq --no-upgrade --no-install-recommends "$tool" >/dev/null ||
+        fail "$tool is missing and could not be installed"
+done
 
 folder=$(mktemp -d /tmp/roost-package.XXXXXX)
 system=$folder/system
