@@ -62,6 +62,7 @@ public enum FileStoreFactory {
         let reader = try HTTPCaller(
             outgoing, connectionsPerHost: DownloadSlots.count, keptFor: .seconds(5), connectTime: .seconds(3))
         return S3Storage(
-            S3Client(bucket, caller: caller, reader: reader, signer: signer, meters: meters, logger: logger))
+            S3Client(bucket, caller: caller, reader: reader, signer: signer, meters: meters, logger: logger),
+            preservesNames: configuration.preserveFileName)
     }
 }

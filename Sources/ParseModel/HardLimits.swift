@@ -42,8 +42,14 @@ public enum HardLimits {
     public static let roleName = 1_000
     /// Fields of a class: PostgreSQL has room for 1,600 columns, those that were dropped included.
     public static let fields = 1_000
-    /// Stages of an aggregation.
+    /// Stages of an aggregation, those of its inner pipelines included.
     public static let stages = 100
+    /// Expressions of an aggregation.
+    public static let expressions = 5_000
+    /// Expressions that an expression of an aggregation may stand in.
+    public static let expressionDepth = 100
+    /// Lookups that a lookup of an aggregation may stand in.
+    public static let lookups = 20
 
     /// Refuses what is more than a limit.
     ///

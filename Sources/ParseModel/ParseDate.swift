@@ -56,6 +56,23 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     /// The two digits of a number below 100, the first in the lowest byte.
     private static func pair(_ value: UInt64) -> UInt64 { (48 + value / 10) | (48 + value % 10) << 8 }
 
+    /// Reads `{"$date": …}` of MongoDB's extended JSON: a text, or milliseconds since 1970. Nil for anything else.
+    public init?(extended object: JSONObject) {
+        guard object.count == 1, let value = object["$date"] else { return nil }
+        if let text = value.stringValue {
+            self.init(iso: text)
+            return
+        }
+        let number = value.objectValue?.count == 1 ? value["$numberLong"]?.stringValue.flatMap { Int64($0) } : nil
+        guard let milliseconds = number ?? value.numberValue.flatMap({ Int64(exactly: $0) }),
+            Self.writable.contains(milliseconds)
+        else { return nil }
+        self.init(milliseconds: milliseconds)
+    }
+
+    /// The years 1 to 9999, which JavaScript and PostgreSQL write with four digits.
+    private static let writable: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
+
     /// Reads an ISO 8601 text: a date alone, or with a time of any precision and a zone (`Z` when it is missing).
     ///
     /// Digits beyond the millisecond are cut off. Nil for anything else, and for days that no calendar has.

@@ -11,6 +11,8 @@ import Testing
 /// Addresses at which clients reach files without the server.
 @Suite("Direct addresses of files")
 struct DirectFileTests {
+    private static let digits = "0123456789abcdef0123456789abcdef"
+
     private static func url(_ adapter: JSONValue, _ name: String, _ others: JSONObject = [:]) throws -> String? {
         var options: JSONObject = ["filesAdapter": adapter]
         options.merge(others) { $1 }
@@ -120,9 +122,67 @@ struct DirectFileTests {
     }
 
     @Test(
+        "A name that a client makes up gets no signed address, wherever it stands",
+        .enabled(if: BucketServer.isInstalled))
+    func inventedNames() async throws {
+        var options = try await BucketServer.adapter(["directAccess": true, "presignedUrl": true])
+        options["fileDownload"] = [
+            "enableForPublic": false, "enableForAnonymousUser": false, "enableForAuthenticatedUser": false,
+        ]
+        let secrets = ["backups/db.sql", "db.sql", "\(Self.digits)_/db.sql", ".env", "backups/\(Self.digits)/db.sql"]
+        try await TestServer.run(options) { server in
+            let stored = try await server.send("POST", "/files/song.txt", bytes: Array("0123456789".utf8), as: .master)
+            let known = try stored.string("name")
+            for name in secrets + [known] {
+                let file: JSONValue = ["__type": "File", "name": .string(name)]
+                let id = try await server.create(
+                    "Song", ["file": file, "list": [["file": file], file], "o": ["f": file]])
+                let found = try await server.send("GET", "/classes/Song/\(id)", as: .anonymous)
+                let rows = try await server.send(
+                    "POST", "/aggregate/Song", ["_method": "GET", "pipeline": [["$match": ["objectId": .string(id)]]]],
+                    as: .master)
+                for text in [found.text, rows.text] {
+                    #expect(text.contains("X-Amz-Signature") == (name == known), "\(name): \(text)")
+                }
+                guard name != known, let url = found["file"]?["url"]?.stringValue else { continue }
+                // What is there instead is the server's address, which asks who may read files.
+                let refused = try await server.send("GET", url, as: .anonymous)
+                #expect(refused.status != 200 && refused.status < 500, "\(refused.text)")
+            }
+        }
+    }
+
+    @Test("Names that clients choose get signed addresses where uploads keep them, outside of folders")
+    func preservedNames() async throws {
+        let port = try await FreePort.find()
+        let names = ["a.txt", "backups/db.sql", "\(Self.digits)_a.txt", "x/\(Self.digits)_a.txt", "..", "a/../b"]
+        for (isPreserved, signed) in [(false, [2, 3]), (true, [0, 2, 3])] {
+            for base: JSONValue in ["", "https://cdn.example"] {
+                let adapter = Self.s3([
+                    "directAccess": true, "presignedUrl": true, "baseUrl": base,
+                    "s3overrides": ["endpoint": .string("http://127.0.0.1:\(port)"), "maxAttempts": 1],
+                ])
+                let storage = try FileStoreFactory.storage(
+                    try S3OptionTests.load(["filesAdapter": adapter, "preserveFileName": .bool(isPreserved)]),
+                    folder: "",
+                    database: "", logger: TestServer.quietLogger)
+                // Nothing is there; what signs is known from then on.
+                _ = try? await storage.open(name: "a")
+                let locate = try #require(storage.location)
+                let found = names.indices.filter { locate(names[$0])?.contains("X-Amz-Signature=") == true }
+                #expect(found == signed)
+                #expect(names.indices.filter { locate(names[$0]) != nil } == signed)
+                await storage.shutdown()
+            }
+        }
+    }
+
+    @Test(
         "A signed address is good for one name, however odd, and not when it is changed; active content is to be saved",
         .enabled(if: BucketServer.isInstalled),
-        arguments: ["song.txt", "dir/a é +%41'(1)*~.txt", "page.html", "unknown"])
+        arguments: [
+            "\(digits)_song.txt", "dir/\(digits)_a é +%41'(1)*~.txt", "\(digits)_page.html", "\(digits)_unknown",
+        ])
     func names(name: String) async throws {
         try await BucketServer.withStorage(["directAccess": true, "presignedUrl": true]) { storage in
             try await storage.write(name: name, bytes: Array("0123456789".utf8))
@@ -148,16 +208,17 @@ struct DirectFileTests {
     func expiry() async throws {
         let options: JSONObject = ["directAccess": true, "presignedUrl": true, "presignedUrlExpires": 4]
         try await BucketServer.withStorage(options) { storage in
-            try await storage.write(name: "a.txt", bytes: [1])
+            let name = Self.digits + "_a.txt"
+            try await storage.write(name: name, bytes: [1])
             let server = TestServer(url: "", databaseURI: "")
-            let url = try #require(storage.location?("a.txt"))
+            let url = try #require(storage.location?(name))
             let now = try await server.send("GET", url, as: .nobody)
             #expect(now.status == 200)
             let hasEnded = try await eventually(within: .seconds(60)) {
                 try await server.send("GET", url, as: .nobody).status == 403
             }
             #expect(hasEnded)
-            let next = try #require(storage.location?("a.txt"))
+            let next = try #require(storage.location?(name))
             #expect(next != url)
         }
     }

@@ -51,6 +51,22 @@ struct FilterMatcherTests {
                 #"{"p":{"__type":"Pointer","className":"Band","objectId":"b1"}}"#,
                 #"{"p":{"__type":"Pointer","className":"Band","objectId":"b1"}}"#, true
             ),
+            (
+                #"{"p":{"__type":"Pointer","className":"Track","objectId":"b1"}}"#,
+                #"{"p":{"__type":"Pointer","className":"Band","objectId":"b1"}}"#, false
+            ),
+            (
+                #"{"p":{"$ne":{"__type":"Pointer","className":"Track","objectId":"b1"}}}"#,
+                #"{"p":{"__type":"Pointer","className":"Band","objectId":"b1"}}"#, true
+            ),
+            (
+                #"{"p":{"$in":[{"__type":"Pointer","className":"Track","objectId":"b1"}]}}"#,
+                #"{"p":{"__type":"Pointer","className":"Band","objectId":"b1"}}"#, false
+            ),
+            (
+                #"{"p":{"$nin":[{"__type":"Object","className":"Track","objectId":"b1"}]}}"#,
+                #"{"p":{"__type":"Pointer","className":"Band","objectId":"b1"}}"#, true
+            ),
             (#"{"f":{"__type":"File","name":"a"}}"#, #"{"f":{"__type":"File","name":"a","url":"u"}}"#, true),
             (#"{"y":{"__type":"Bytes","base64":"AQ=="}}"#, #"{"y":{"base64":"AQ==","__type":"Bytes"}}"#, true),
             (#"{"zz":{"$ne":1}}"#, "{}", true), (#"{"zz":1}"#, #"{"zz":1}"#, false), (#"{"n.x":1}"#, "{}", false),

@@ -93,7 +93,7 @@ struct DifferentialFilters {
         }
         if let type = subject.fields[key]?.type, random.chance(50) {
             if case .pointer = type, random.chance(30) {
-                // Only ids are compared in a column of pointers, and an id may stand alone.
+                // A pointer to another class equals none of the column, and an id may stand alone.
                 return random.chance(50) ? DifferentialValues.pointer("C", &random) : "p1"
             }
             return DifferentialValues.value(type, &random)

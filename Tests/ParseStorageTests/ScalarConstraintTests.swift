@@ -78,6 +78,7 @@ struct ScalarConstraintTests {
                     (#"{"n":{"$ne":1}}"#, "b c"), (#"{"s":{"$ne":"x"}}"#, "b c"), (#"{"b":{"$ne":true}}"#, "b c"),
                     (#"{"d":{"$ne":{"__type":"Date","iso":"2020-01-01T00:00:00.000Z"}}}"#, "b c"),
                     (#"{"p":{"$ne":{"__type":"Pointer","className":"B","objectId":"b1"}}}"#, "b c"),
+                    (#"{"p":{"$ne":{"__type":"Pointer","className":"C","objectId":"b1"}}}"#, "a b c"),
                 ])
         }
     }
@@ -103,6 +104,28 @@ struct ScalarConstraintTests {
                     (#"{"n":{"$nin":[null]}}"#, "a b"),
                     (#"{"n":{"$nin":[null,1]}}"#, "b"), (#"{"s":{"$nin":["x"]}}"#, "b c"),
                     (#"{"d":{"$nin":[\#(dates)]}}"#, "b c"), (#"{"p":{"$nin":[\#(pointer)]}}"#, "b c"),
+                ])
+        }
+    }
+
+    @Test("A pointer to another class is not the pointer with its id")
+    func otherClass() async throws {
+        try await TestStore.run { test in
+            try await Self.fill(test)
+            let other = #"{"__type":"Pointer","className":"C","objectId":"b1"}"#
+            let own = #"{"__type":"Pointer","className":"B","objectId":"b2"}"#
+            let named = #"{"__type":"Pointer","className":"b","objectId":"b1"}"#
+            try await test.expect(
+                "T",
+                [
+                    (#"{"p":\#(other)}"#, ""), (#"{"p":{"$eq":\#(other)}}"#, ""), (#"{"p":\#(named)}"#, ""),
+                    (#"{"p":{"$in":[\#(other)]}}"#, ""), (#"{"p":{"$in":[\#(other),\#(own)]}}"#, "b"),
+                    (#"{"p":{"$in":[\#(other),null]}}"#, "c"), (#"{"p":{"$nin":[\#(other)]}}"#, "a b c"),
+                    (#"{"p":{"$nin":[\#(other),\#(own)]}}"#, "a c"), (#"{"p":{"$all":[\#(other)]}}"#, ""),
+                    (#"{"p":{"$gte":\#(other)}}"#, ""), (#"{"p":{"$in":["b1",\#(other)]}}"#, "a"),
+                    (#"{"$nor":[{"p":\#(other)}]}"#, "a b c"),
+                    (#"{"p":{"__type":"Object","className":"C","objectId":"b1"}}"#, ""),
+                    (#"{"p":{"__type":"Object","className":"B","objectId":"b1"}}"#, "a"),
                 ])
         }
     }

@@ -76,6 +76,19 @@ struct SubqueryTests {
                     (#"{"$relatedTo":{"object":\#(Self.pointer("a1", "A")),"key":"nobody"}}"#, ""),
                     (#"{"$relatedTo":{"object":\#(Self.pointer("a1", "Nobody")),"key":"r"}}"#, ""),
                 ])
+            // Objects of another class with the ids of those that are related.
+            try await test.create("C", "b1", #"{"n":1}"#)
+            try await test.expect("C", [(related("a1"), ""), (#"{"n":1}"#, "b1")])
+            try await test.expect(
+                "A",
+                [
+                    (#"{"r":\#(Self.pointer("b1", "C"))}"#, ""),
+                    (#"{"r":{"$ne":\#(Self.pointer("b1", "C"))}}"#, "a1 a2"),
+                    (#"{"r":{"$in":[\#(Self.pointer("b1", "C")),\#(Self.pointer("b2"))]}}"#, "a1"),
+                    (#"{"r":{"$nin":[\#(Self.pointer("b1", "C"))]}}"#, "a1 a2"),
+                    (#"{"r":{"$inQuery":{"className":"C","where":{}}}}"#, ""),
+                    (#"{"r":{"$notInQuery":{"className":"C","where":{}}}}"#, "a1 a2"),
+                ])
             try await test.expect(
                 "A",
                 [

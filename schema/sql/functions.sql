@@ -295,9 +295,75 @@ BEGIN
 END
 $$;
 
--- The length of a part of a text; what is below zero means all of it.
-CREATE OR REPLACE FUNCTION roost_length(value jsonb) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN length < 0 THEN 1000000000 ELSE length END FROM (SELECT roost_number(value)) AS n(length)
+-- A text in JSON, NULL for what is missing or null; an error for anything else.
+CREATE OR REPLACE FUNCTION roost_string(value jsonb, operation text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF value IS NULL OR value = 'null' THEN RETURN NULL; END IF;
+    IF jsonb_typeof(value) = 'string' THEN RETURN value #>> '{}'; END IF;
+    RAISE EXCEPTION '% only supports strings, not %', operation, jsonb_typeof(value) USING ERRCODE = 'RS102';
+END
+$$;
+
+-- A text, a number or a date in JSON as text, empty for what is missing or null; an error for anything else.
+CREATE OR REPLACE FUNCTION roost_text(value jsonb, operation text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF value IS NULL OR value = 'null' THEN RETURN ''; END IF;
+    IF jsonb_typeof(value) IN ('string', 'number') THEN RETURN value #>> '{}'; END IF;
+    IF jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Date' THEN RETURN value ->> 'iso'; END IF;
+    RAISE EXCEPTION '% cannot make a text of type %', operation, jsonb_typeof(value) USING ERRCODE = 'RS102';
+END
+$$;
+
+-- The texts of a list one after the other; null where one of them is missing.
+CREATE OR REPLACE FUNCTION roost_concat(texts jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN bool_or(value = 'null') THEN 'null'::jsonb
+        ELSE to_jsonb(string_agg(roost_string(value, '$concat'), '' ORDER BY place)) END
+    FROM jsonb_array_elements(texts) WITH ORDINALITY AS t(value, place)
+$$;
+
+-- The parts of a text between separators; null where one of both is missing.
+CREATE OR REPLACE FUNCTION roost_split(value jsonb, separator jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    content text := roost_string(value, '$split');
+    border text := roost_string(separator, '$split');
+BEGIN
+    IF content IS NULL OR border IS NULL THEN RETURN 'null'; END IF;
+    IF border = '' THEN RAISE EXCEPTION '$split requires a non-empty separator' USING ERRCODE = 'RS102'; END IF;
+    IF content = '' THEN RETURN '[""]'; END IF;
+    RETURN to_jsonb(string_to_array(content, border));
+END
+$$;
+
+-- A part of a text, which begins and ends at characters ($substrCP) or bytes. A length below zero means the rest of it.
+CREATE OR REPLACE FUNCTION roost_substr(value jsonb, start jsonb, length jsonb, operation text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    content text := roost_text(value, operation);
+    first double precision := trunc(roost_number(start));
+    most double precision := trunc(roost_number(length));
+    bytes bytea;
+    border int;
+BEGIN
+    IF COALESCE(start, 'null') = 'null' OR COALESCE(length, 'null') = 'null' THEN RETURN NULL; END IF;
+    IF first IS NULL OR most IS NULL OR abs(first) > 1000000000 OR abs(most) > 1000000000
+        OR operation = '$substrCP' AND (first < 0 OR most < 0)
+    THEN
+        RAISE EXCEPTION '% needs a start and a length that are numbers in its range', operation USING ERRCODE = 'RS102';
+    END IF;
+    IF operation = '$substrCP' THEN RETURN to_jsonb(substr(content, first::int + 1, most::int)); END IF;
+    bytes := convert_to(content, 'UTF8');
+    IF first < 0 OR first >= octet_length(bytes) THEN RETURN '""'; END IF;
+    IF most < 0 THEN most := 1000000000; END IF;
+    FOREACH border IN ARRAY ARRAY[first::int, least(first + most, octet_length(bytes))::int] LOOP
+        IF border < octet_length(bytes) AND get_byte(bytes, border) & 192 = 128 THEN
+            RAISE EXCEPTION '%: the range cuts a character', operation USING ERRCODE = 'RS102';
+        END IF;
+    END LOOP;
+    RETURN to_jsonb(convert_from(substring(bytes FROM first::int + 1 FOR most::int), 'UTF8'));
+END
 $$;
 
 -- What an expression takes for true: everything but null, false and 0.
@@ -317,6 +383,25 @@ $$;
 CREATE OR REPLACE FUNCTION roost_key(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer' THEN value -> 'objectId'
         ELSE value END
+$$;
+
+-- The same for a look-up in one class: a pointer to another class is nothing.
+CREATE OR REPLACE FUNCTION roost_key(value jsonb, class_name text) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer'
+        THEN CASE WHEN value ->> 'className' = class_name THEN value -> 'objectId' END ELSE value END
+$$;
+
+-- A pointer as the text that MongoDB stores, such as Person$id; NULL for anything else.
+CREATE OR REPLACE FUNCTION roost_stored_pointer(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer'
+        THEN to_jsonb((value ->> 'className') || '$' || (value ->> 'objectId')) END
+$$;
+
+-- The id in such a text, whose class stands before; NULL for anything else.
+CREATE OR REPLACE FUNCTION roost_stored_id(value jsonb, class_name text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(value) = 'string' AND starts_with(value #>> '{}', class_name)
+        THEN substr(value #>> '{}', length(class_name) + 1) END
 $$;
 
 -- The document without the value at a path. An element of an array becomes null, so that the others keep their places.

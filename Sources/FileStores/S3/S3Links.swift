@@ -19,25 +19,31 @@ final class S3Links: Sendable {
     private let prefix: String
     private let region: String
     private let client: S3Client
+    /// Whether uploads keep the names that clients give.
+    private let preservesNames: Bool
     private let moment = Mutex<Moment?>(nil)
 
     /// Nil where clients reach no file without the server.
-    init?(_ client: S3Client) {
+    init?(_ client: S3Client, preservesNames: Bool) {
         guard let direct = client.bucket.direct else { return nil }
         self.direct = direct
         address = client.address
         prefix = client.bucket.prefix
         region = client.bucket.region
         self.client = client
+        self.preservesNames = preservesNames
     }
 
-    /// The address of a file; nil while there is nothing to sign by: then the server gives the file.
+    /// The address of a file. Nil while there is nothing to sign by, and for names that no upload gave: the server gives the
+    /// file then, to callers who may read it.
     func url(_ name: String) -> String? {
         guard let key = S3Storage.key(of: name, prefix: prefix) else { return nil }
         let path = address.path(key)
         var parameters = ""
         if let lifetime = direct.lifetime {
-            guard let sign = query(lifetime: lifetime) else { return nil }
+            guard FileNaming.isOfUpload(name, isPreserved: preservesNames), let sign = query(lifetime: lifetime) else {
+                return nil
+            }
             parameters = "?" + sign(path, others: Self.asAttachment(name))
         }
         guard let base = direct.baseURL else { return address.url(path, []) + parameters }

@@ -17,9 +17,9 @@ public struct S3Storage: FileStorage {
     /// After how long an upload that was begun counts as cut off.
     private static let grace: TimeInterval = 24 * 3600
 
-    init(_ client: S3Client) {
+    init(_ client: S3Client, preservesNames: Bool) {
         self.client = client
-        links = S3Links(client)
+        links = S3Links(client, preservesNames: preservesNames)
     }
 
     /// Addresses at the store, where the options say so.

@@ -36,8 +36,7 @@ public struct Aggregating: Sendable, BackendPart {
             return ["results": .array(values)]
         }
         var stages = try Self.stages(asked, preset: configuration.preset)
-        if let condition = triggered.condition { stages.insert(("$match", .object(condition)), at: 0) }
-        stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
+        if let condition = triggered.condition { stages.insert(AggregateStage("$match", .object(condition)), at: 0) }
         let planned = stages
         let rows = try await backend.timed(.aggregate, className, context) {
             try await store.aggregates.aggregate(
@@ -62,9 +61,7 @@ public struct Aggregating: Sendable, BackendPart {
     }
 
     /// The stages in order: a list of one-key objects, or an object whose keys are stages.
-    private static func stages(_ parameters: JSONObject, preset: Int) throws(ParseError) -> [(
-        name: String, operand: JSONValue
-    )] {
+    private static func stages(_ parameters: JSONObject, preset: Int) throws(ParseError) -> [AggregateStage] {
         let list: [JSONValue]
         switch parameters["pipeline"] {
         case .array(let given): list = given
@@ -72,34 +69,20 @@ public struct Aggregating: Sendable, BackendPart {
         case nil: list = parameters.filter { !options.contains($0.key) }.map { .object([$0.key: $0.value]) }
         case .some: throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '0'.")
         }
-        var stages: [(name: String, operand: JSONValue)] = []
-        for element in list {
-            let object = element.objectValue ?? [:]
-            guard object.count == 1, let stage = object.elements.first else {
-                throw ParseError(
-                    ParseError.invalidQuery,
-                    "Pipeline stages should only have one key but found \(object.keys.texts.joined(separator: ", ")).")
-            }
-            if preset < 6 {
-                stages.append(oldStage(stage.key.text, stage.value))
-                continue
-            }
-            guard stage.key.hasPrefix("$") else {
-                throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '\(stage.key)'.")
-            }
-            stages.append((stage.key.text, stage.value))
-        }
-        return stages
+        return try AggregateStage.list(preset < 6 ? list.map(oldStage) : list)
     }
 
     /// A stage as servers before 6 take it, too: without the dollar sign, groups by `objectId`.
-    private static func oldStage(_ name: String, _ operand: JSONValue) -> (name: String, operand: JSONValue) {
-        let name = name.hasPrefix("$") ? name : "$" + name
-        guard name == "$group", var group = operand.objectValue, group["_id"] == nil,
+    private static func oldStage(_ element: JSONValue) -> JSONValue {
+        guard let object = element.objectValue, object.count == 1, let stage = object.elements.first else {
+            return element
+        }
+        let name: Name = stage.key.hasPrefix("$") ? stage.key : Name("$" + stage.key.text)
+        guard name == "$group", var group = stage.value.objectValue, group["_id"] == nil,
             let id = group.removeValue(forKey: "objectId")
-        else { return (name, operand) }
+        else { return .object([name: stage.value]) }
         group["_id"] = id
-        return (name, .object(group))
+        return .object([name: .object(group)])
     }
 
     /// A document as it travels: no names that no field has, the object's own dates as text, files with their URLs.

@@ -37,22 +37,22 @@ public struct FilterParser: Sendable {
     public var unknownOperatorCode: Int
     /// Whether `$inQuery` and `$notInQuery` need a `where`, as servers from 5 to 8 have it.
     public var requiresInnerCondition: Bool
-    /// Whether `$size` and `$elemMatch` are known, as in the `$match` of an aggregation.
-    public var readsArrays: Bool
+    /// Whether the condition is a `$match`, which knows `$size`, `$elemMatch`, `{"$date": …}` and computed names, too.
+    public var isAggregation: Bool
     /// The time that relative dates count from, in milliseconds since 1970.
     public var now: Int64
 
     /// Makes a parser for one request.
     public init(
         isMaster: Bool, now: Int64, limits: Limits = Limits(), unknownOperatorCode: Int = 102,
-        requiresInnerCondition: Bool = false, readsArrays: Bool = false
+        requiresInnerCondition: Bool = false, isAggregation: Bool = false
     ) {
         self.isMaster = isMaster
         self.now = now
         self.limits = limits
         self.unknownOperatorCode = unknownOperatorCode
         self.requiresInnerCondition = requiresInnerCondition
-        self.readsArrays = readsArrays
+        self.isAggregation = isAggregation
     }
 
     /// Reads a `where`.
@@ -109,10 +109,10 @@ public struct FilterParser: Sendable {
         try HardLimits.check(
             key.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) }, atMost: HardLimits.keyDepth,
             "steps of a key", code: ParseError.invalidKeyName)
-        if Names.isQueryKey(key) && !key.contains("..") && !key.hasSuffix(".") { return }
-        if isMaster {
-            if Self.masterKeys.contains(key) { return }
-        }
+        if isMaster, Self.masterKeys.contains(key) { return }
+        // Pipelines compute fields such as `_size`.
+        let name = isAggregation ? String(key.drop { $0 == "_" }) : key
+        if Names.isQueryKey(name) && !name.contains("..") && !name.hasSuffix(".") { return }
         throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
     }
 
@@ -156,6 +156,7 @@ public struct FilterParser: Sendable {
         guard let object = value.objectValue, object.keys.contains(where: { $0.hasPrefix("$") }) else {
             return [.equal(value)]
         }
+        if isAggregation, object["$date"] != nil { return [.equal(try self.value(value, of: "$eq"))] }
         var constraints: [Constraint] = []
         // Plain keys beside operators, such as those of a pointer, are an equality of their own.
         let plain = object.filter { !$0.key.hasPrefix("$") }
@@ -177,18 +178,19 @@ public struct FilterParser: Sendable {
                 throw ParseError(
                     107, "$relativeTime can only be used with the $lt, $lte, $gt, and $gte operators")
             }
-            if name == "$exists" { return .exists(operand.isTruthy) }
-            return name == "$eq" ? .equal(operand) : .notEqual(operand)
+            let value = try value(operand, of: name)
+            if name == "$exists" { return .exists(value.isTruthy) }
+            return name == "$eq" ? .equal(value) : .notEqual(value)
         case "$lt", "$lte", "$gt", "$gte":
             guard let comparison = Comparison(rawValue: name) else { return nil }
             if let relative = operand["$relativeTime"] {
                 return .compareRelative(comparison, milliseconds: try RelativeTime.parse(relative, now: now))
             }
-            return .compare(comparison, operand)
+            return .compare(comparison, try value(operand, of: name))
         case "$in", "$nin":
             guard let list = operand.arrayValue else { throw ParseError(107, "bad \(name) value") }
             // One level of nesting is flattened, as `$in` over the arrays of another query's result needs it.
-            let values = list.flatMap { $0.arrayValue ?? [$0] }
+            let values = try values(list.flatMap { $0.arrayValue ?? [$0] }, of: name)
             return name == "$in" ? .isIn(values) : .notIn(values)
         case "$all":
             return try all(operand)
@@ -196,7 +198,7 @@ public struct FilterParser: Sendable {
             guard let list = operand.arrayValue else {
                 throw ParseError(107, "bad $containedBy: should be an array")
             }
-            return .containedBy(list)
+            return .containedBy(try values(list, of: name))
         case "$regex":
             return try regex(operand, options: object["$options"])
         case "$options":
@@ -210,16 +212,39 @@ public struct FilterParser: Sendable {
             return nil
         case "$inQuery", "$notInQuery", "$select", "$dontSelect":
             return try subquery(name, operand, depth: subqueries + 1)
-        case "$size" where readsArrays:
+        case "$size" where isAggregation:
             guard let number = operand.numberValue, let size = Int(exactly: number), size >= 0 else {
                 throw ParseError(ParseError.invalidQuery, "$size must be a whole number")
             }
             return .size(size)
-        case "$elemMatch" where readsArrays:
+        case "$elemMatch" where isAggregation:
             return try elementMatch(operand, key: key)
         default:
             throw ParseError(unknownOperatorCode, "bad constraint: \(name)")
         }
+    }
+
+    /// The value that an operator compares with. An object with operators is a date of a pipeline, or no value.
+    ///
+    /// - Throws: 102, since it would match nothing.
+    private func value(_ operand: JSONValue, of name: String) throws(ParseError) -> JSONValue {
+        switch operand {
+        case .object(let object):
+            guard let key = object.keys.first(where: { $0.hasPrefix("$") }) else { return operand }
+            if isAggregation, let date = ParseDate(extended: object) { return date.json }
+            let reason = key == "$date" && isAggregation ? "is not a valid date" : "is not supported as a value"
+            throw ParseError(ParseError.invalidQuery, "bad \(name) value: \(key) \(reason)")
+        case .array(let list): return .array(try values(list, of: name))
+        case .null, .bool, .number, .string: return operand
+        }
+    }
+
+    private func values(_ list: [JSONValue], of name: String) throws(ParseError) -> [JSONValue] {
+        var values = list
+        for (index, element) in list.enumerated() where element.objectValue != nil {
+            values[index] = try value(element, of: name)
+        }
+        return values
     }
 
     /// `$elemMatch`: operators for the element itself, or a condition on the members of an element that is an object.
@@ -242,7 +267,7 @@ public struct FilterParser: Sendable {
     private func all(_ operand: JSONValue) throws(ParseError) -> Constraint {
         guard let list = operand.arrayValue else { throw ParseError(unknownOperatorCode, "bad $all value") }
         let patterns = list.map { $0["$regex"]?.stringValue }
-        guard patterns.contains(where: { $0 != nil }) else { return .containsAll(list) }
+        guard patterns.contains(where: { $0 != nil }) else { return .containsAll(try values(list, of: "$all")) }
         try checkPatterns()
         var prefixes: [String] = []
         for pattern in patterns {

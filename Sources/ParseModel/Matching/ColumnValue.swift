@@ -25,8 +25,11 @@ enum ColumnValue: Hashable {
             let iso = value["__type"]?.stringValue == "Date" ? value["iso"]?.stringValue : value.stringValue
             guard let date = iso.flatMap(ParseDate.init(iso:)) else { return nil }
             self = .date(date.milliseconds)
-        case .pointer:
-            guard let id = Pointer(json: value)?.objectId ?? value.stringValue else { return nil }
+        case .pointer(let target):
+            let pointer = Pointer(json: value)
+            guard pointer.map({ Name($0.className) == target }) ?? true,
+                let id = pointer?.objectId ?? value.stringValue
+            else { return nil }
             self = .text(Name(id))
         case .file:
             let name = value["__type"]?.stringValue == "File" ? value["name"]?.stringValue : value.stringValue

@@ -21,10 +21,8 @@ extension AggregateCompiler {
 
     /// A date as a text: `{date, format, timezone, onNull}`; throws 102 for a format or a zone that is none.
     mutating func dateText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        let known: Set<Name> = ["date", "format", "timezone", "onNull"]
-        guard let object = operand.objectValue, object.keys.allSatisfy(known.contains), let date = object["date"] else {
-            throw Self.malformed("$dateToString")
-        }
+        let object = try Self.members(of: operand, "$dateToString", ["date", "format", "timezone", "onNull"])
+        guard let date = object["date"] else { throw Self.malformed("$dateToString") }
         let zone = object["timezone"] ?? "UTC"
         let local = try local(zone)
         // Without a zone, the text says that it is UTC.
@@ -37,6 +35,23 @@ extension AggregateCompiler {
         let time = try time(date, document)
         return "(SELECT CASE WHEN utc IS NULL THEN \(fallback ?? "NULL::jsonb") ELSE to_jsonb(\(text)) END "
             + "FROM (SELECT utc, \(local) AS local FROM (SELECT \(time) AS utc OFFSET 0) AS _roost_time) AS _roost_time)"
+    }
+
+    /// The time of which a part is taken: a date, or `{date, timezone}`.
+    mutating func partedTime(_ operand: JSONValue, _ name: String, _ document: AggregateDocument) throws(ParseError)
+        -> String
+    {
+        if let list = operand.arrayValue {
+            guard list.count == 1 else { throw Self.malformed(name) }
+            return try time(list[0], document)
+        }
+        guard let object = operand.objectValue, object["__type"] == nil,
+            !object.keys.contains(where: { $0.hasPrefix("$") })
+        else { return try time(operand, document) }
+        let members = try Self.members(of: operand, name, ["date", "timezone"])
+        guard let date = members["date"] else { throw Self.malformed(name) }
+        let local = try local(members["timezone"] ?? "UTC")
+        return "(SELECT \(local) FROM (SELECT \(try time(date, document)) AS utc OFFSET 0) AS _roost_time)"
     }
 
     private mutating func pieces(of format: String) throws(ParseError) -> [String] {

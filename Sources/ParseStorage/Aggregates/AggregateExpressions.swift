@@ -5,19 +5,24 @@ import Postgres
 extension AggregateCompiler {
     /// An expression of a pipeline as a jsonb expression of SQL; NULL for a field that is missing.
     mutating func expression(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        try counted { compiler throws(ParseError) in try compiler.uncounted(value, document) }
+    }
+
+    private mutating func uncounted(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         switch value {
-        case .string(let text) where text == "$$ROOT":
-            switch document {
-            case .row(let schema): return self.document(schema)
-            case .json(let document): return document
-            }
+        case .string(let text) where text.hasPrefix("$$"): return try variable(String(text.dropFirst(2)), document)
         case .string(let text) where text.hasPrefix("$"): return try field(String(text.dropFirst()), document)
         case .array(let list):
+            if list.allSatisfy(Self.isConstant) { return literal(value) }
             var items: [String] = []
             for item in list { items.append(try expression(item, document)) }
             return AggregateOperators.list(items)
         case .object(let object):
-            if object["__type"] != nil { return literal(value) }
+            if object["__type"] != nil {
+                let iso = object["__type"] == "Date" ? object["iso"]?.stringValue : nil
+                // Dates are compared as the texts that they are in JSON.
+                return literal(iso.flatMap(ParseDate.init(iso:))?.json ?? value)
+            }
             if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),
                 name.hasPrefix("$")
             {
@@ -31,6 +36,16 @@ extension AggregateCompiler {
             }
             return members.isEmpty ? "'{}'::jsonb" : "(\(Self.object(members)))"
         default: return literal(value)
+        }
+    }
+
+    /// Whether a value is the same as an expression, so that a long list of such is one parameter.
+    private static func isConstant(_ value: JSONValue) -> Bool {
+        switch value {
+        case .null, .bool, .number: true
+        case .string(let text): !text.hasPrefix("$")
+        case .array(let list): list.allSatisfy(isConstant)
+        case .object: false
         }
     }
 
@@ -68,27 +83,37 @@ extension AggregateCompiler {
     private mutating func operation(_ name: String, _ operand: JSONValue, _ document: AggregateDocument)
         throws(ParseError) -> String
     {
-        if name == "$literal" { return literal(operand) }
+        switch name {
+        case "$literal": return literal(operand)
+        case "$date":
+            guard let date = ParseDate(extended: ["$date": operand]) else {
+                throw ParseError(ParseError.invalidQuery, "Invalid $date: \(operand.text)")
+            }
+            return literal(date.json)
+        case "$map": return try map(operand, document)
+        // Their members are compiled once: expressions inside expressions would double with every level.
+        case "$cond" where operand.objectValue != nil: return try condition(operand, [], document)
+        case "$dateToString": return try dateText(operand, document)
+        default: break
+        }
+        if let part = AggregateOperators.dateParts[name] {
+            return "to_jsonb(\(part(try partedTime(operand, name, document))))"
+        }
         let operands = operand.arrayValue ?? [operand]
-        guard let first = operands.first else { throw Self.malformed(name) }
-        if let part = AggregateOperators.dateParts[name] { return "to_jsonb(\(part(try time(first, document))))" }
+        guard !operands.isEmpty else { throw Self.malformed(name) }
         if let calculation = AggregateOperators.calculations[name] {
             var numbers: [String] = []
             for operand in operands { numbers.append(try number(operand, document)) }
             guard let result = calculation(numbers) else { throw AggregateOperators.unknown(name) }
             return "roost_json(\(result))"
         }
-        // Its members are compiled once: expressions inside expressions would double with every level.
-        if name == "$cond", operand["if"] != nil { return try condition(operand, [], document) }
-        if name == "$dateToString" { return try dateText(operand, document) }
         var arguments: [String] = []
         for operand in operands { arguments.append(try expression(operand, document)) }
         switch name {
         case "$ifNull" where arguments.count == 2: return "COALESCE(NULLIF(\(arguments[0]), 'null'), \(arguments[1]))"
         case "$cond": return try condition(operand, arguments, document)
-        default: break
+        default: return try AggregateOperators.result(of: name, arguments)
         }
-        return try AggregateOperators.result(of: name, arguments)
     }
 
     private mutating func condition(_ operand: JSONValue, _ arguments: [String], _ document: AggregateDocument)
@@ -96,10 +121,31 @@ extension AggregateCompiler {
         -> String
     {
         var parts = arguments
-        if let test = operand["if"], let yes = operand["then"], let no = operand["else"] {
+        if arguments.isEmpty {
+            let members = try Self.members(of: operand, "$cond", ["if", "then", "else"])
+            guard let test = members["if"], let yes = members["then"], let no = members["else"] else {
+                throw Self.malformed("$cond")
+            }
             parts = [try expression(test, document), try expression(yes, document), try expression(no, document)]
         }
         guard parts.count == 3 else { throw Self.malformed("$cond") }
         return "CASE WHEN roost_truth(\(parts[0])) THEN \(parts[1]) ELSE \(parts[2]) END"
+    }
+
+    /// `$map`: a list of what an expression makes of each element, null where there is no list.
+    private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        let members = try Self.members(of: operand, "$map", ["input", "as", "in"])
+        guard let input = members["input"], let result = members["in"] else { throw Self.malformed("$map") }
+        let variable = Name(try Self.text("as", of: members, "$map") ?? "this")
+        try Self.checkVariable(variable)
+        let list = try expression(input, document)
+        let (all, item, place) = (uniqueName("list"), uniqueName("item"), uniqueName("index"))
+        let outer = variables
+        defer { variables = outer }
+        variables[variable] = item
+        let value = try expression(result, document)
+        return "(SELECT CASE WHEN \(all) IS NULL THEN 'null'::jsonb ELSE (SELECT COALESCE(jsonb_agg(\(value) "
+            + "ORDER BY \(place)), '[]') FROM jsonb_array_elements(\(all)) WITH ORDINALITY AS _items(\(item), \(place))) "
+            + "END FROM (SELECT roost_list(\(list), '$map', true) AS \(all) OFFSET 0) AS _map)"
     }
 }

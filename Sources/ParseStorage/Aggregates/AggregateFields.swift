@@ -9,10 +9,10 @@ struct AggregateFields {
     private(set) var names: Set<Name>? = ["objectId"]
 
     /// Goes through the stages up to the first that makes documents of its own; without one, whole documents come out.
-    init(_ stages: some Sequence<(name: String, operand: JSONValue)>) {
-        for (name, operand) in stages {
-            collect(operand)
-            if Self.makesDocuments(name, operand) { return }
+    init(_ stages: some Sequence<AggregateStage>) {
+        for stage in stages {
+            collect(stage.operand)
+            if Self.makesDocuments(stage.name, stage.operand) { return }
         }
         names = nil
     }
@@ -40,10 +40,11 @@ struct AggregateFields {
     }
 
     private mutating func collect(_ text: String) {
-        if text.hasPrefix("$$") {
+        if text.hasPrefix("$$ROOT") || text.hasPrefix("$$CURRENT") {
             names = nil
             return
         }
-        names?.insert(Name(SystemClass.field(queriedAs: FieldPath(String(text.drop { $0 == "$" })).root)))
+        let root = SystemClass.field(queriedAs: FieldPath(String(text.drop { $0 == "$" })).root)
+        names?.insert(Name(StoredFieldNames.pointerField([root])?.first ?? root))
     }
 }

@@ -65,8 +65,26 @@ extension AggregateCompiler {
         guard let object = operand.objectValue, object.count == 1,
             let (name, argument) = object.elements.first.map({ ($0.key, $0.value) })
         else { throw Self.malformed("$group") }
+        let value = name == "$push" || name == "$addToSet" ? argument : try unary(argument, name)
+        return try accumulation(name, value, document)
+    }
+
+    /// The one operand of an accumulator, which may be a list of one.
+    private func unary(_ operand: JSONValue, _ name: Name) throws(ParseError) -> JSONValue {
+        guard let list = operand.arrayValue else { return operand }
+        guard list.count == 1 else {
+            throw ParseError(ParseError.invalidQuery, "The \(name) accumulator is a unary operator")
+        }
+        return list[0]
+    }
+
+    private mutating func accumulation(_ name: Name, _ argument: JSONValue, _ document: AggregateDocument)
+        throws(ParseError) -> String
+    {
         switch name {
-        case "$count": return "to_jsonb(count(*))"
+        case "$count":
+            guard argument.objectValue?.isEmpty ?? true else { throw Self.malformed(name.text) }
+            return "to_jsonb(count(*))"
         case "$sum": return "roost_json(COALESCE(sum(\(try number(argument, document))), 0))"
         case "$avg": return "roost_json(avg(\(try number(argument, document))))"
         case "$stdDevPop": return "roost_json(stddev_pop(\(try number(argument, document))))"

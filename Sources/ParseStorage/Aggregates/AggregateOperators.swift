@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import Postgres
 
 /// The operators of expressions that make a value of values, whatever these are: all are expressions of SQL.
 enum AggregateOperators {
@@ -22,12 +23,12 @@ enum AggregateOperators {
 
     /// Calculations as numbers of SQL, of numbers of SQL, of which there is one at least; nil for too few or too many.
     static let calculations: [Name: @Sendable (_ numbers: [String]) -> String?] = [
-        "$abs": { "abs(\($0[0]))" },
-        "$ceil": { "ceil(\($0[0]))" },
-        "$floor": { "floor(\($0[0]))" },
-        "$sqrt": { "sqrt(\($0[0]))" },
-        "$trunc": { "trunc(\($0[0]))" },
-        "$round": { "round(\($0[0])::numeric, \($0.count > 1 ? "\($0[1])::int" : "0"))::double precision" },
+        "$abs": { $0.count == 1 ? "abs(\($0[0]))" : nil },
+        "$ceil": { $0.count == 1 ? "ceil(\($0[0]))" : nil },
+        "$floor": { $0.count == 1 ? "floor(\($0[0]))" : nil },
+        "$sqrt": { $0.count == 1 ? "sqrt(\($0[0]))" : nil },
+        "$trunc": { $0.count == 1 ? "trunc(\($0[0]))" : rounded("trunc", $0) },
+        "$round": { rounded("round", $0) },
         "$add": { $0.joined(separator: " + ") },
         "$multiply": { $0.joined(separator: " * ") },
         "$subtract": { $0.count == 2 ? "\($0[0]) - \($0[1])" : nil },
@@ -37,12 +38,18 @@ enum AggregateOperators {
         },
     ]
 
+    private static func rounded(_ function: String, _ numbers: [String]) -> String? {
+        guard numbers.count <= 2 else { return nil }
+        let places = numbers.count > 1 ? "\(numbers[1])::int" : "0"
+        return "\(function)(\(numbers[0])::numeric, \(places))::double precision"
+    }
+
     /// What an operator makes of jsonb values, of which there is one at least, as jsonb.
     ///
     /// - Throws: 102 for an operator that does not exist, and for too few or too many operands.
     static func result(of name: String, _ arguments: [String]) throws(ParseError) -> String {
-        if let result = try array(name, arguments) { return result }
-        guard let result = comparison(name, arguments) ?? text(name, arguments) else { throw unknown(name) }
+        if let result = try array(name, arguments) ?? text(name, arguments) { return result }
+        guard let result = comparison(name, arguments) else { throw unknown(name) }
         return "to_jsonb(\(result))"
     }
 
@@ -63,7 +70,7 @@ enum AggregateOperators {
         switch name {
         case "$and": return arguments.map { "roost_truth(\($0))" }.joined(separator: " AND ")
         case "$or": return arguments.map { "roost_truth(\($0))" }.joined(separator: " OR ")
-        case "$not": return "NOT roost_truth(\(arguments[0]))"
+        case "$not" where arguments.count == 1: return "NOT roost_truth(\(arguments[0]))"
         case "$in" where arguments.count == 2:
             return "COALESCE(\(arguments[0]) = ANY(ARRAY(SELECT jsonb_array_elements("
                 + "roost_array(\(arguments[1]))))), FALSE)"
@@ -71,18 +78,17 @@ enum AggregateOperators {
         }
     }
 
-    /// A text or the length of one, or of an array, as a value of SQL; nil for other operations.
+    /// What is made of texts, as jsonb; nil for other operations. Objects and lists are no texts.
     private static func text(_ name: String, _ arguments: [String]) -> String? {
-        let text = "\(arguments[0]) #>> '{}'"
-        switch name {
-        case "$concat": return arguments.map { "(\($0) #>> '{}')" }.joined(separator: " || ")
-        case "$toUpper": return "upper(COALESCE(\(text), ''))"
-        case "$toLower": return "lower(COALESCE(\(text), ''))"
-        case "$strLenCP": return "length(\(text))"
-        case "$substr", "$substrCP", "$substrBytes":
-            guard arguments.count == 3 else { return nil }
-            return "substr(COALESCE(\(text), ''), roost_number(\(arguments[1]))::int + 1, "
-                + "roost_length(\(arguments[2]))::int)"
+        let operation = SQL.literal(name)
+        switch (name, arguments.count) {
+        case ("$concat", _): return "roost_concat(\(list(arguments)))"
+        case ("$toUpper", 1): return "to_jsonb(upper(roost_text(\(arguments[0]), \(operation))))"
+        case ("$toLower", 1): return "to_jsonb(lower(roost_text(\(arguments[0]), \(operation))))"
+        case ("$strLenCP", 1): return "to_jsonb(length(roost_string(\(arguments[0]), \(operation))))"
+        case ("$split", 2): return "roost_split(\(arguments[0]), \(arguments[1]))"
+        case ("$substr", 3), ("$substrCP", 3), ("$substrBytes", 3):
+            return "roost_substr(\(arguments.joined(separator: ", ")), \(operation))"
         default: return nil
         }
     }

@@ -15,11 +15,13 @@ extension AggregateCompiler {
         case "$limit": return input.replaced(by: "\(select) LIMIT \(try count(operand, name))")
         case "$skip": return input.replaced(by: "\(select) OFFSET \(try count(operand, name))")
         case "$sample":
-            let size = try count(operand["size"] ?? .null, name)
+            let size = try count(try Self.members(of: operand, name, ["size"])["size"] ?? .null, name)
             return input.replaced(by: "\(select) ORDER BY random() LIMIT \(size)")
         case "$group": return .documents(query: try group(operand, input))
         case "$count":
-            guard let field = operand.stringValue else { throw Self.malformed(name) }
+            guard let field = operand.stringValue, !field.utf8.contains(UInt8(ascii: ".")) else {
+                throw Self.malformed(name)
+            }
             let key = builder.bind(.text(try Self.checked(field)))
             return .documents(
                 query: "SELECT jsonb_build_object(\(key)::text, count(*)) AS doc \(from) HAVING count(*) > 0")
@@ -41,7 +43,10 @@ extension AggregateCompiler {
         case "$unwind": return try unwind(operand, from)
         case "$lookup": return try lookup(operand, from)
         case "$replaceRoot", "$replaceWith":
-            let root = name == "$replaceRoot" ? operand["newRoot"] ?? .null : operand
+            let isShort = name == "$replaceWith"
+            guard let root = isShort ? operand : try Self.members(of: operand, name, ["newRoot"])["newRoot"] else {
+                throw Self.malformed(name)
+            }
             return "SELECT doc FROM (SELECT \(try expression(root, .json("doc"))) AS doc \(from)) AS r "
                 + "WHERE jsonb_typeof(doc) = 'object'"
         default:
@@ -97,15 +102,16 @@ extension AggregateCompiler {
         guard let object = operand.objectValue else { throw Self.malformed("$addFields") }
         var result = document
         for (field, value) in object {
-            let steps = try path(field.text)
+            let steps = try newPath(field.text)
             result = "roost_set(\(result), \(steps), COALESCE(\(try expression(value, .json("doc"))), 'null'))"
         }
         return result
     }
 
     private mutating func unset(_ operand: JSONValue, _ from: String) throws(ParseError) -> String {
-        let names = operand.arrayValue?.compactMap(\.stringValue) ?? [operand.stringValue].compactMap { $0 }
-        guard !names.isEmpty else { throw Self.malformed("$unset") }
+        let given = operand.arrayValue ?? [operand]
+        let names = given.compactMap(\.stringValue)
+        guard !names.isEmpty, names.count == given.count else { throw Self.malformed("$unset") }
         var document = "doc"
         for name in names { document = "(\(document) #- \(try path(name)))" }
         return "SELECT \(document) AS doc \(from)"
@@ -129,38 +135,34 @@ extension AggregateCompiler {
     }
 
     private mutating func unwind(_ operand: JSONValue, _ from: String) throws(ParseError) -> String {
-        guard let field = operand.stringValue ?? operand["path"]?.stringValue, field.hasPrefix("$") else {
-            throw Self.malformed("$unwind")
+        let name = "$unwind"
+        let known: Set<Name> = ["path", "includeArrayIndex", "preserveNullAndEmptyArrays"]
+        let isShort = operand.stringValue != nil
+        let members = try Self.members(of: isShort ? ["path": operand] : operand, name, known)
+        guard let field = try Self.text("path", of: members, name), field.hasPrefix("$") else {
+            throw ParseError(
+                ParseError.invalidQuery, "path option to $unwind stage should be prefixed with a '$': \(operand.text)")
         }
+        let keepsEmpty = try Self.flag("preserveNullAndEmptyArrays", of: members, name) ?? false
         let steps = try path(String(field.dropFirst()))
-        let keepsEmpty = operand["preserveNullAndEmptyArrays"] == true
         let value = "doc #> \(steps)"
-        let join = keepsEmpty ? "LEFT JOIN" : "JOIN"
-        return
-            "SELECT CASE WHEN item IS NULL THEN doc #- \(steps) ELSE roost_set(doc, \(steps), item) END AS doc \(from) "
-            + "\(join) LATERAL jsonb_array_elements(CASE jsonb_typeof(\(value)) WHEN 'array' THEN \(value) "
+        var document =
+            "CASE WHEN item IS NOT NULL THEN roost_set(doc, \(steps), item) "
+            + "WHEN \(value) = 'null' THEN doc ELSE doc #- \(steps) END"
+        if let index = try Self.text("includeArrayIndex", of: members, name) {
+            guard !index.hasPrefix("$") else {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "includeArrayIndex option to $unwind stage should not be prefixed with a '$': \(index)")
+            }
+            // What was no list has no index.
+            document =
+                "roost_set(\(document), \(try newPath(index)), COALESCE("
+                + "CASE jsonb_typeof(\(value)) WHEN 'array' THEN to_jsonb(place - 1) END, 'null'))"
+        }
+        return "SELECT \(document) AS doc \(from) \(keepsEmpty ? "LEFT JOIN" : "JOIN") LATERAL "
+            + "jsonb_array_elements(CASE jsonb_typeof(\(value)) WHEN 'array' THEN \(value) "
             + "WHEN 'null' THEN NULL ELSE jsonb_build_array(\(value)) END) WITH ORDINALITY AS u(item, place) "
             + "ON \(value) IS NOT NULL"
-    }
-
-    private mutating func lookup(_ operand: JSONValue, _ from: String) throws(ParseError) -> String {
-        guard let className = operand["from"]?.stringValue, let local = operand["localField"]?.stringValue,
-            let foreign = operand["foreignField"]?.stringValue, let target = operand["as"]?.stringValue
-        else { throw Self.malformed("$lookup") }
-        let steps = try path(target)
-        guard let other = schemas[className] else {
-            return "SELECT roost_set(doc, \(steps), '[]') AS doc \(from)"
-        }
-        // A pointer is looked up by the id of its object.
-        let key = "roost_key(_input.doc #> \(try path(local)))"
-        let condition: String
-        switch Self.column(named: foreign, .row(other)) {
-        // The column itself, so that PostgreSQL can use an index.
-        case (let column, .string)?, (let column, .pointer)?:
-            condition = "\(column) = CASE jsonb_typeof(\(key)) WHEN 'string' THEN \(key) #>> '{}' END"
-        default: condition = "roost_key(\(try field(foreign, .row(other)))) = \(key)"
-        }
-        return "SELECT roost_set(_input.doc, \(steps), COALESCE((SELECT jsonb_agg(\(document(other))) "
-            + "FROM \(SQLBuilder.quote(className)) WHERE \(condition)), '[]')) AS doc \(from)"
     }
 }

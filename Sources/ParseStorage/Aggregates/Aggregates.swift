@@ -14,7 +14,7 @@ public struct Aggregates: Sendable {
     ///   - place: Where the objects are read.
     /// - Throws: 102, 105 for pipelines that make no sense.
     public func aggregate(
-        _ className: String, _ stages: [(name: String, operand: JSONValue)], now: Int64, mergesDateParts: Bool = true,
+        _ className: String, _ stages: [AggregateStage], now: Int64, mergesDateParts: Bool = true,
         place: ReadPlace = .primary
     ) async throws -> [JSONValue] {
         do {

@@ -60,10 +60,10 @@ struct ColumnCondition {
         case .date:
             let iso = value["__type"]?.stringValue == "Date" ? value["iso"]?.stringValue : value.stringValue
             return iso.flatMap(ParseDate.init(iso:)).map { .timestamp(milliseconds: $0.milliseconds) }
-        case .pointer:
-            // The column holds the id alone, and parse-server compares nothing else.
-            if let pointer = Pointer(json: value) { return text(pointer.objectId) }
-            return value.stringValue.flatMap(text)
+        case .pointer(let target):
+            // The column holds ids of one class.
+            guard let pointer = Pointer(json: value) else { return value.stringValue.flatMap(text) }
+            return Name(pointer.className) == target ? text(pointer.objectId) : nil
         case .file:
             let name = value["__type"]?.stringValue == "File" ? value["name"]?.stringValue : value.stringValue
             return name.flatMap(text)

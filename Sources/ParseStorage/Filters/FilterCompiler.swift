@@ -14,7 +14,7 @@ struct FilterCompiler {
         /// A place inside a jsonb column.
         case json(JSONPath)
         /// A relation, kept in a join table.
-        case relation(table: String)
+        case relation(table: String, target: Name)
         /// Nothing that any row has.
         case absent
     }
@@ -69,7 +69,7 @@ struct FilterCompiler {
     /// What a key leads to in a class.
     func operand(_ path: FieldPath, _ schema: ClassSchema) -> Operand {
         if let document {
-            let root = path.root == "_id" ? "objectId" : path.root
+            let root = SystemClass.field(queriedAs: path.root)
             return .json(JSONPath(container: document, steps: [root] + path.steps, isList: false))
         }
         let root = SystemClass.field(queriedAs: path.root)
@@ -78,9 +78,9 @@ struct FilterCompiler {
                 ?? (schema.name == "_User" && path.steps.isEmpty ? SystemClass.internalUserFields[root] : nil)
         else { return .absent }
         let column = SQLBuilder.quote(root)
-        if case .relation = type {
-            return path.steps.isEmpty
-                ? .relation(table: TableLayout.joinTable(field: root, className: schema.name)) : .absent
+        if case .relation(let target) = type {
+            guard path.steps.isEmpty else { return .absent }
+            return .relation(table: TableLayout.joinTable(field: root, className: schema.name), target: target)
         }
         guard TableLayout.hasColumn(root, of: schema.name, type: type) else { return .absent }
         if path.steps.isEmpty { return .column(column, type) }
@@ -130,7 +130,7 @@ struct FilterCompiler {
         }
         switch operand {
         case .absent: return Self.absent(constraint)
-        case .relation(let table): return relation(constraint, table)
+        case .relation(let table, let target): return relation(constraint, table, target)
         case .column(let column, let type):
             if case .array = type { return try json(constraint, .list(column)) }
             if TableLayout.columnType(type) == "jsonb" { return try json(constraint, .value(column)) }
@@ -203,14 +203,14 @@ struct FilterCompiler {
         }
     }
 
-    private mutating func relation(_ constraint: Constraint, _ table: String) -> String {
+    private mutating func relation(_ constraint: Constraint, _ table: String, _ target: Name) -> String {
         let values: [JSONValue]
         switch constraint {
         case .equal(let value): values = [value]
         case .isIn(let list): values = list
         default: return "FALSE"
         }
-        let ids = values.compactMap { Pointer(json: $0)?.objectId }
+        let ids = values.compactMap { Pointer(json: $0) }.filter { Name($0.className) == target }.map(\.objectId)
         guard !ids.isEmpty, schemas.hasJoinTable(table) else { return "FALSE" }
         return membership(
             "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) "
@@ -218,6 +218,9 @@ struct FilterCompiler {
     }
 
     private mutating func related(_ owner: Pointer, _ key: String, _ schema: ClassSchema) -> String {
+        // The ids of a relation are those of its own class.
+        let target = schemas[owner.className]?.type(of: key)?.targetClass
+        guard target == nil || target == Name(schema.name) else { return "FALSE" }
         let table = TableLayout.joinTable(field: key, className: owner.className)
         guard schemas.hasJoinTable(table) else { return "FALSE" }
         let id: String

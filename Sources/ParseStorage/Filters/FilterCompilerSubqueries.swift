@@ -81,8 +81,8 @@ extension FilterCompiler {
             return try pointers(inside: type == .array ? .list(column) : .value(column), query, schema, outer)
         case .json(let path):
             return try pointers(inside: .path(path), query, schema, outer)
-        case .relation(let table):
-            guard schemas.hasJoinTable(table) else { return "FALSE" }
+        case .relation(let table, let related):
+            guard related == Name(query.className), schemas.hasJoinTable(table) else { return "FALSE" }
             return "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) WHERE \"relatedId\" IN "
                 + "(\(try select(query, schema, "\"objectId\"", notNull: nil))))"
         case .column, .absent:

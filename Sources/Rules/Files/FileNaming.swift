@@ -64,6 +64,33 @@ package struct FileNaming {
         return directory
     }
 
+    /// Whether an upload by a client can have given a name. Anybody may write a file field with any name, so others must not
+    /// give rights at the store.
+    ///
+    /// - Parameter isPreserved: Whether uploads keep the names that clients give (`preserveFileName`).
+    package static func isOfUpload(_ name: String, isPreserved: Bool) -> Bool {
+        let isInFolder = name.utf8.contains(UInt8(ascii: "/"))
+        // Only the master key chooses folders, so in them random digits are proof as well.
+        if isPreserved, !isInFolder, (try? check(name: name)) != nil { return true }
+        let last = isInFolder ? name.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring().utf8 : name[...].utf8
+        let hosted = last.starts(with: "tfss-".utf8) ? last.dropFirst(5) : last
+        return begins(last, with: [32], UInt8(ascii: "_")) || begins(hosted, with: [8, 4, 4, 4, 12], UInt8(ascii: "-"))
+    }
+
+    /// Whether a name begins with random digits: of parse-server, or of hosted Parse, whose files were moved.
+    private static func begins(_ name: Substring.UTF8View, with counts: [Int], _ mark: UInt8) -> Bool {
+        var rest = name
+        for count in counts {
+            guard rest.count > count, rest.prefix(count).allSatisfy({ $0.hexadecimalDigit != nil }) else {
+                return false
+            }
+            rest = rest.dropFirst(count)
+            guard rest.first == mark else { return false }
+            rest = rest.dropFirst()
+        }
+        return !rest.isEmpty
+    }
+
     private static func isFolderName(_ name: Substring) -> Bool {
         guard let first = name.utf8.first, first.isASCIIAlphanumeric else { return false }
         return name.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }

@@ -1,0 +1,128 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// What a `$lookup` asks for.
+struct AggregateLookup {
+    let className: String
+    /// The field of the documents to which the objects found are given.
+    let target: String
+    /// The fields that must be equal, or nil if the pipeline alone says what is found.
+    private(set) var fields: (local: String, foreign: String)?
+    /// Variables of the pipeline, as expressions on the outer document.
+    let variables: JSONObject
+    let stages: [AggregateStage]
+
+    private static let name = "$lookup"
+    private static let known: Set<Name> = ["from", "localField", "foreignField", "let", "pipeline", "as"]
+    /// Tables that are no classes of objects.
+    private static let closed: Set<Name> = ["_SCHEMA", "_Hooks"]
+
+    init(_ operand: JSONValue) throws(ParseError) {
+        let members = try AggregateCompiler.members(of: operand, Self.name, Self.known)
+        guard let className = try AggregateCompiler.text("from", of: members, Self.name),
+            let target = try AggregateCompiler.text("as", of: members, Self.name)
+        else { throw ParseError(ParseError.invalidQuery, "$lookup needs from and as") }
+        guard !Self.closed.contains(Name(className)), !Names.isJoinName(className) else {
+            throw ParseError(ParseError.invalidQuery, "$lookup cannot read \(className)")
+        }
+        self.className = className
+        self.target = target
+        let local = try AggregateCompiler.text("localField", of: members, Self.name)
+        let foreign = try AggregateCompiler.text("foreignField", of: members, Self.name)
+        guard (local == nil) == (foreign == nil), local != nil || members["pipeline"] != nil else {
+            throw ParseError(
+                ParseError.invalidQuery, "$lookup needs localField and foreignField, a pipeline, or all of them")
+        }
+        if let local, let foreign { fields = (local, foreign) }
+        guard let list = (members["pipeline"] ?? []).arrayValue else {
+            throw ParseError(ParseError.invalidQuery, "$lookup: pipeline must be a list of stages")
+        }
+        stages = try AggregateStage.list(list)
+        guard stages.first?.name != "$geoNear" else {
+            throw ParseError(ParseError.invalidQuery, "$geoNear is not supported in a $lookup")
+        }
+        guard let variables = (members["let"] ?? [:]).objectValue, variables.isEmpty || members["pipeline"] != nil
+        else { throw ParseError(ParseError.invalidQuery, "$lookup: let must be an object, beside a pipeline") }
+        for name in variables.keys { try AggregateCompiler.checkVariable(name) }
+        self.variables = variables
+    }
+}
+
+extension AggregateCompiler {
+    /// The query of a `$lookup`.
+    ///
+    /// - Parameter from: The documents, as a source for FROM.
+    mutating func lookup(_ operand: JSONValue, _ from: String) throws(ParseError) -> String {
+        let lookup = try AggregateLookup(operand)
+        guard let other = schemas[lookup.className] else {
+            // Mistakes in the pipeline are refused all the same.
+            var trial = self
+            _ = try trial.joined(lookup, ClassSchema(name: lookup.className), from)
+            return "SELECT roost_set(doc, \(try newPath(lookup.target)), '[]') AS doc \(from)"
+        }
+        return try joined(lookup, other, from)
+    }
+
+    private mutating func joined(_ lookup: AggregateLookup, _ other: ClassSchema, _ from: String) throws(ParseError)
+        -> String
+    {
+        let outer = uniqueName("outer")
+        // Computed once for each document, however often the pipeline mentions them.
+        var columns = ["doc"]
+        var rows = AggregateInput(of: other)
+        if let fields = lookup.fields {
+            let key = uniqueName("key")
+            let (value, condition) = try equality(fields, other, key: "\(outer).\(key)")
+            columns.append("\(value) AS \(key)")
+            rows = rows.replaced(by: "SELECT * \(rows.source) WHERE \(condition)")
+        }
+        var inner = variables
+        for (name, value) in lookup.variables {
+            let column = uniqueName("variable")
+            columns.append("\(try expression(value, .json("doc"))) AS \(column)")
+            inner[name] = "\(outer).\(column)"
+        }
+        let target = try newPath(lookup.target)
+        let found = try pipeline(lookup.stages, rows, of: other, inner)
+        return "SELECT roost_set(\(outer).doc, \(target), COALESCE((SELECT jsonb_agg(doc) FROM (\(found)) AS _found), "
+            + "'[]')) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) OFFSET 0) AS \(outer)"
+    }
+
+    /// The documents of another pipeline, with the variables that it may use.
+    private mutating func pipeline(
+        _ stages: [AggregateStage], _ input: AggregateInput, of other: ClassSchema, _ inner: [Name: String]
+    ) throws(ParseError) -> String {
+        let outer = (schema, variables)
+        defer { (schema, variables) = outer }
+        (schema, variables) = (other, inner)
+        lookups += 1
+        defer { lookups -= 1 }
+        try HardLimits.check(lookups, atMost: HardLimits.lookups, "lookups inside lookups")
+        return try pipeline(stages, input)
+    }
+
+    /// What is compared of a document, and the condition on the rows of the other class. A pointer is looked up by the id of
+    /// its object.
+    private mutating func equality(_ fields: (local: String, foreign: String), _ other: ClassSchema, key: String)
+        throws(ParseError) -> (value: String, condition: String)
+    {
+        let value = try field(fields.local, .json("doc"))
+        func isText(_ column: String) -> String {
+            "\(column) = CASE jsonb_typeof(\(key)) WHEN 'string' THEN \(key) #>> '{}' END"
+        }
+        if let (column, target) = try Self.storedPointer(fields.foreign, of: other) {
+            return (value, "\(column) = roost_stored_id(\(key), \(SQL.literal(target.text + "$")))")
+        }
+        // The column itself, so that PostgreSQL can use an index.
+        switch Self.column(named: fields.foreign, .row(other)) {
+        case (let column, .pointer(let target))?:
+            return ("roost_key(\(value), \(SQL.literal(target.text)))", isText(column))
+        case (let column, .string)? where SystemClass.field(queriedAs: fields.foreign) == "objectId":
+            return ("roost_key(\(value), \(SQL.literal(other.name)))", isText(column))
+        case (let column, .string)?: return ("roost_key(\(value))", isText(column))
+        default:
+            return ("roost_key(\(value))", "roost_key(\(try field(fields.foreign, .row(other)))) = \(key)")
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import JSON
+import ParseModel
+
+/// Reading the members of stages and operators. What is not known is refused by name: ignoring it would give other rows than
+/// those that were asked for.
+extension AggregateCompiler {
+    /// The members of a stage or an operator; throws 102 for one that it does not have.
+    static func members(of operand: JSONValue, _ name: String, _ known: Set<Name>) throws(ParseError) -> JSONObject {
+        guard let object = operand.objectValue else { throw malformed(name) }
+        if let unknown = object.keys.first(where: { !known.contains($0) }) {
+            throw ParseError(ParseError.invalidQuery, "\(name) does not support \(unknown)")
+        }
+        return object
+    }
+
+    /// A text among the members, nil if it is missing; throws 102 for other values.
+    static func text(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> String? {
+        try read(member, of: members, name, "a text") { $0.stringValue }
+    }
+
+    /// A number among the members, nil if it is missing; throws 102 for other values.
+    static func number(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> Double? {
+        try read(member, of: members, name, "a number") { $0.numberValue }
+    }
+
+    /// A flag among the members, nil if it is missing; throws 102 for other values.
+    static func flag(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> Bool? {
+        try read(member, of: members, name, "true or false") { $0.boolValue }
+    }
+
+    private static func read<Value>(
+        _ member: Name, of members: JSONObject, _ name: String, _ kind: String, _ value: (JSONValue) -> Value?
+    ) throws(ParseError) -> Value? {
+        guard let given = members[member] else { return nil }
+        guard let value = value(given) else {
+            throw ParseError(ParseError.invalidQuery, "\(name): \(member) must be \(kind)")
+        }
+        return value
+    }
+}

@@ -1,0 +1,128 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// Fields and variables by the names that pipelines have for them.
+extension AggregateCompiler {
+    /// A field's name, dots included, after a check of its every step; throws 105.
+    static func checked(_ name: String) throws(ParseError) -> String {
+        let steps = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        func isField(_ step: String) -> Bool { Names.isIdentifier(String(step.drop { $0 == "_" })) }
+        let areSteps = steps.dropFirst().allSatisfy { step in
+            isField(step) || (!step.isEmpty && step.utf8.allSatisfy { (48...57).contains($0) })
+        }
+        guard steps.first.map(isField) == true, areSteps else {
+            throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(name)")
+        }
+        return name
+    }
+
+    /// The steps of a name, in the words of documents.
+    private static func steps(_ name: String) throws(ParseError) -> [String] {
+        try checked(name).split(separator: ".").map { SystemClass.field(queriedAs: String($0)) }
+    }
+
+    /// The path of a field that a stage computes, as a parameter.
+    mutating func newPath(_ name: String) throws(ParseError) -> String {
+        builder.bind(.textArray(try Self.steps(name)))
+    }
+
+    /// The path of a field of a document, as a parameter. The stored pointer `_p_author` is the field `author`.
+    mutating func path(_ name: String) throws(ParseError) -> String {
+        let steps = try Self.steps(name)
+        return builder.bind(.textArray(StoredFieldNames.pointerField(steps) ?? steps))
+    }
+
+    /// The value of a field as jsonb, NULL if it is missing. The stored pointer `_p_author` is the text `Person$id`.
+    mutating func field(_ name: String, _ document: AggregateDocument) throws(ParseError) -> String {
+        let steps = try Self.steps(name)
+        guard let pointer = StoredFieldNames.pointerField(steps) else { return value(at: steps, document) }
+        if let (column, target) = Self.pointerColumn(pointer, document) {
+            return "to_jsonb(\(SQL.literal(target.text + "$")) || \(column))"
+        }
+        let text = "roost_stored_pointer(\(value(at: pointer, document)))"
+        // A pipeline may have computed a field of this name.
+        guard case .json = document else { return text }
+        return "COALESCE(\(value(at: steps, document)), \(text))"
+    }
+
+    private mutating func value(at steps: [String], _ document: AggregateDocument) -> String {
+        switch document {
+        case .json(let document): return "(\(document) #> \(builder.bind(.textArray(steps))))"
+        case .row(let schema):
+            guard let column = Self.column(of: steps[0], schema) else { return "NULL::jsonb" }
+            let value = Self.value(column.name, column.type)
+            guard steps.count > 1 else { return value }
+            return "((\(value)) #> \(builder.bind(.textArray(Array(steps.dropFirst())))))"
+        }
+    }
+
+    /// The column of a stored pointer such as `_p_author`, and the class that it leads to; nil for other names.
+    static func storedPointer(_ name: String, of schema: ClassSchema) throws(ParseError) -> (
+        column: String, target: Name
+    )? {
+        StoredFieldNames.pointerField(try steps(name)).flatMap { pointerColumn($0, .row(schema)) }
+    }
+
+    private static func pointerColumn(_ steps: [String], _ document: AggregateDocument) -> (
+        column: String, target: Name
+    )? {
+        guard case .row(let schema) = document, steps.count == 1, let column = column(of: steps[0], schema),
+            case .pointer(let target) = column.type
+        else { return nil }
+        return (column.name, target)
+    }
+
+    /// The column that a value of a pipeline, such as `$price`, stands for as a whole, where it is read from rows.
+    static func column(_ value: JSONValue, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
+        guard let text = value.stringValue, text.hasPrefix("$") else { return nil }
+        return column(named: String(text.dropFirst()), document)
+    }
+
+    /// The column that a field's name stands for as a whole, where it is read from rows.
+    static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
+        guard case .row(let schema) = document else { return nil }
+        return column(of: SystemClass.field(queriedAs: name), schema)
+    }
+
+    private static func column(of field: String, _ schema: ClassSchema) -> (name: String, type: FieldType)? {
+        guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
+            return nil
+        }
+        return (SQLBuilder.quote(field), type)
+    }
+
+    /// The value of a variable such as `$$item.name`, given without its dollar signs.
+    mutating func variable(_ reference: String, _ document: AggregateDocument) throws(ParseError) -> String {
+        let dot = reference.firstIndex(of: ".")
+        let name = dot.map { String(reference[..<$0]) } ?? reference
+        let rest = dot.map { String(reference[reference.index(after: $0)...]) }
+        if name == "ROOT" || name == "CURRENT" {
+            if let rest { return try field(rest, document) }
+            switch document {
+            case .row(let schema): return self.document(schema)
+            case .json(let document): return document
+            }
+        }
+        guard let value = variables[Name(name)] else {
+            throw ParseError(ParseError.invalidQuery, "Use of undefined variable: \(name)")
+        }
+        return try rest.map { rest throws(ParseError) in try field(rest, .json(value)) } ?? value
+    }
+
+    /// Checks the name of a variable that a pipeline defines; throws 102.
+    static func checkVariable(_ name: Name) throws(ParseError) {
+        guard let first = name.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
+            Names.isIdentifier(name.text)
+        else {
+            throw ParseError(
+                ParseError.invalidQuery, "'\(name)' is not a valid name of a variable: it must begin with a-z")
+        }
+    }
+
+    /// A name for a part of the statement that no field and no other part has.
+    mutating func uniqueName(_ kind: String) -> String {
+        uniqueNames += 1
+        return "_roost_\(kind)\(uniqueNames)"
+    }
+}

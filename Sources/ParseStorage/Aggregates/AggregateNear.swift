@@ -1,0 +1,52 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// `$geoNear`: objects by their distance from a place, in metres.
+extension AggregateCompiler {
+    private static let nearMembers: Set<Name> = [
+        "near", "key", "distanceField", "spherical", "minDistance", "maxDistance", "distanceMultiplier", "query",
+        "includeLocs",
+    ]
+
+    mutating func near(_ operand: JSONValue, _ fields: AggregateFields) throws(ParseError) -> String {
+        let members = try Self.members(of: operand, "$geoNear", Self.nearMembers)
+        let key =
+            try Self.text("key", of: members, "$geoNear")
+            ?? schema.fields.first { $0.value.type == .geoPoint }?.key.text
+        guard let place = Self.place(members["near"] ?? .null), let key, schema.type(of: key) == .geoPoint else {
+            throw ParseError(ParseError.invalidQuery, "$geoNear needs a place and a class with a GeoPoint field")
+        }
+        _ = try Self.flag("spherical", of: members, "$geoNear")
+        let column = SQLBuilder.quote(key)
+        let longitude = builder.bind(.double(place.longitude))
+        let latitude = builder.bind(.double(place.latitude))
+        let metres = "(roost_distance(\(column), \(longitude), \(latitude)) * 6378100)"
+        var conditions = ["\(column) IS NOT NULL"]
+        if let most = try Self.number("maxDistance", of: members, "$geoNear") {
+            conditions.append("\(metres) <= \(builder.bind(.double(most)))")
+        }
+        if let least = try Self.number("minDistance", of: members, "$geoNear") {
+            conditions.append("\(metres) >= \(builder.bind(.double(least)))")
+        }
+        if let query = members["query"] { conditions.append("(\(try condition(query, .row(schema))))") }
+        let factor = try Self.number("distanceMultiplier", of: members, "$geoNear") ?? 1
+        let field = try newPath(try Self.text("distanceField", of: members, "$geoNear") ?? "distance")
+        let distance = "roost_json(\(metres) * \(builder.bind(.double(factor))))"
+        var document = "roost_set(\(document(schema, fields.names)), \(field), \(distance))"
+        if let locations = try Self.text("includeLocs", of: members, "$geoNear") {
+            document = "roost_set(\(document), \(try newPath(locations)), \(Self.value(column, .geoPoint)))"
+        }
+        return "SELECT \(document) AS doc FROM \(SQLBuilder.quote(schema.name)) "
+            + "WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(metres)"
+    }
+
+    /// The place that `near` means: a GeoPoint, a point of GeoJSON, or longitude and latitude.
+    private static func place(_ near: JSONValue) -> GeoPoint? {
+        if let point = GeoPoint(json: near) { return point }
+        guard let pair = near["coordinates"]?.arrayValue ?? near.arrayValue, pair.count == 2,
+            let longitude = pair[0].numberValue, let latitude = pair[1].numberValue
+        else { return nil }
+        return GeoPoint(latitude: latitude, longitude: longitude)
+    }
+}

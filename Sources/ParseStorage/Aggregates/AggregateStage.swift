@@ -1,0 +1,32 @@
+public import JSON
+public import ParseModel
+
+/// A stage of a pipeline.
+public struct AggregateStage: Sendable {
+    /// The name, with its dollar sign.
+    public var name: String
+    public var operand: JSONValue
+
+    public init(_ name: String, _ operand: JSONValue) {
+        self.name = name
+        self.operand = operand
+    }
+
+    /// Reads objects that have one key each; throws 102.
+    public static func list(_ list: [JSONValue]) throws(ParseError) -> [AggregateStage] {
+        var stages: [AggregateStage] = []
+        for element in list {
+            let object = element.objectValue ?? [:]
+            guard object.count == 1, let stage = object.elements.first else {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "Pipeline stages should only have one key but found \(object.keys.texts.joined(separator: ", ")).")
+            }
+            guard stage.key.hasPrefix("$") else {
+                throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '\(stage.key)'.")
+            }
+            stages.append(AggregateStage(stage.key.text, stage.value))
+        }
+        return stages
+    }
+}

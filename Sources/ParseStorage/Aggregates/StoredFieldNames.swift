@@ -1,0 +1,80 @@
+import JSON
+import ParseModel
+
+/// Pointers in a `$match` by the names and texts of MongoDB's columns, as clients of parse-server on MongoDB send them.
+enum StoredFieldNames {
+    private static let prefix = "_p_"
+    private static let groups: Set<Name> = ["$or", "$and", "$nor"]
+
+    /// The path of a field whose last step is a stored pointer, `_p_author`, by the field's own name; nil for other paths.
+    static func pointerField(_ steps: [String]) -> [String]? {
+        guard let last = steps.last, last.utf8.starts(with: prefix.utf8), last.utf8.count > prefix.utf8.count else {
+            return nil
+        }
+        return steps.dropLast() + [String(last.utf8.dropFirst(prefix.utf8.count)) ?? ""]
+    }
+
+    /// A condition with the names that the class's fields have: `_p_author` is `author`, and the text `Person$id` beside it
+    /// a pointer.
+    ///
+    /// - Throws: 102 for operators that would compare the id with a part of such a text.
+    static func condition(_ object: JSONObject) throws(ParseError) -> JSONObject {
+        var condition: JSONObject = [:]
+        for (key, value) in object {
+            if key == "$and", condition[key] != nil {
+                continue
+            } else if groups.contains(key) {
+                condition[key] = try group(value)
+            } else if let field = pointerField([key.text])?.first.map({ Name($0) }) {
+                let comparison = try comparison(value, key.text)
+                // Beside a condition on the field by its other name, both hold.
+                if object[field] == nil {
+                    condition[field] = comparison
+                } else {
+                    let others = try group(condition["$and"] ?? object["$and"] ?? []).arrayValue ?? []
+                    condition["$and"] = .array(others + [.object([field: comparison])])
+                }
+            } else {
+                condition[key] = value
+            }
+        }
+        return condition
+    }
+
+    private static func group(_ value: JSONValue) throws(ParseError) -> JSONValue {
+        guard var list = value.arrayValue else { return value }
+        for (index, element) in list.enumerated() {
+            if let object = element.objectValue { list[index] = .object(try condition(object)) }
+        }
+        return .array(list)
+    }
+
+    private static let comparisons: Set<Name> = ["$eq", "$ne", "$in", "$nin", "$all"]
+
+    /// What a stored pointer is compared with: `Person$id` is a pointer, by itself, or behind an operator.
+    private static func comparison(_ value: JSONValue, _ key: String) throws(ParseError) -> JSONValue {
+        guard case .object(let object) = value else { return pointers(in: value) }
+        var comparison = object
+        for (name, operand) in object where name.hasPrefix("$") {
+            if comparisons.contains(name) {
+                comparison[name] = pointers(in: operand)
+            } else if name != "$exists" {
+                throw ParseError(ParseError.invalidQuery, "\(key) cannot be compared by \(name)")
+            }
+        }
+        return .object(comparison)
+    }
+
+    /// The same with pointers in the place of texts such as `Person$id`, also in a list. Other texts are no pointers, and no
+    /// class has the empty name.
+    private static func pointers(in value: JSONValue) -> JSONValue {
+        switch value {
+        case .string(let text):
+            let dollar = text.utf8.firstIndex(of: UInt8(ascii: "$")) ?? text.startIndex
+            let id = dollar == text.startIndex ? text[...] : text[text.utf8.index(after: dollar)...]
+            return Pointer(className: String(text[..<dollar]), objectId: String(id)).json
+        case .array(let list): return .array(list.map { pointers(in: $0) })
+        case .object, .null, .bool, .number: return value
+        }
+    }
+}

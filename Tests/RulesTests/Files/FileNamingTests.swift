@@ -1,0 +1,40 @@
+import Testing
+
+@testable import Rules
+
+@Suite("Names that an upload can have given")
+struct FileNamingTests {
+    private static let digits = "0123456789abcdef0123456789abcdef"
+    private static let uuid = "0123abcd-0123-4567-89ab-0123456789ab"
+
+    @Test(
+        "Random digits stand before the last part of a name",
+        arguments: [
+            "\(digits)_a.txt", "\(digits)_é +%.txt", "covers/\(digits)_a.txt", "a/b/\(digits)_a.txt", "\(uuid)-a.txt",
+            "tfss-\(uuid)-a.txt",
+        ])
+    func random(name: String) {
+        #expect(FileNaming.isOfUpload(name, isPreserved: false))
+        #expect(FileNaming.isOfUpload(name, isPreserved: true))
+    }
+
+    @Test(
+        "Other names could be those of any file of the bucket",
+        arguments: [
+            "backups/db.sql", "../x", "..", "", "/", "/a", "a/", "a//b", ".env", "\(digits)_", "\(digits)a.txt",
+            "\(digits)_/db.sql", "\(digits)_a/../db.sql", "\(digits.dropLast())_a.txt", "\(uuid)_a.txt", "tfss-a.txt",
+            "g\(digits.dropFirst())_a.txt", "a%2Fb", "a\u{0}b", "é\(digits)_a.txt",
+        ])
+    func others(name: String) {
+        #expect(!FileNaming.isOfUpload(name, isPreserved: false))
+        #expect(!FileNaming.isOfUpload(name, isPreserved: true))
+    }
+
+    @Test(
+        "Names that clients choose count where uploads keep them, outside of folders", arguments: ["db.sql", "a b~@.x"])
+    func preserved(name: String) {
+        #expect(!FileNaming.isOfUpload(name, isPreserved: false))
+        #expect(FileNaming.isOfUpload(name, isPreserved: true))
+        #expect(!FileNaming.isOfUpload("backups/" + name, isPreserved: true))
+    }
+}
