@@ -44,6 +44,8 @@ public enum HardLimits {
     public static let fields = 1_000
     /// Stages of an aggregation, those of its inner pipelines included.
     public static let stages = 100
+    /// Fields that a stage of an aggregation names.
+    public static let stageMembers = 1_000
     /// Expressions of an aggregation.
     public static let expressions = 5_000
     /// Expressions that an expression of an aggregation may stand in.

@@ -101,6 +101,7 @@ extension AggregateCompiler {
         }
         let operands = operand.arrayValue ?? [operand]
         guard !operands.isEmpty else { throw Self.malformed(name) }
+        try HardLimits.check(operands.count, atMost: HardLimits.expressions, "operands")
         if let calculation = AggregateOperators.calculations[name] {
             var numbers: [String] = []
             for operand in operands { numbers.append(try number(operand, document)) }

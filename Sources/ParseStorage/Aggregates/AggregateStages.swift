@@ -7,6 +7,8 @@ extension AggregateCompiler {
     mutating func stage(_ name: String, _ operand: JSONValue, _ input: AggregateInput) throws(ParseError)
         -> AggregateInput
     {
+        let members = operand.objectValue?.count ?? operand.arrayValue?.count ?? 0
+        try HardLimits.check(members, atMost: HardLimits.stageMembers, "members of \(name)")
         let from = input.source
         let select = "SELECT \(input.everything) \(from)"
         switch name {
