@@ -69,10 +69,12 @@ package struct FileNaming {
     ///
     /// - Parameter isPreserved: Whether uploads keep the names that clients give (`preserveFileName`).
     package static func isOfUpload(_ name: String, isPreserved: Bool) -> Bool {
-        let isInFolder = name.utf8.contains(UInt8(ascii: "/"))
         // Only the master key chooses folders, so in them random digits are proof as well.
-        if isPreserved, !isInFolder, (try? check(name: name)) != nil { return true }
-        let last = isInFolder ? name.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring().utf8 : name[...].utf8
+        if isPreserved, (try? check(name: name)) != nil { return true }
+        let steps = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard let last = steps.last, steps.allSatisfy({ !$0.isEmpty && !$0.elementsEqual("..".utf8) }) else {
+            return false
+        }
         let hosted = last.starts(with: "tfss-".utf8) ? last.dropFirst(5) : last
         return begins(last, with: [32], UInt8(ascii: "_")) || begins(hosted, with: [8, 4, 4, 4, 12], UInt8(ascii: "-"))
     }

@@ -70,7 +70,8 @@ import Testing
                         ["$match": ["$or": [["name": "nobody"], ["$expr": ["$gt": ["$year", "$$y"]]]]]],
                         ["$sort": ["name": 1]],
                     ],
-                ], without: "localField", "foreignField"), [["Second"], ["Second"], ["First", "Second"], []]
+                ], without: "localField", "foreignField"),
+            [["Second"], ["Second"], ["First", "Second"], ["First", "Second"]]
         ),
         // By the stored text of the pointer, from either side.
         (lookup(["localField": "album"]), [["First"], ["Second"], ["First"], []]),
@@ -180,7 +181,7 @@ import Testing
             // As deep as they may stand in each other, and one more.
             for (depth, status) in [(20, 200), (21, 400)] {
                 var stage = Self.lookup([:])
-                for _ in 1..<depth { stage = Self.lookup(["pipeline": [stage]], without: "localField", "foreignField") }
+                for _ in 1..<depth { stage = Self.lookup(["pipeline": [["$limit": 1], stage]]) }
                 let answer = try await Sales.aggregate(server, [["$limit": 1], stage], "Song")
                 #expect(answer.status == status, "\(depth): \(answer.text)")
             }

@@ -29,67 +29,74 @@ import Testing
         return try await Sales.aggregate(server, .array(stages), "Thing")
     }
 
-    private static func expressions(_ owner: String) -> [(JSONValue, JSONValue)] {
-        let raw: JSONValue = .string("Person$\(owner)")
+    /// Expressions on the pointer of the first thing, and their values.
+    private static func pointerExpressions(_ owner: String) -> [(JSONValue, JSONValue)] {
+        let raw = JSONValue.string("Person$" + owner)
+        let id = JSONValue.string(owner)
+        let other = JSONValue.string("Other$" + owner)
+        let length = JSONValue.number(Double(raw.stringValue?.utf8.count ?? 0))
         let people: JSONValue = ["$map": ["input": "$people", "as": "p", "in": "$$p.objectId"]]
+        let wrapped = JSONValue.string("<Person$" + owner + ">")
+        let lowered = JSONValue.string("person$" + owner.lowercased())
         return [
-            ("$_p_owner", raw), ("$$ROOT._p_owner", raw), (["$substr": ["$_p_owner", 7, -1]], .string(owner)),
-            (["$substr": ["$_p_owner", 0, 6]], "Person"),
-            (["$concat": ["<", "$_p_owner", ">"]], .string("<Person$\(owner)>")),
-            (["$eq": ["$_p_owner", raw]], true), (["$eq": ["$_p_owner", .string("Other$\(owner)")]], false),
-            (["$in": ["$_p_owner", [raw]]], true), (["$toLower": "$_p_owner"], .string("person$\(owner.lowercased())")),
-            (["$arrayElemAt": [["$split": ["$_p_owner", ["$literal": "$"]]], 1]], .string(owner)),
-            (["$strLenCP": "$_p_owner"], .number(Double(7 + owner.utf8.count))),
-            (["$ifNull": ["$_p_nosuch", "x"]], "x"),
+            ("$_p_owner", raw), ("$$ROOT._p_owner", raw), (["$substr": ["$_p_owner", 7, -1]], id),
+            (["$substr": ["$_p_owner", 0, 6]], "Person"), (["$concat": ["<", "$_p_owner", ">"]], wrapped),
+            (["$eq": ["$_p_owner", raw]], true), (["$eq": ["$_p_owner", other]], false),
+            (["$in": ["$_p_owner", [raw]]], true), (["$toLower": "$_p_owner"], lowered),
+            (["$arrayElemAt": [["$split": ["$_p_owner", ["$literal": "$"]]], 1]], id),
+            (["$strLenCP": "$_p_owner"], length), (["$ifNull": ["$_p_nosuch", "x"]], "x"),
             (["$concat": ["$_p_nosuch", "x"]], .null), (["$ifNull": ["$_p_name", "x"]], "x"),
-            // Texts.
-            (["$substr": ["$name", 0, 3]], "hé"), (["$substrBytes": ["$name", 3, 2]], "ll"),
-            (["$substrCP": ["$name", 1, 3]], "éll"), (["$substr": ["$name", 90, 2]], ""),
-            (["$substr": ["$name", -1, 2]], ""),
-            (["$substr": ["$nosuch", 0, 2]], ""), (["$substr": ["$n", 0, 2]], "2."),
-            (["$substr": ["$at", 0, 10]], "2024-05-05"),
-            (["$toUpper": "$at"], "2024-05-05T23:30:00.000Z"), (["$toLower": "$n"], "2.5"),
-            (["$toUpper": "$nosuch"], ""),
-            (["$split": ["a--b", "-"]], ["a", "", "b"]), (["$split": ["$name", "x"]], ["héllo"]),
-            (["$split": ["", "x"]], [""]),
-            (["$split": ["$nosuch", "x"]], .null), (["$split": ["$name", "$nosuch"]], .null),
-            (["$concat": ["$empty"]], ""),
-            (["$concat": "$name"], "héllo"), (["$strLenCP": "$name"], 5),
-            // Variables.
-            (["$arrayElemAt": [people, 0]], .string(owner)), (["$size": people], 2),
-            (["$map": ["input": "$numbers", "in": ["$add": ["$$this", "$n", 1]]]], [4.5, 5.5]),
-            (["$map": ["input": "$nosuch", "in": "$$this"]], .null), (["$map": ["input": [], "in": "$$this"]], []),
-            (["$map": ["input": "$numbers", "in": "$$this.nosuch"]], [.null, .null]),
-            (
-                [
-                    "$map": [
-                        "input": "$numbers", "as": "a",
-                        "in": [
-                            "$map": [
-                                "input": "$list", "as": "b", "in": ["$concat": ["$$b", ["$toLower": "$$a"], "$name"]],
-                            ]
-                        ],
-                    ]
-                ], [["a1héllo", "b1héllo"], ["a2héllo", "b2héllo"]]
-            ),
-            (["$map": ["input": "$people", "as": "p", "in": "$$p._p_x"]], [.null, .null]), ("$$CURRENT.name", "héllo"),
-            // Dates.
-            (["$gte": ["$at", ["$date": "2024-05-05T23:30:00Z"]]], true), (["$lt": ["$at", ["$date": 0]]], false),
-            (["$eq": ["$at", ["$date": ["$numberLong": "1714951800000"]]]], true),
-            (["$eq": ["$at", .date("2024-05-05T23:30:00Z")]], true),
-            (["$year": ["$date": "2001-01-01T00:00:00Z"]], 2001),
-            (["$dayOfMonth": ["date": "$at", "timezone": "Europe/Berlin"]], 6), (["$hour": ["date": "$at"]], 23),
-            (["$hour": ["date": "$at", "timezone": "-02:00"]], 21), (["$hour": ["$at"]], 23),
-            (["$year": ["date": "$nosuch", "timezone": "+01:00"]], .null),
-            (["$trunc": [2.567, 1]], 2.5), (["$trunc": [-1.8]], -1),
+            (["$arrayElemAt": [people, 0]], id), (["$size": people], 2),
         ]
     }
+
+    private static let expressions: [(JSONValue, JSONValue)] = [
+        // Texts.
+        (["$substr": ["$name", 0, 3]], "hé"), (["$substrBytes": ["$name", 3, 2]], "ll"),
+        (["$substrCP": ["$name", 1, 3]], "éll"), (["$substr": ["$name", 90, 2]], ""),
+        (["$substr": ["$name", -1, 2]], ""),
+        (["$substr": ["$nosuch", 0, 2]], ""), (["$substr": ["$n", 0, 2]], "2."),
+        (["$substr": ["$at", 0, 10]], "2024-05-05"),
+        (["$toUpper": "$at"], "2024-05-05T23:30:00.000Z"), (["$toLower": "$n"], "2.5"),
+        (["$toUpper": "$nosuch"], ""),
+        (["$split": ["a--b", "-"]], ["a", "", "b"]), (["$split": ["$name", "x"]], ["héllo"]),
+        (["$split": ["", "x"]], [""]),
+        (["$split": ["$nosuch", "x"]], .null), (["$split": ["$name", "$nosuch"]], .null),
+        (["$concat": ["$empty"]], ""),
+        (["$concat": "$name"], "héllo"), (["$strLenCP": "$name"], 5),
+        // Variables.
+        (["$map": ["input": "$numbers", "in": ["$add": ["$$this", "$n", 1]]]], [4.5, 5.5]),
+        (["$map": ["input": "$nosuch", "in": "$$this"]], .null), (["$map": ["input": [], "in": "$$this"]], []),
+        (["$map": ["input": "$numbers", "in": "$$this.nosuch"]], [.null, .null]),
+        (
+            [
+                "$map": [
+                    "input": "$numbers", "as": "a",
+                    "in": [
+                        "$map": [
+                            "input": "$list", "as": "b", "in": ["$concat": ["$$b", ["$toLower": "$$a"], "$name"]],
+                        ]
+                    ],
+                ]
+            ], [["a1héllo", "b1héllo"], ["a2héllo", "b2héllo"]]
+        ),
+        (["$map": ["input": "$people", "as": "p", "in": "$$p._p_x"]], [.null, .null]), ("$$CURRENT.name", "héllo"),
+        // Dates.
+        (["$gte": ["$at", ["$date": "2024-05-05T23:30:00Z"]]], true), (["$lt": ["$at", ["$date": 0]]], false),
+        (["$eq": ["$at", ["$date": ["$numberLong": "1714951800000"]]]], true),
+        (["$eq": ["$at", .date("2024-05-05T23:30:00Z")]], true),
+        (["$year": ["$date": "2001-01-01T00:00:00Z"]], 2001),
+        (["$dayOfMonth": ["date": "$at", "timezone": "Europe/Berlin"]], 6), (["$hour": ["date": "$at"]], 23),
+        (["$hour": ["date": "$at", "timezone": "-02:00"]], 21), (["$hour": ["$at"]], 23),
+        (["$year": ["date": "$nosuch", "timezone": "+01:00"]], .null),
+        (["$trunc": [2.567, 1]], 2.5), (["$trunc": [-1.8]], -1),
+    ]
 
     @Test("A stored pointer is the text that MongoDB has, and expressions have variables", arguments: [false, true])
     func values(ofDocument: Bool) async throws {
         try await TestServer.run { server in
             let (owner, _) = try await Self.make(server)
-            for (expression, expected) in Self.expressions(owner) {
+            for (expression, expected) in Self.pointerExpressions(owner) + Self.expressions {
                 let answer = try await Self.value(server, expression, ofDocument: ofDocument)
                 #expect(answer.status == 200, "\(expression): \(answer.text)")
                 let value = answer.results.first?["v"]?.arrayValue?.first ?? .null
