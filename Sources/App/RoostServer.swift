@@ -295,7 +295,7 @@ public struct RoostServer: Service {
             try await monitoring.start(monitoringRoutes)
             try await prepareAll()
         } catch {
-            await monitoring.stop()
+            await stopParts()
             throw error
         }
     }
@@ -343,14 +343,7 @@ public struct RoostServer: Service {
 
     /// Serves until the service is shut down; requests under way are finished.
     public func run() async throws {
-        defer {
-            figures?.show(nil)
-            Task { [client, replicas, monitoring] in
-                await monitoring.stop()
-                await client.shutdown()
-                await replicas?.shutdown()
-            }
-        }
+        defer { figures?.show(nil) }
         let writes = !configuration.readOnly
         let tasks =
             writes
@@ -374,14 +367,23 @@ public struct RoostServer: Service {
         }
     }
 
-    /// Serves until the end, and then ends the parts in their order.
+    /// Serves until the end, and then stops the parts, also if the port cannot be listened on.
     private func serve(beside tasks: BackgroundTasks?) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.caches.follow() }
             // The console refuses requests for another port than that of its server.
             group.addTask { try await http.run { console?.serve(at: $0) } }
             // Following ends only with the server, so the first end is that of the server.
-            try await group.next()
+            let end = await group.nextResult()
+            await stopParts(tasks)
+            group.cancelAll()
+            try end?.get()
+        }
+    }
+
+    /// Stops the parts in their order. A caller that is cancelled waits for it all the same.
+    private func stopParts(_ tasks: BackgroundTasks? = nil) async {
+        await Task {
             await tasks?.end()
             await backend.jobRunner?.stop()
             await cloud.shutdown()
@@ -391,8 +393,7 @@ public struct RoostServer: Service {
             await monitoring.stop()
             await client.shutdown()
             await replicas?.shutdown()
-            group.cancelAll()
-        }
+        }.value
     }
 
     /// Cloud code uploads files by HTTP, as soon as there is a port. With TLS it does so at an address that the

@@ -29,7 +29,7 @@ enum WebhookAnswer {
         guard let code = object["code"]?.numberValue.flatMap({ Int(exactly: $0) }) else {
             return CloudFailure(text ?? error.text)
         }
-        return ParseError(code, text ?? "")
+        return ParseError.ofCloudCode(code, text)
     }
 
     private static func success(_ value: JSONValue?, _ target: CloudTarget) throws -> CloudResult {

@@ -9,9 +9,9 @@ import Testing
 struct LoadingTests {
     /// The text of the error that keeps a server from starting.
     private static func failure(
-        _ files: [String: String], _ options: JSONObject? = nil, hasSDK: Bool = true
+        _ files: [String: String], _ options: JSONObject? = nil, sdk: CloudApp.SDK = .current
     ) async throws -> String {
-        try await CloudApp.with(files, hasSDK: hasSDK) { app in
+        try await CloudApp.with(files, sdk: sdk) { app in
             var options = options ?? [:]
             if options["cloud"] == nil { options["cloud"] = .string(app.main) }
             do {
@@ -43,7 +43,7 @@ struct LoadingTests {
         #expect(syntax.contains("SyntaxError"), "\(syntax)")
         let exiting = try await Self.failure(["main.js": "console.log('so long'); process.exit(7);"])
         #expect(exiting.contains("7"), "\(exiting)")
-        let sdk = try await Self.failure(["main.js": ""], hasSDK: false)
+        let sdk = try await Self.failure(["main.js": ""], sdk: .none)
         #expect(sdk.contains("The package parse was not found from"), "\(sdk)")
         #expect(sdk.contains("npm install parse"))
         let wrong = "Parse.Cloud.define('f', () => {}, { requireUsr: true });"

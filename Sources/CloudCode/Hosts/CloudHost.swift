@@ -87,6 +87,6 @@ public struct CloudServices: Sendable {
     public func offer(_ registrations: [CloudRegistration]) { engine.register(registrations, of: kind) }
 
     /// Carries out a request that the code makes, as an internal caller: keys are optional, rate limits and
-    /// `routeAllowList` do not hold, the installation is `cloud`.
+    /// `routeAllowList` do not hold, the installation is `cloud` unless the request names one.
     public func perform(_ request: InternalRequest) async -> InternalReply { await engine.perform(request) }
 }

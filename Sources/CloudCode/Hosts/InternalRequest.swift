@@ -26,6 +26,8 @@ public struct InternalRequest: Sendable {
     public var headers: [(name: String, value: String)]
     /// Who makes it.
     public var authority: Authority
+    /// The installation that it is made for, or nil for the one of cloud code itself, `cloud`.
+    public var installationId: String?
     /// What it hands on to triggers; nil for what the header fields or the body say.
     public var context: JSONObject?
     /// The call that the code which makes it was called by; nil for code that no call runs.

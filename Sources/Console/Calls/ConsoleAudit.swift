@@ -90,7 +90,7 @@ struct ConsoleAudit: Sendable {
     /// Completes an entry for calls of the interface.
     ///
     /// - Parameter answer: The answer as JSON; nil for one that is none.
-    func complete(_ open: Open, status: Int, answer: JSONValue?) async throws {
+    func complete(_ open: Open, status: Int, answer: JSONValue?) async {
         var ids = open.entry.ids
         var objects = open.objects
         if open.creates, let answer {
@@ -106,13 +106,13 @@ struct ConsoleAudit: Sendable {
         } else if after == Optional.none {
             after = await values(of: objects)
         }
-        try await backend.store.audit.complete(open.id, status: status, ids: ids, after: after)
+        await backend.store.audit.complete(open.id, status: status, ids: ids, after: after)
     }
 
     /// Keeps what is no call of the interface: log-ins, operators.
     func note(_ entry: AuditEntry, status: Int) async throws {
         let id = try await backend.store.audit.begin(entry)
-        try await backend.store.audit.complete(id, status: status, ids: nil, after: nil)
+        await backend.store.audit.complete(id, status: status, ids: nil, after: nil)
     }
 
     /// An entry that names an operator and a request.

@@ -123,7 +123,7 @@ struct ConsoleCall {
         } catch {
             reply = interface.dispatcher.reply(to: error, visit.request)
         }
-        try await rows.complete(id, status: reply.status, ids: nil, after: nil)
+        await rows.complete(id, status: reply.status, ids: nil, after: nil)
         return reply
     }
 

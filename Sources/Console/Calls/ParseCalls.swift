@@ -113,7 +113,7 @@ struct ParseCalls {
         if entry.creates, !isView, case .json(let bytes) = reply.body {
             value = await HeavyWork.run(if: bytes.count > HeavyWork.size) { try? JSONValue(parsing: bytes) }
         }
-        try await interface.audit.complete(entry, status: reply.status, answer: value)
+        await interface.audit.complete(entry, status: reply.status, answer: value)
         return reply
     }
 

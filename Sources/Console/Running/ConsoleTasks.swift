@@ -163,10 +163,10 @@ extension ConsoleCalls {
         let rows = interface.backend.store.audit
         let row = try await rows.begin(entry)
         let reply = begin(item, done: done, work) { status in
-            try? await rows.complete(row, status: status, ids: nil, after: nil)
+            await rows.complete(row, status: status, ids: nil, after: nil)
         }
         if let reply { return reply }
-        try await rows.complete(row, status: 409, ids: nil, after: nil)
+        await rows.complete(row, status: 409, ids: nil, after: nil)
         throw HTTPError(status: 409, message: busy)
     }
 }

@@ -14,6 +14,8 @@ struct ClassLoader {
     /// How many objects are loaded at once. What is loaded is not loaded again after an interruption.
     private static let chunk: Int64 = 5000
     private static let mostRejects = 1000
+    private static let legacySessions =
+        "the session tokens in _User are left out: users whose session is not in _Session log in again"
 
     /// Loads the class, from where an earlier run was interrupted; returns the record as it is then.
     func run(_ start: ImportRecord, _ storage: ImportStorage) throws -> ImportRecord {
@@ -53,6 +55,7 @@ struct ClassLoader {
             let mapped = mapper.map(record)
             figures.documents += 1
             if case .row = mapped { figures.rows += 1 }
+            if mapped.losses.hasLegacySession { progress.note(Self.legacySessions) }
             for loss in mapped.losses.list {
                 let line = RejectLine.text(plan.name, id: mapped.id, loss)
                 if isStrict { throw InexactObject(line: line) }
@@ -76,6 +79,7 @@ struct ClassLoader {
             }
             batch.documents += 1
             let mapped = mapper.map(record)
+            if mapped.losses.hasLegacySession { progress.note(Self.legacySessions) }
             for loss in mapped.losses.list { batch.rejects.append(RejectLine.text(plan.name, id: mapped.id, loss)) }
             if isStrict, let line = batch.rejects.first { throw InexactObject(line: line) }
             if case .row(_, let values, _) = mapped { try batch.append(values) }

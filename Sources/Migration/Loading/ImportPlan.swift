@@ -30,7 +30,7 @@ struct ImportPlan: Sendable {
         var plan = ImportPlan()
         plan.notes = catalog.notes
         try checkNames(catalog, options)
-        let planner = ClassPlanner(types: options.types)
+        var planner = ClassPlanner(types: options.types)
         var classes: [Name: ClassPlanner.Planned] = [:]
         let wanted = catalog.collections.filter { collection in
             options.classes.map { $0.contains(Self.owner(collection.name)) } ?? true
@@ -38,6 +38,14 @@ struct ImportPlan: Sendable {
         let unknown = wanted.filter { !isJoin($0.name) && planner.needsInference($0.name, catalog.schema) }
         progress.begin("finding the types of fields", totalBytes: unknown.reduce(0) { $0 + $1.size })
         let inferred = try await Self.infer(unknown, progress, pool)
+        let joins = wanted.filter { collection in
+            guard let relation = Relation(collection.name), let owner = inferred[relation.owner] else { return false }
+            return options.types[relation.owner]?[relation.field] == nil && owner.types[relation.field] == nil
+                && ClassSchema(name: relation.owner.text).fields[relation.field] == nil
+        }
+        let targets = try await RelationTargets.find(of: joins, in: catalog, progress, pool)
+        for (join, target) in targets.found { planner.add(.relation(target), to: join) }
+        plan.notes += targets.notes
         for collection in wanted where !isJoin(collection.name) {
             if let fault = ClassPlanner.fault(ofClass: collection.name) {
                 plan.notes.append("\(collection.name) is left out: \(fault)")
@@ -76,11 +84,22 @@ struct ImportPlan: Sendable {
 
     static func isJoin(_ name: Name) -> Bool { name.hasPrefix("_Join:") }
 
-    /// The class that a collection belongs to.
-    static func owner(_ name: Name) -> Name {
-        let parts = name.text.parts(between: ":")
-        return isJoin(name) && parts.count == 3 ? Name(parts[2]) : name
+    /// The relation that a collection `_Join:field:Class` belongs to.
+    struct Relation: Hashable {
+        let owner: Name
+        let field: Name
+
+        /// Reads the name of a collection, or returns nil if it is no relation's.
+        init?(_ name: Name) {
+            let parts = name.text.parts(between: ":")
+            guard isJoin(name), parts.count == 3 else { return nil }
+            owner = Name(parts[2])
+            field = Name(parts[1])
+        }
     }
+
+    /// The class that a collection belongs to.
+    static func owner(_ name: Name) -> Name { Relation(name)?.owner ?? name }
 
     private mutating func addRelation(
         _ collection: SourceCatalog.Collection, _ classes: [Name: ClassPlanner.Planned]

@@ -85,6 +85,7 @@ package final class ImportProgress: Sendable {
     private struct State {
         var figures = Figures()
         var isStopped = false
+        var notes: [String] = []
     }
 
     private let state = Mutex(State())
@@ -101,6 +102,14 @@ package final class ImportProgress: Sendable {
     func check() throws {
         if state.withLock({ $0.isStopped }) { throw CancellationError() }
     }
+
+    /// Adds a note on the rows that are read to the report, once.
+    func note(_ text: String) {
+        state.withLock { if !$0.notes.contains(text) { $0.notes.append(text) } }
+    }
+
+    /// The notes so far.
+    var notes: [String] { state.withLock { $0.notes } }
 
     func begin(_ step: String, totalBytes: Int64) {
         state.withLock {

@@ -52,6 +52,7 @@ package struct ImportRun: Sendable {
                 }
             }.sorted { $0.name < $1.name }
             report.rejects = try file.withLock { try $0.close() }
+            report.notes += progress.notes
             try Task.checkCancellation()
             return report
         }
@@ -89,7 +90,7 @@ package struct ImportRun: Sendable {
                 var report = self.report(outcomes, plan.notes)
                 let (count, notes) = try await fileImport.run(pool)
                 report.files = count
-                report.notes += notes
+                report.notes += progress.notes + notes
                 report.rejects = try await control.run { storage in
                     var file = RejectFile(options.rejects)
                     try storage.eachReject(of: opened.fingerprint) { try file.add($0) }

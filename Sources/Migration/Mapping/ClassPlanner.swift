@@ -16,7 +16,12 @@ struct ClassPlanner {
     }
 
     /// The types that the caller gives to fields, by class and field.
-    let types: [Name: [Name: FieldType]]
+    private(set) var types: [Name: [Name: FieldType]]
+
+    /// Adds the type of a relation, which no row of its class contains.
+    mutating func add(_ type: FieldType, to relation: ImportPlan.Relation) {
+        types[relation.owner, default: [:]][relation.field] = type
+    }
 
     /// Whether the types of a class's fields are to be found by a look at all of its objects.
     func needsInference(_ name: Name, _ source: SourceSchema) -> Bool {

@@ -47,6 +47,7 @@ struct RowMapper: Sendable {
             case .authData:
                 guard let provider = member.key.dropping(prefix: "_auth_data_") else { break }
                 row.setAuthData(Name(provider), MongoValues.json(member.value, member.key.text, &row.losses))
+            case .legacySession: if member.value != .null { row.losses.hasLegacySession = true }
             case .nothing: break
             case nil: row.miss(member.key, MongoValues.shown(member.value))
             }
@@ -77,6 +78,7 @@ struct RowMapper: Sendable {
             case .authData:
                 guard let provider = key.dropping(prefix: "_auth_data_") else { break }
                 row.setAuthData(Name(provider), value)
+            case .legacySession: if !value.isNull { row.losses.hasLegacySession = true }
             case .nothing: break
             case nil: row.miss(key, value)
             }

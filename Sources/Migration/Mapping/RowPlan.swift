@@ -13,6 +13,8 @@ struct RowPlan: Sendable {
         case acl
         /// Data of a login provider.
         case authData
+        /// The session token that Parse.com kept with a user.
+        case legacySession
         case nothing
     }
 
@@ -63,6 +65,9 @@ struct RowPlan: Sendable {
         if table.name == "_User" {
             // Parse.com's name of it.
             routes["bcryptPassword"] = routes["_hashed_password"]
+            for key in ["sessionToken", "_session_token"] as [Name] {
+                routes[key] = routes[key] ?? .legacySession
+            }
         }
         for (field, value) in schema?.fields ?? [:] {
             if value.type.isRelation { routes[field] = .nothing }

@@ -24,6 +24,7 @@ final class NodeWorker: Sendable {
         var isServing = false
         var isRetired = false
         var offer: HostOffer?
+        var records = KeptRecords()
     }
 
     private enum Start: Sendable {
@@ -155,11 +156,16 @@ final class NodeWorker: Sendable {
     ///   than a process can read.
     func call(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await HeavyWork.run(if: call.size >= HeavyWork.size) {
-            try await calls.exchange(
+            let record = CallerRecord(of: call)
+            return try await calls.exchange(
                 call,
                 send: { number in
-                    let message = CallWriter.message(kind, number, call).serialized()
-                    self.send(.call(number, try self.checked(message)))
+                    let message = try self.checked(CallWriter.message(kind, number, call, record).serialized())
+                    if let record {
+                        try self.send(.call(number, message, isOrdered: true), naming: record)
+                    } else {
+                        self.send(.call(number, message))
+                    }
                 },
                 giveUp: { self.send(.cancellation(of: $0)) })
         }
@@ -241,6 +247,24 @@ final class NodeWorker: Sendable {
 
     private func send(_ message: OutgoingMessage) {
         state.withLock { $0.channel }?.writeAndFlush(message, promise: nil)
+    }
+
+    /// Sends a call that names the record of its user, after the record if the process does not have it.
+    private func send(_ call: OutgoingMessage, naming record: CallerRecord) throws(ParseError) {
+        var message: [UInt8]?
+        while !send(call, naming: record.name, message) { message = try checked(record.message) }
+    }
+
+    /// Sends the call. Returns false if the process lacks the record and `message`, which brings it, is nil.
+    private func send(_ call: OutgoingMessage, naming name: Name, _ message: [UInt8]?) -> Bool {
+        // Under the lock: no call comes before the record that it names, or after that is forgotten.
+        state.withLock { state in
+            guard let channel = state.channel else { return true }
+            guard let missing = state.records.missing(name, message) else { return false }
+            for one in missing { channel.write(one, promise: nil) }
+            channel.writeAndFlush(call, promise: nil)
+            return true
+        }
     }
 
     private func connect(_ channel: any Channel) {

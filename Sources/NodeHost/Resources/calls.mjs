@@ -3,8 +3,9 @@
 import { failureOf, refusalOf } from './failures.mjs';
 import { fileJSON, fileOf } from './files.mjs';
 import {
-  changedMembers, configOf, decodeParams, difference, foundJSON, pending, plainJSON, queryOf, stored, userOf,
+  changedMembers, configOf, decodeParams, difference, foundJSON, pending, plainJSON, queryOf, stored,
 } from './objects.mjs';
+import { setUser } from './records.mjs';
 import { callWithCallbacks, callWithResponse } from './responses.mjs';
 import { runFor } from './tracking.mjs';
 import { CallTurns } from './turns.mjs';
@@ -186,8 +187,9 @@ export class Calls {
 
   // Handlers with two parameters are told apart by their length, as parse-server does.
   #run(handler, request, plainly, onMessage) {
-    if (handler.length >= 2 && this.#settings.legacyCallbacks) return callWithCallbacks(handler, request, onMessage);
-    return plainly();
+    if (handler.length < 2 || !this.#settings.legacyCallbacks) return plainly();
+    const isAfter = request.triggerName === 'afterSave' || request.triggerName === 'afterDelete';
+    return callWithCallbacks(handler, request, onMessage, isAfter);
   }
 
   #validated(call) {
@@ -206,7 +208,7 @@ export class Calls {
     const request = {
       master: sent.master ?? false,
       isReadOnly: sent.isReadOnly ?? false,
-      user: userOf(sent.user),
+      user: undefined,
       installationId: sent.installationId,
       headers: sent.headers ?? {},
       ip: sent.ip,
@@ -214,6 +216,7 @@ export class Calls {
       log: this.#log.forCall(call),
       requestId: call.requestId,
     };
+    setUser(request, call);
     if (call.traceparent) request.trace = { traceparent: call.traceparent };
     switch (kind) {
       case 'function': return Object.assign(request, { functionName: call.name, params: this.#params(call) });

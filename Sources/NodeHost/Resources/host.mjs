@@ -5,6 +5,7 @@ import { Connection } from './connection.mjs';
 import { LagMeter } from './lag.mjs';
 import { Log } from './logging.mjs';
 import { adaptRequire, loadMain } from './modules.mjs';
+import { CallerRecords } from './records.mjs';
 import { Registry } from './registry.mjs';
 import { loadSDK, routeRequests } from './sdk.mjs';
 import { installCloud } from './services.mjs';
@@ -34,8 +35,9 @@ try {
   const calls = new Calls(connection, registry, log, settings);
   const lag = new LagMeter();
   connection.on('ping', () => connection.send('pong', { lagMs: lag.take() }));
-  connection.on('call', call => calls.carryOut(call));
-  connection.on('validate', call => calls.validate(call));
+  const records = new CallerRecords(connection);
+  connection.on('call', call => calls.carryOut(records.complete(call)));
+  connection.on('validate', call => calls.validate(records.complete(call)));
   connection.on('cancel', ({ id }) => calls.cancel(id));
   connection.on('address', ({ serverURL }) => {
     Parse.serverURL = serverURL;

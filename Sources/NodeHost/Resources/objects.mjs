@@ -103,7 +103,14 @@ function decodeParam(value, withPointers) {
 /** A query of the SDK. */
 export function queryOf(className, json) {
   const query = new Parse.Query(className);
-  query.withJSON(json);
+  if (typeof query.withJSON === 'function') return query.withJSON(json);
+  // Older SDKs have no such method.
+  query._where = json.where ?? {};
+  if (json.include) query._include = json.include.split(',');
+  if (json.keys) query._select = json.keys.split(',');
+  if (json.order) query._order = json.order.split(',');
+  query._limit = json.limit ?? -1;
+  query._skip = json.skip ?? 0;
   return query;
 }
 

@@ -41,10 +41,12 @@ export async function callWithResponse(handler, request, answer) {
 }
 
 /**
- * Calls a handler as before parse-server 3: it says by the response when it is done. A value that it returns, or a
- * promise that is rejected, counts as well.
+ * Calls a handler as before parse-server 3, which finishes by calling the response. A value that it returns, or a promise
+ * that is rejected, counts as well.
+ *
+ * @param isAfter Whether nothing depends on the answer: then the handler has finished once it returns.
  */
-export function callWithCallbacks(handler, request, onMessage) {
+export function callWithCallbacks(handler, request, onMessage, isAfter) {
   const outcome = deferred();
   const response = {
     success: value => outcome.resolve(value),
@@ -53,7 +55,7 @@ export function callWithCallbacks(handler, request, onMessage) {
   };
   Promise.resolve(handler(request, response)).then(
     value => {
-      if (value !== undefined) outcome.resolve(value);
+      if (value !== undefined || isAfter) outcome.resolve(value);
     },
     outcome.reject);
   return outcome.promise;

@@ -28,24 +28,42 @@ export function routeRequests(Parse, connection, currentCall) {
 
   const parentOf = call => call && { id: call.id, depth: call.depth, requestId: call.requestId };
 
-  async function request(method, requestPath, data, options = {}) {
-    // Files are uploaded by HTTP: their bytes are no JSON.
-    if (/^\/?files(\/|$)/.test(requestPath)) return original.request(method, requestPath, data, options);
+  async function send(method, requestPath, data, options) {
     const answer = await connection.ask('rest', {
       method,
       path: requestPath.startsWith('/') ? requestPath : `/${requestPath}`,
       body: data ?? {},
       master: options.useMasterKey ?? Parse.CoreManager.get('USE_MASTER_KEY') ?? false,
       sessionToken: typeof options.sessionToken === 'string' ? options.sessionToken : undefined,
-      installationId: typeof options.installationId === 'string' ? options.installationId : undefined,
+      installationId: typeof options.installationId === 'string' && options.installationId || undefined,
       context: options.context,
       parent: parentOf(currentCall()),
     });
     const body = answer.body ?? {};
     if (answer.status >= 400) throw new Parse.Error(body.code ?? Parse.Error.INTERNAL_SERVER_ERROR, body.error);
-    if (options.returnStatus) return { ...body, _status: answer.status, _headers: answer.headers };
-    return answer.headers?.['X-Parse-Job-Status-Id'] ?? answer.headers?.['X-Parse-Push-Status-Id'] ?? body;
+    if (options.returnStatus) return [{ ...body, _status: answer.status, _headers: answer.headers }];
+    const id = answer.headers?.['X-Parse-Job-Status-Id'] ?? answer.headers?.['X-Parse-Push-Status-Id'];
+    return [id ?? body, answer.status];
+  }
+
+  function request(method, requestPath, data, options = {}) {
+    // Files are uploaded by HTTP: their bytes are no JSON.
+    if (/^\/?files(\/|$)/.test(requestPath)) return original.request(method, requestPath, data, options);
+    return promiseOf(Parse, send(method, requestPath, data, options));
   }
 
   Parse.CoreManager.setRESTController({ ...original, request });
+}
+
+/**
+ * A promise as the SDK makes them. SDKs before 2 have promises of their own, with methods that native ones lack, and get
+ * several results by them.
+ *
+ * @param results A native promise of the list of results.
+ */
+export function promiseOf(Parse, results) {
+  if (typeof Parse.Promise !== 'function') return results.then(([first]) => first);
+  const promise = new Parse.Promise();
+  results.then(list => promise.resolve(...list), error => promise.reject(error));
+  return promise;
 }

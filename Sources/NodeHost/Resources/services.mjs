@@ -1,6 +1,7 @@
 // What `Parse.Cloud` has in the server besides what the SDK brings.
 
 import { httpRequest } from './httpRequest.mjs';
+import { promiseOf } from './sdk.mjs';
 
 /** Fills in `Parse.Cloud`. */
 export function installCloud(Parse, registry, connection, log, settings) {
@@ -40,7 +41,8 @@ export function installCloud(Parse, registry, connection, log, settings) {
     const answer = await connection.ask('mail', { mail });
     if (answer.error !== undefined) throw new Parse.Error(answer.code ?? 141, answer.error);
   };
-  cloud.httpRequest = settings.httpRequest ? httpRequest : () => {
+  const requestOnce = async options => [await httpRequest(options)];
+  cloud.httpRequest = settings.httpRequest ? options => promiseOf(Parse, requestOnce(options)) : () => {
     throw new Error('Parse.Cloud.httpRequest was removed in parse-server 6. '
       + 'Use fetch, or switch it on by the option cloudHttpRequest.');
   };

@@ -12,7 +12,10 @@ enum CallWriter {
         case validate
     }
 
-    static func message(_ kind: Kind, _ id: Int, _ call: CloudCall) -> JSONObject {
+    /// The message of a call.
+    ///
+    /// - Parameter record: The record of the user if the message only names it.
+    static func message(_ kind: Kind, _ id: Int, _ call: CloudCall, _ record: CallerRecord?) -> JSONObject {
         var message: JSONObject = [
             "type": .string(kind.rawValue), "id": .number(Double(id)), "depth": .number(Double(call.depth)),
             "requestId": .string(call.requestID),
@@ -21,7 +24,7 @@ enum CallWriter {
         if let deadline = call.deadline {
             message["deadlineMs"] = .number(max(0, (deadline - .now) / .milliseconds(1)))
         }
-        var request = caller(call)
+        var request = caller(call, record)
         switch call.target {
         case .function(let name):
             message["kind"] = "function"
@@ -44,12 +47,16 @@ enum CallWriter {
         return message
     }
 
-    private static func caller(_ call: CloudCall) -> JSONObject {
+    private static func caller(_ call: CloudCall, _ record: CallerRecord?) -> JSONObject {
         var request: JSONObject = [
             "master": .bool(call.caller.isMaster), "isReadOnly": .bool(call.caller.isReadOnly),
             "headers": .object(call.headers), "ip": .string(call.ip), "context": .object(call.context),
         ]
-        request["user"] = call.caller.user.map(JSONValue.object)
+        if let record {
+            request["record"] = .string(record.name.text)
+        } else {
+            request["user"] = call.caller.user.map(JSONValue.object)
+        }
         request["installationId"] = call.caller.installationId.map(JSONValue.string)
         return request
     }

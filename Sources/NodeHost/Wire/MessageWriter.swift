@@ -7,11 +7,17 @@ struct OutgoingMessage: Sendable {
     fileprivate var call: Int?
     /// The call that it cancels.
     fileprivate var cancelled: Int?
+    /// Whether it is sent after the large and ordered messages before it, although it may be small.
+    fileprivate var isOrdered = false
 
     /// A message of any kind.
     static func plain(_ bytes: [UInt8]) -> Self { Self(bytes: bytes) }
 
-    static func call(_ number: Int, _ bytes: [UInt8]) -> Self { Self(bytes: bytes, call: number) }
+    static func call(_ number: Int, _ bytes: [UInt8], isOrdered: Bool = false) -> Self {
+        Self(bytes: bytes, call: number, isOrdered: isOrdered)
+    }
+
+    static func ordered(_ bytes: [UInt8]) -> Self { Self(bytes: bytes, isOrdered: true) }
 
     /// Says that no caller waits for a call any more.
     static func cancellation(of number: Int) -> Self {
@@ -40,7 +46,7 @@ final class MessageWriter: ChannelOutboundHandler, ChannelInboundHandler {
         if let number = message.cancelled, let index = large.firstIndex(where: { $0.call == number }) {
             // What has not begun is not sent at all; otherwise the process hears of it after the call.
             if index > 0 || written == 0 { large.remove(at: index) } else { large.append(message) }
-        } else if message.bytes.count > Self.pieceSize {
+        } else if message.isOrdered || message.bytes.count > Self.pieceSize {
             large.append(message)
         } else {
             small.append(message.bytes)

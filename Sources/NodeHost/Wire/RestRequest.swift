@@ -21,9 +21,7 @@ enum RestRequest {
         } else {
             request.authority = message["sessionToken"]?.stringValue.map { .session($0) } ?? .anonymous
         }
-        if let installation = message["installationId"]?.stringValue {
-            request.headers.append(("x-parse-installation-id", installation))
-        }
+        request.installationId = message["installationId"]?.stringValue
         request.context = message["context"]?.objectValue
         request.parent = self.parent(message["parent"], parent)
         return request

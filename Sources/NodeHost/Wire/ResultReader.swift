@@ -48,7 +48,7 @@ enum ResultReader {
         guard let number = error["code"]?.numberValue, let code = Int(exactly: number) else {
             return CloudFailure(message)
         }
-        return ParseError(code, message ?? "")
+        return ParseError.ofCloudCode(code, message)
     }
 
     private static func read(_ json: JSONObject, _ sent: CloudFile) -> CloudFile {

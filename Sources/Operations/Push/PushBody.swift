@@ -3,7 +3,7 @@ public import ParseModel
 
 /// The parameters of a push, after they were checked.
 public struct PushBody: Sendable {
-    /// As they came.
+    /// The parameters as they came, with a condition that came as JSON text read.
     public let parameters: JSONObject
     /// Who gets it, as rows show it.
     public let query: JSONObject
@@ -23,9 +23,8 @@ public struct PushBody: Sendable {
     /// Checks the parameters, in parse-server's order.
     ///
     /// - Parameter isConfigured: Whether there are services.
-    /// - Throws: 115 with the text that says what is wrong.
+    /// - Throws: 115 with the text that says what is wrong; 107 for a condition that is no JSON.
     init(_ parameters: JSONObject, isConfigured: Bool) throws(ParseError) {
-        self.parameters = parameters
         let condition = parameters["where"]
         let channels = parameters["channels"]
         guard condition == nil || channels == nil else {
@@ -57,6 +56,9 @@ public struct PushBody: Sendable {
         }
         try Self.checkBadge(parameters["data"]?["badge"])
         query = try Self.query(condition, channels)
+        var read = parameters
+        if condition != nil { read["where"] = .object(query) }
+        self.parameters = read
         try Self.checkContent(parameters)
     }
 
@@ -98,10 +100,16 @@ public struct PushBody: Sendable {
             guard list.count <= mostChannels else { throw error("channels has more than \(mostChannels) elements") }
             return ["channels": ["$in": channels]]
         }
-        guard let query = condition?.objectValue else { throw error("where must be an object") }
-        guard condition?.serialized().count ?? 0 <= mostBytesOfCondition else {
+        let text = condition?.stringValue
+        guard text?.utf8.count ?? condition?.serialized().count ?? 0 <= mostBytesOfCondition else {
             throw error("where has more than \(mostBytesOfCondition) bytes")
         }
+        if let text {
+            guard let read = try? JSONValue(parsing: Array(text.utf8)), let query = read.objectValue, !read.containsNUL
+            else { throw ParseError(ParseError.invalidJSON, "where parameter is not valid JSON") }
+            return query
+        }
+        guard let query = condition?.objectValue else { throw error("where must be an object") }
         return query
     }
 

@@ -26,7 +26,7 @@ public struct Pushes: Sendable, BackendPart {
         _ = try filter(body.query, now: context.now)
         let now = context.now
         var push = NewPush(
-            id: Identifiers.alphanumeric(configuration.objectIdSize), body: parameters, query: .object(body.query),
+            id: Identifiers.alphanumeric(configuration.objectIdSize), body: body.parameters, query: .object(body.query),
             hashed: body.hashed, pushTime: now.iso, now: now)
         push.title = (parameters["title"] ?? parameters["data"]?["title"])?.stringValue
         push.interval = body.interval

@@ -26,13 +26,21 @@ public struct DeleteTriggers: Sendable, BackendPart {
         if let context = try await before(call).context { planned.outcome.cloudContext = context }
     }
 
-    /// Calls a trigger for a deletion; throws what the trigger throws, though the object is gone.
+    /// Calls the trigger after a deletion. Its errors are logged; up to preset 8 they fail the request, as with
+    /// parse-server.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
         guard let original = planned.outcome.original, let after = triggers.trigger(.afterDelete, planned.className)
         else {
             return
         }
-        _ = try await after(planned.call(.afterDelete, original, try await triggers.withUser(planned.context)))
+        @Sendable func call() async throws -> TriggerAnswer {
+            try await after(planned.call(.afterDelete, original, try await triggers.withUser(planned.context)))
+        }
+        if configuration.preset >= 9 {
+            _ = await triggers.logging(.afterDelete, planned.className) { try await call() }
+        } else {
+            _ = try await call()
+        }
     }
 
     /// The object that is to be deleted, as far as the caller sees it: a find, with the triggers of one.

@@ -9,6 +9,8 @@ public struct ParseError: Error, Sendable, Equatable {
     /// What a caller sees instead when the server answers permission errors with a generic text
     /// (`enableSanitizedErrorResponse`); nil when the exact text is harmless.
     public var publicMessage: String?
+    /// Whether cloud code failed with a number alone: the answer has no `error` then.
+    public var isWithoutText = false
 
     /// Makes an error with a number, an exact text, and the generic text that may replace it.
     public init(_ code: Int, _ message: String, publicMessage: String? = nil) {
@@ -20,6 +22,13 @@ public struct ParseError: Error, Sendable, Equatable {
     /// An error whose exact text reveals permissions: a sanitising server answers `Permission denied` instead.
     public static func denied(_ code: Int, _ detail: String) -> ParseError {
         ParseError(code, detail, publicMessage: "Permission denied")
+    }
+
+    /// An error of cloud code with a number, and with a text if the code gave one.
+    public static func ofCloudCode(_ code: Int, _ text: String?) -> ParseError {
+        var error = ParseError(code, text ?? "")
+        error.isWithoutText = text == nil
+        return error
     }
 
     /// The error for a write on a server that is `readOnly`.

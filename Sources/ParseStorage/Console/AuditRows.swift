@@ -98,23 +98,34 @@ public struct AuditRows: Sendable {
         return Int(id)
     }
 
-    /// Adds the result to an entry that has none.
+    /// Adds the result to an entry that has none. What the entry is about has happened: if the result cannot be stored,
+    /// it is logged, and the entry stays without one.
     ///
     /// - Parameters:
     ///   - ids: The ids of what was made; nil where they were known before.
     ///   - after: The values of the fields now.
-    public func complete(_ id: Int, status: Int, ids: [String]?, after: JSONValue?) async throws {
-        _ = try await store.query(
-            Statement(
-                """
-                UPDATE "_roost_audit" SET "status" = $2::bigint, "ids" = coalesce($3, "ids"), "after" = $4
-                WHERE "id" = $1 AND "status" IS NULL
-                """,
-                [
-                    .int(Int64(id)), .int(Int64(status)),
-                    ids.map { .textArray(AuditEntry.short($0)) } ?? .null(.textArray),
-                    Self.json(after),
-                ]))
+    public func complete(_ id: Int, status: Int, ids: [String]?, after: JSONValue?) async {
+        let statement = Statement(
+            """
+            UPDATE "_roost_audit" SET "status" = $2::bigint, "ids" = coalesce($3, "ids"), "after" = $4
+            WHERE "id" = $1 AND "status" IS NULL
+            """,
+            [
+                .int(Int64(id)), .int(Int64(status)),
+                ids.map { .textArray(AuditEntry.short($0)) } ?? .null(.textArray),
+                Self.json(after),
+            ])
+        let store = store
+        // The client may have left meanwhile, which must not leave the entry open.
+        await Task {
+            do {
+                _ = try await store.query(statement)
+            } catch {
+                store.logger.error(
+                    "an audit entry has no result",
+                    metadata: ["entry": "\(id)", "status": "\(status)", "error": "\(error)"])
+            }
+        }.value
     }
 
     private static func json(_ value: JSONValue?) -> PostgresParameter {

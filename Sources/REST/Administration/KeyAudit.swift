@@ -7,8 +7,7 @@ import Rules
 public import ServerConfiguration
 
 /// Records who changed what with the master key, an administrator's key or the maintenance key. The entry exists before
-/// anything changes and is complete before the answer leaves; a change that cannot be recorded is refused. Values are
-/// never recorded.
+/// anything changes, and a change whose entry cannot be begun is refused. Values are never recorded.
 public struct KeyAudit: Sendable {
     private let routes: ParseRoutes
     private let keys: ApplicationKeys
@@ -44,8 +43,7 @@ public struct KeyAudit: Sendable {
             reply = routes.errors.reply(to: error, requestID: envelope.id)
         }
         let made = Self.made(by: reply)
-        try await audit.complete(
-            id, status: reply.status, ids: made.isEmpty ? nil : entry.ids + made, after: nil)
+        await audit.complete(id, status: reply.status, ids: made.isEmpty ? nil : entry.ids + made, after: nil)
         return reply
     }
 

@@ -92,8 +92,16 @@ extension ParseRoutes {
         // Lines before 9 take methods as they are written.
         let known = configuration.preset >= 9 || given == "PATCH" ? Method(name: given) : Method(rawValue: given)
         let name = known?.rawValue ?? given
-        let components = below.utf8.split(separator: Self.slash)
-            .map { PercentEncoding.decode(Substring($0)) ?? String(Substring($0)) }
+        let components: [String]
+        let values = FormEncoding.values(query)
+        do throws(HTTPError) {
+            components = try below.utf8.split(separator: Self.slash).map { component throws(HTTPError) in
+                try EnvelopeOpener.decodeComponent(Substring(component))
+            }
+            guard !JSONBody.containsNull(values) else { throw JSONBody.nullCharacter }
+        } catch {
+            throw ParseError(ParseError.invalidJSON, error.message)
+        }
         if !envelope.origin.isInternal { try checkAllowed(name, components, envelope.power) }
         guard let method = known,
             RouteTable.match(method, components)?.traits.contains(.batchable) == true
@@ -105,7 +113,7 @@ extension ParseRoutes {
             for key in Self.credentialKeys { body[key] = nil }
         }
         var element = Envelope(
-            from: envelope.origin, method: method, path: components, rawPath: below, query: FormEncoding.values(query),
+            from: envelope.origin, method: method, path: components, rawPath: below, query: values,
             queryString: query, body: body, isBatchElement: true)
         element.console = envelope.console?.ofElements
         return element

@@ -58,7 +58,7 @@ public struct InternalDispatcher: InternalRequests {
         if body["_ApplicationId"] == nil { credentials.applicationID = keys.applicationID }
         try reader.complete(&credentials, from: &body)
         let power = power(request.authority, &credentials)
-        credentials.installationID = "cloud"
+        credentials.installationID = request.installationId ?? Caller.cloudInstallation
         if let context = request.context { credentials.context = context }
         let origin = RequestOrigin(
             requestID: RequestID(0), credentials: credentials, power: power,

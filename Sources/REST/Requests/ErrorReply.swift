@@ -43,7 +43,9 @@ struct ErrorReply: Sendable {
         switch error {
         case let error as ParseError:
             let text = text(error.message, error.publicMessage, requestID)
-            return Description(status: Self.status(error.code), object: Self.object(error.code, text))
+            var object = Self.object(error.code, text)
+            if error.isWithoutText { object["error"] = nil }
+            return Description(status: Self.status(error.code), object: object)
         case let error as Forbidden:
             let text = text(error.message, error.publicMessage, requestID)
             return Description(status: 403, object: ["error": .string(text)])

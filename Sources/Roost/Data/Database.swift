@@ -175,8 +175,12 @@ public struct Database: Sendable {
 
     private static func error(_ reply: InternalReply) -> ParseError {
         let body = (try? JSONValue(parsing: reply.body)) ?? .null
-        let code = body["code"]?.numberValue.flatMap { Int(exactly: $0) } ?? ParseError.operationForbidden
-        return ParseError(code, body["error"]?.stringValue ?? "The server answered with \(reply.status).")
+        let text = body["error"]?.stringValue
+        guard let code = body["code"]?.numberValue.flatMap({ Int(exactly: $0) }) else {
+            return ParseError(
+                ParseError.operationForbidden, text ?? "The server answered with \(reply.status).")
+        }
+        return .ofCloudCode(code, text)
     }
 
     private static func path(_ className: String, _ objectId: String? = nil) -> String {

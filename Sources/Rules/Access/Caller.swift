@@ -30,6 +30,13 @@ public struct Caller: Sendable, Hashable {
         self.installationId = installationId
     }
 
+    /// The installation of requests that cloud code makes for no device.
+    public static let cloudInstallation = "cloud"
+
+    /// Whether cloud code calls for no device: it signs users up without a session, and those that it logs in may have
+    /// any number of sessions.
+    public var isCloudCode: Bool { installationId == Self.cloudInstallation }
+
     /// The server itself, without a caller.
     public static let server = Caller(power: .master)
 

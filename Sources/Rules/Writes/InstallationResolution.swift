@@ -22,6 +22,8 @@ package struct InstallationRow: Sendable {
     let installationId: String?
     let deviceToken: String?
     let deviceType: String?
+    /// The creation time, as answers contain it.
+    package let createdAt: JSONValue?
 
     /// Reads a row; nil for one without an id.
     package init?(_ object: JSONObject) {
@@ -30,6 +32,7 @@ package struct InstallationRow: Sendable {
         installationId = object["installationId"]?.stringValue
         deviceToken = object["deviceToken"]?.stringValue
         deviceType = object["deviceType"]?.stringValue
+        createdAt = object["createdAt"]
     }
 }
 

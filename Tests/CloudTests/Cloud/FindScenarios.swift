@@ -21,9 +21,20 @@ extension CloudScenario {
         // After a deletion fails with `too late`.
         CloudScenario(41, "TooLate") { server async throws in
             let id = try await server.create("TooLate", [:])
-            #expect(
-                try await server.send("DELETE", "/classes/TooLate/\(id)").json == ["code": 141, "error": "too late"])
+            let answer = try await server.send("DELETE", "/classes/TooLate/\(id)")
+            #expect(answer.status == 200 && answer.json == [:], "\(answer.text)")
             #expect(try await server.send("GET", "/classes/TooLate/\(id)").code == 101)
+            let other = try await server.create("TooLate", [:])
+            let deletion: JSONValue = ["method": "DELETE", "path": .string("/parse/classes/TooLate/\(other)")]
+            for isTransaction in [false, true] {
+                let third = try await server.create("TooLate", [:])
+                let second: JSONValue = ["method": "DELETE", "path": .string("/parse/classes/TooLate/\(third)")]
+                let requests: JSONValue = isTransaction ? [second] : [deletion, second]
+                let batch = try await server.send(
+                    "POST", "/batch", ["requests": requests, "transaction": .bool(isTransaction)])
+                #expect(batch.json.arrayValue?.allSatisfy { $0 == ["success": [:]] } == true, "\(batch.text)")
+            }
+            #expect(try await server.find("TooLate").results.isEmpty)
         },
         // Before a find refuses with `no`; there is a trigger before deletions, too.
         CloudScenario(42, "NoFinds") { server async throws in

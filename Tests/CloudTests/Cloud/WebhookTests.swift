@@ -30,6 +30,32 @@ import Testing
         }
     }
 
+    @Test("What an error says is answered: a number without a text has none, and a text may be any value")
+    func errors() async throws {
+        let cases: [(error: JSONValue, answer: JSONValue)] = [
+            (["code": 141], ["code": 141]), (["code": 1337], ["code": 1337]),
+            (["code": 1337, "message": .null], ["code": 1337]),
+            (["code": 1337, "message": ""], ["code": 1337, "error": ""]),
+            (["code": 1337, "message": "x"], ["code": 1337, "error": "x"]),
+            (["message": "x"], ["code": 141, "error": "x"]), ("x", ["code": 141, "error": "x"]),
+            (5, ["code": 141, "error": "5"]), (["x": 1], ["code": 141, "error": "{\"x\":1}"]),
+        ]
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                for (index, one) in cases.enumerated() {
+                    try await hooks.function("f\(index)", on: server) { _ in .error(one.error) }
+                    let answer = try await server.send("POST", "/functions/f\(index)", [:])
+                    #expect(answer.status == 400 && answer.json == one.answer, "\(answer.text)")
+                }
+                try await hooks.trigger("beforeSave", "Song", on: server) { _ in .error(["code": 141]) }
+                #expect(try await server.send("POST", "/classes/Song", [:]).json == ["code": 141])
+                let call: JSONValue = ["method": "POST", "path": "/parse/classes/Song"]
+                let batch = try await server.send("POST", "/batch", ["requests": [call]])
+                #expect(batch.json == [["error": ["code": 141]]], "\(batch.text)")
+            }
+        }
+    }
+
     @Test("Connections are kept from call to call")
     func keptConnections() async throws {
         try await WebhookServer.run { hooks in

@@ -74,6 +74,11 @@ import Testing
                 #expect(answer.status == 400 && answer["code"] == 115, "\(changes)")
                 #expect(answer["error"] == .string(message))
             }
+            for text in ["", "x", "5", "[]", "{\"a\":\"\\u0000\"}"] {
+                let answer = try await server.send(
+                    "POST", "/push", ["where": .string(text), "data": ["alert": "x"]], as: .master)
+                #expect(answer.code == 107 && answer.error == "where parameter is not valid JSON", "\(answer.text)")
+            }
             let none = try await server.send("POST", "/push", ["data": [:]], as: .master)
             #expect(none["error"] == "Sending a push requires either \"channels\" or a \"where\" query.")
             let odd = try await server.send("POST", "/push", ["where": ["$foo": 1], "data": [:]], as: .master)
@@ -81,6 +86,19 @@ import Testing
             let large: JSONValue = ["where": [:], "data": ["alert": .string(String(repeating: "x", count: 4100))]]
             #expect(try await server.send("POST", "/push", large, as: .master)["code"] == 115)
             #expect(sink.tokens.isEmpty)
+        }
+    }
+
+    @Test("A condition that comes as JSON text counts as the object that it stands for")
+    func conditionAsText() async throws {
+        try await PushFixture.run { server, sink in
+            try await PushFixture.device(server, "a1", "ios")
+            try await PushFixture.device(server, "b1", "android")
+            let all = try await PushFixture.push(server, ["where": "{}", "data": ["alert": "x"]])
+            #expect(all["numSent"] == 2, "\(all.text)")
+            let some = try await PushFixture.push(
+                server, ["where": "{\"deviceType\":\"ios\"}", "data": ["alert": "x"]])
+            #expect(some["numSent"] == 1 && some["query"] == "{\"deviceType\":\"ios\"}", "\(some.text)")
         }
     }
 

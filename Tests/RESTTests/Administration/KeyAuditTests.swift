@@ -67,6 +67,24 @@ struct KeyAuditTests {
         }
     }
 
+    @Test("has an entry without a status if it cannot be completed, and the change keeps its answer")
+    func incomplete() async throws {
+        let log = LogLines()
+        try await TestServer.run(Self.options, logger: log.logger) { server in
+            _ = try await server.send("POST", "/classes/Song", ["plays": 1], as: .master).succeeded()
+            try await server.execute(
+                """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON "_roost_audit" FOR EACH ROW EXECUTE FUNCTION refuse();
+                """)
+            let made = try await server.send("POST", "/classes/Song", ["plays": 2], as: .master)
+            #expect(made.status == 201 && made["objectId"] != nil, "\(made.text)")
+            let rows = try await Self.rows(server)
+            #expect(rows.map { $0["status"] ?? .null } == [201, .null])
+            #expect(log.all.contains { $0.hasPrefix("error an audit entry has no result") }, "\(log.all)")
+        }
+    }
+
     @Test("has what was refused with its status, and neither reads, nor clients, nor what is not asked for")
     func others() async throws {
         var options = Self.options

@@ -46,6 +46,34 @@ import Testing
         }
     }
 
+    @Test("Paths with bad escapes and NUL characters refuse the whole batch, as they refuse a single request")
+    func badEscapes() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Note", ["n": 1])
+            for (path, text) in [
+                ("/classes/%zz", "Failed to decode param '%zz'"),
+                ("/classes/No%00te", "Failed to decode param 'No%00te'"),
+                ("/classes/Note/%00", "Failed to decode param '%00'"),
+                ("/classes/%ff%fe", "Failed to decode param '%ff%fe'"),
+                ("/classes/Note/\(id)%", "Failed to decode param '\(id)%'"),
+                ("/classes/Note?where=%00", "NUL characters are not allowed."),
+                ("/classes/Note?order=a%00b", "NUL characters are not allowed."),
+            ] {
+                for isTransaction in [false, true] {
+                    let requests: JSONValue = [
+                        Self.request("PUT", "/classes/Note/\(id)", ["n": 2]), Self.request("GET", path),
+                    ]
+                    let answer = try await server.send(
+                        "POST", "/batch", ["requests": requests, "transaction": .bool(isTransaction)])
+                    #expect(answer.status == 400 && answer.code == 107 && answer.error == text, "\(answer.text)")
+                }
+            }
+            #expect(try await server.send("GET", "/classes/Note/\(id)")["n"] == 1)
+            let spaced = try await server.send("POST", "/batch", ["requests": [Self.request("GET", "/classes/N%6Fte")]])
+            #expect(spaced.json.arrayValue?.first?["success"]?["results"]?.arrayValue?.count == 1, "\(spaced.text)")
+        }
+    }
+
     @Test("Requests that are no list, and paths outside of the mount, are 107 for the whole batch")
     func malformed() async throws {
         try await TestServer.run { server in

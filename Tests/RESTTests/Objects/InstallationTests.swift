@@ -177,7 +177,10 @@ import Testing
             as: scenario.isMaster ? .master : .anonymous, headers: scenario.headers)
         #expect((answer.code ?? answer.status) == scenario.answer, "\(scenario.name): \(answer.text)")
         #expect(answer.status < 500, "\(scenario.name): \(answer.text)")
-        if answer.status == 200 { #expect(answer["updatedAt"] != nil && answer["objectId"] == nil, "\(scenario.name)") }
+        if answer.status == 200 {
+            let names = scenario.method == "POST" ? ["createdAt", "objectId", "updatedAt"] : ["updatedAt"]
+            #expect(answer.json.objectValue?.keys.map(\.text).sorted() == names, "\(scenario.name): \(answer.text)")
+        }
         if answer.status == 201 { #expect(answer["objectId"] != nil, "\(scenario.name)") }
         #expect(try await left(server) == scenario.left, "\(scenario.name)")
     }
@@ -186,6 +189,21 @@ import Testing
     func deduplication() async throws {
         try await TestServer.run { server in
             for scenario in Self.scenarios { try await Self.check(scenario, server) }
+        }
+    }
+
+    @Test("A device that is known already learns which row stands for it; up to preset 8 when that was changed alone")
+    func knownDevice() async throws {
+        for preset in [8, 9] {
+            try await TestServer.run(["preset": .number(Double(preset))]) { server in
+                let body: JSONValue = ["deviceType": "ios", "installationId": "i1"]
+                let made = try await server.send("POST", "/installations", body).succeeded()
+                let known = try await server.send("POST", "/installations", body)
+                #expect(known.status == 200 && known["updatedAt"] != nil, "\(known.text)")
+                let isTold = preset >= 9
+                #expect(known["objectId"] == (isTold ? made["objectId"] : nil), "\(known.text)")
+                #expect(known["createdAt"] == (isTold ? made["createdAt"] : nil), "\(known.text)")
+            }
         }
     }
 

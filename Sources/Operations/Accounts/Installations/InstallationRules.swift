@@ -55,9 +55,9 @@ struct InstallationRules: SaveRules {
             [device] backend in
             try await backend.installations.lock(device)
             let save = planned.save
+            let rows = try await backend.installations.rows(save.objectId, device)
             let resolution = try InstallationResolution.resolve(
-                save.objectId, device, save.body, among: try await backend.installations.rows(save.objectId, device),
-                kept: backend.configuration.installation.kept)
+                save.objectId, device, save.body, among: rows, kept: backend.configuration.installation.kept)
             if let duplicates = resolution.duplicates {
                 try await backend.installations.retire(duplicates, save.context)
             }
@@ -68,7 +68,13 @@ struct InstallationRules: SaveRules {
             for key in ["objectId", "createdAt", "updatedAt"] { body[key] = nil }
             var change = Save("_Installation", target, body, save.context)
             change.condition = save.condition
-            return try await backend.saving.carryOut(try await backend.saving.plan(change), save.context)
+            var result = try await backend.saving.carryOut(try await backend.saving.plan(change), save.context)
+            if save.isNew, backend.configuration.preset >= 9 {
+                // The client has no other way to learn which row stands for its device.
+                result.body["objectId"] = .string(target)
+                result.body["createdAt"] = rows.first { $0.id.hasSameBytes(as: target) }?.createdAt
+            }
+            return result
         }
     }
 }

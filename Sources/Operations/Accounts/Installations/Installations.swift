@@ -91,7 +91,7 @@ public struct Installations: Sendable, BackendPart {
         var request = ObjectStore.FindRequest(className: "_Installation")
         request.filter = .any(conditions)
         // Of one token there may be any number of rows, of any size.
-        request.keys = ["objectId", "installationId", "deviceToken", "deviceType"]
+        request.keys = ["objectId", "installationId", "deviceToken", "deviceType", "createdAt"]
         return try await store.find(request).objects.compactMap { InstallationRow($0) }
     }
 }

@@ -47,8 +47,9 @@ public struct Sessions: Sendable, BackendPart {
         }
         // Before the row: there is no session where they cannot be read.
         let roles = try await roles(of: userId)
-        let installationId = context.caller.installationId
-        if let installationId { body["installationId"] = .string(installationId) }
+        if let installationId = context.caller.installationId, !context.caller.isCloudCode {
+            body["installationId"] = .string(installationId)
+        }
         for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key.text) { body[key] = value }
         var save = Save("_Session", nil, body, context.asServer)
         save.newId = objectId

@@ -261,7 +261,7 @@ struct UserRules: SaveRules {
             guard let linking else { return }
             providers.addResponses(of: linking, to: &result.body)
             // As if the caller had logged in by the providers, unless a session or cloud code sends it.
-            guard save.caller.userId == nil, save.caller.installationId != "cloud", !isForOthers(save) else {
+            guard save.caller.userId == nil, !isForOthers(save) else {
                 return
             }
             let session = try await sessions.open(
@@ -283,9 +283,10 @@ struct UserRules: SaveRules {
         result.body["sessionToken"] = .string(session.token)
     }
 
-    /// Whether users are made or linked for others, who log in by themselves: with the master key, and by no
-    /// installation; servers before 9 did not say so.
+    /// Whether users are made or linked for others, who log in by themselves: by cloud code that names no installation,
+    /// and since parse-server 9 with the master key and no installation.
     private func isForOthers(_ save: Save) -> Bool {
-        save.caller.writesEverything && save.caller.installationId == nil && configuration.preset >= 9
+        save.caller.isCloudCode
+            || save.caller.writesEverything && save.caller.installationId == nil && configuration.preset >= 9
     }
 }

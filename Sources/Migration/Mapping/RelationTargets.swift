@@ -1,0 +1,110 @@
+import BSON
+import JSON
+import NIOPosix
+import ParseModel
+
+/// Finds the classes that relations lead to where no schema and no row says so, as in exports of Parse.com: the class of
+/// the objects that the relation contains.
+struct RelationTargets: Sendable {
+    /// The classes, by relation.
+    private(set) var found: [ImportPlan.Relation: Name] = [:]
+    /// Notes on relations whose objects are in several classes.
+    private(set) var notes: [String] = []
+
+    /// How many objects of each relation are looked for.
+    private static let mostIds = 10_000
+
+    /// The objects of one relation, and how many of them each class has.
+    private struct Search {
+        let relation: ImportPlan.Relation
+        var idCount = 0
+        var counts: [Name: Int] = [:]
+
+        /// The one class that has all of the objects, or else the one that has any of them.
+        var target: Name? {
+            let whole = counts.filter { $0.value == idCount }
+            if whole.count == 1 { return whole.keys.first }
+            return whole.isEmpty && counts.count == 1 ? counts.keys.first : nil
+        }
+    }
+
+    /// All searches, and which of them an id is looked for by.
+    private struct Searches {
+        var all: [Search] = []
+        var byId: [Name: [Int]] = [:]
+
+        mutating func add(_ join: SourceCatalog.Collection) throws {
+            guard let relation = ImportPlan.Relation(join.name) else { return }
+            var ids: Set<Name> = []
+            let reader = try join.open()
+            while ids.count < RelationTargets.mostIds, let record = try reader.next() {
+                if let id = RelationTargets.id("relatedId", "relatedId", of: record) { ids.insert(id) }
+            }
+            for id in ids { byId[id, default: []].append(all.count) }
+            all.append(Search(relation: relation, idCount: ids.count))
+        }
+    }
+
+    /// Looks for the objects of relations in all classes of a source.
+    static func find(
+        of joins: [SourceCatalog.Collection], in catalog: SourceCatalog, _ progress: ImportProgress,
+        _ pool: NIOThreadPool
+    ) async throws -> RelationTargets {
+        guard !joins.isEmpty else { return RelationTargets() }
+        return try await pool.runIfActive {
+            var searches = Searches()
+            for join in joins { try searches.add(join) }
+            guard !searches.byId.isEmpty else { return RelationTargets() }
+            let classes = catalog.collections.filter {
+                !ImportPlan.isJoin($0.name) && !SystemClass.volatileNames.contains($0.name)
+            }
+            progress.begin("finding the classes of relations", totalBytes: classes.reduce(0) { $0 + $1.size })
+            for one in classes { try count(one, &searches, progress) }
+            return RelationTargets(searches.all)
+        }
+    }
+
+    private init(_ searches: [Search] = []) {
+        for search in searches {
+            let relation = search.relation
+            if let target = search.target {
+                found[relation] = target
+            } else if !search.counts.isEmpty {
+                let names = search.counts.keys.sorted().map(\.text).joined(separator: ", ")
+                notes.append("objects of \(relation.owner).\(relation.field) are in several classes: \(names)")
+            }
+        }
+    }
+
+    /// Counts which objects of a class are in relations.
+    private static func count(
+        _ collection: SourceCatalog.Collection, _ searches: inout Searches, _ progress: ImportProgress
+    ) throws {
+        let reader = try collection.open()
+        var reported: Int64 = 0
+        var rows = 0
+        var seen: Set<Name> = []
+        while let record = try reader.next() {
+            rows += 1
+            if rows % 1000 == 0 {
+                progress.add(bytes: reader.bytesRead - reported, documents: 0)
+                reported = reader.bytesRead
+                try progress.check()
+            }
+            // Of several objects with one id only the first is imported.
+            guard let id = id("objectId", "_id", of: record), let indexes = searches.byId[id],
+                seen.insert(id).inserted
+            else { continue }
+            for index in indexes { searches.all[index].counts[collection.name, default: 0] += 1 }
+        }
+        progress.add(bytes: reader.bytesRead - reported, documents: 0)
+    }
+
+    private static func id(_ key: Name, _ mongoKey: Name, of record: SourceRecord) -> Name? {
+        switch record {
+        case .mongo(let document): document[mongoKey].flatMap(MongoFields.id).map { Name($0) }
+        case .rest(let object): object[key].flatMap(RESTFields.id).map { Name($0) }
+        case .unreadable: nil
+        }
+    }
+}

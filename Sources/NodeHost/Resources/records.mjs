@@ -1,0 +1,34 @@
+// Records of callers that are too large to come with each call: they come once, and calls name them.
+
+import { userOf } from './objects.mjs';
+
+export class CallerRecords {
+  #texts = new Map();
+
+  constructor(connection) {
+    connection.on('record', ({ record, text }) => this.#texts.set(record, text));
+    connection.on('forget', ({ records }) => records.forEach(record => this.#texts.delete(record)));
+  }
+
+  /** Completes a call as it comes: until its turn, the server may have its record forgotten. */
+  complete(call) {
+    const { record } = call.request;
+    if (record !== undefined) call.userText = this.#texts.get(record) ?? null;
+    return call;
+  }
+}
+
+/** Gives a request its user. Of a record that did not come with the call, one is made when code first asks for it. */
+export function setUser(request, call) {
+  const text = call.userText;
+  if (text === undefined) {
+    request.user = userOf(call.request.user);
+    return;
+  }
+  // Code must not take a user for an anonymous caller.
+  if (text === null) throw new Error('The record of the caller is not here.');
+  const define = descriptor =>
+    Object.defineProperty(request, 'user', { configurable: true, enumerable: true, ...descriptor });
+  const keep = value => define({ value, writable: true }).user;
+  define({ get: () => keep(userOf(JSON.parse(text))), set: keep });
+}
