@@ -177,7 +177,7 @@ import Testing
             for (name, className, error, stays) in [
                 ("40 veto", "Kept", "1 stays", true), ("41 error after", "Gone", nil, false),
                 ("42 find refuses", "Hidden", "not found here", true),
-            ] {
+            ] as [(String, String, String?, Bool)] {
                 let id = try await server.create(className, ["a": 1])
                 let answer = try await server.send("DELETE", "/classes/\(className)/\(id)")
                 #expect(answer.code == (error == nil ? nil : 141), "\(name): \(answer.text)")
