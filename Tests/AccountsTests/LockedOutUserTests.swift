@@ -163,6 +163,51 @@ import Testing
         }
     }
 
+    @Test("The maintenance key writes internal dates as Date objects and as texts, and anything else is refused")
+    func internalDates() async throws {
+        let dates: [Name] = [
+            "_account_lockout_expires_at", "_perishable_token_expires_at", "_email_verify_token_expires_at",
+            "_password_changed_at",
+        ]
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            for name in dates {
+                for path in ["/users/\(kim.id)", "/classes/_User/\(kim.id)"] {
+                    let forms: [(JSONValue, String)] = [
+                        ("2026-11-28T09:57:16.129Z", "2026-11-28T09:57:16.129Z"),
+                        (.date("2027-01-02T03:04:05.678Z"), "2027-01-02T03:04:05.678Z"),
+                        ("2026-11-28T10:57:16+01:00", "2026-11-28T09:57:16.000Z"),
+                    ]
+                    for (value, date) in forms {
+                        let answer = try await server.send("PUT", path, .object([name: value]), as: .maintenance)
+                        #expect(answer.status == 200, "\(name) \(value): \(answer.text)")
+                        #expect(try await server.user(kim.id)[name] == .date(date))
+                    }
+                }
+                for value: JSONValue in ["tomorrow", "", 5, true, ["a"]] {
+                    let answer = try await server.send(
+                        "PUT", "/users/\(kim.id)", .object([name: value]), as: .maintenance)
+                    #expect(answer.code == 111, "\(name) \(value): \(answer.text)")
+                }
+                let removed = try await server.send(
+                    "PUT", "/users/\(kim.id)", .object([name: ["__op": "Delete"]]), as: .maintenance)
+                #expect(removed.status == 200)
+                #expect(try await server.user(kim.id)[name] == nil)
+            }
+            let counted = try await server.send(
+                "PUT", "/users/\(kim.id)", ["_failed_login_count": 3], as: .maintenance)
+            #expect(counted.status == 200)
+            #expect(try await server.user(kim.id)["_failed_login_count"] == 3)
+            let created = try await server.send(
+                "POST", "/users",
+                ["username": "lou", "password": "p", "_account_lockout_expires_at": "2026-11-28T09:57:16.129Z"],
+                as: .maintenance)
+            #expect(created.status == 201, "\(created.text)")
+            let lou = try await server.user(created.string("objectId"))
+            #expect(lou["_account_lockout_expires_at"] == .date("2026-11-28T09:57:16.129Z"))
+        }
+    }
+
     @Test("Without the class of sessions a token is of no session")
     func noSessions() async throws {
         try await TestServer.run(["cacheTTL": 0]) { server in

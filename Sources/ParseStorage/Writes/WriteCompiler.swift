@@ -329,7 +329,10 @@ struct WriteCompiler {
         return [builder.bind(.textArray(acl.readers.texts)), builder.bind(.textArray(acl.writers.texts))]
     }
 
+    /// The parameter of an internal column, whose dates may be texts as well as Date objects.
     private func hiddenParameter(_ value: JSONValue, _ column: String) throws(ParseError) -> PostgresParameter {
-        try ValueEncoder.encode(value, SystemClass.internalUserFields[column] ?? .string, field: column)
+        let type = SystemClass.internalUserFields[column] ?? .string
+        let isDateText = type == .date && value.stringValue != nil
+        return try ValueEncoder.encode(isDateText ? ["iso": value] : value, type, field: column)
     }
 }
