@@ -19,6 +19,27 @@ public enum PercentEncoding {
         write(digit(byte & 15))
     }
 
+    /// Encodes the bytes that no URL may have, and keeps those that are encoded already.
+    public static func encodeURL(_ text: some StringProtocol) -> String {
+        let bytes = Array(text.utf8)
+        var encoded: [UInt8] = []
+        for (index, byte) in bytes.enumerated() {
+            let isKept =
+                byte == UInt8(ascii: "%")
+                ? bytes[index...].dropFirst().prefix(2).count { $0.hexadecimalDigit != nil } == 2 : isOfURL(byte)
+            if isKept {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private static func isOfURL(_ byte: UInt8) -> Bool {
+        (0x21...0x7E).contains(byte) && !"\"<>`{}".utf8.contains(byte)
+    }
+
     /// Decodes `%XX`.
     ///
     /// - Parameters:

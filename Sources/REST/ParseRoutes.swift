@@ -156,7 +156,7 @@ public struct ParseRoutes: RequestHandler {
     }
 
     private static func noRoute(_ envelope: Envelope) -> HTTPError {
-        HTTPError(status: 404, message: "Cannot \(envelope.method.rawValue) \(envelope.rawPath)")
+        .noRoute(method: envelope.methodName, path: envelope.rawPath)
     }
 }
 

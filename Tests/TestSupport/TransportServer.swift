@@ -39,7 +39,7 @@ package struct EchoHandler: RequestHandler {
         case "line-break":
             return Reply(headers: [("X-Test", "a\r\nX-Evil: b\0c")], body: .json(Array("{}".utf8)))
         case "unknown":
-            throw HTTPError.noRoute(method: envelope.method.rawValue, path: envelope.rawPath)
+            throw HTTPError.noRoute(method: envelope.methodName, path: envelope.rawPath)
         default: break
         }
         return .object([

@@ -1,3 +1,5 @@
+import Encoding
+
 /// An error that has an HTTP status but none of Parse's numbers: `{"error": message}`.
 public struct HTTPError: Error, Sendable, Equatable {
     /// The HTTP status.
@@ -23,8 +25,8 @@ public struct HTTPError: Error, Sendable, Equatable {
     /// The connection ended before the body did.
     package static let aborted = HTTPError(status: 400, message: "request aborted")
 
-    /// Nothing answers at this path.
+    /// Nothing answers at this path. As in Express, whose texts these are, the path is one that a URL may have.
     public static func noRoute(method: String, path: some StringProtocol) -> HTTPError {
-        HTTPError(status: 404, message: "Cannot \(method) \(path.isEmpty ? "/" : String(path))")
+        HTTPError(status: 404, message: "Cannot \(method) \(path.isEmpty ? "/" : PercentEncoding.encodeURL(path))")
     }
 }

@@ -10,6 +10,8 @@ public struct Envelope: Sendable {
     public let origin: RequestOrigin
     /// The method, after `_method` in the body.
     public var method: Method
+    /// The name of that method in capitals, such as `PATCH`, for messages.
+    public var methodName: String
     /// The components below the mount path, percent-decoded; empty ones (double and trailing slashes) are dropped.
     public var path: [String]
     /// The path below the mount as it came, for messages.
@@ -38,6 +40,7 @@ public struct Envelope: Sendable {
     ) {
         self.origin = origin
         self.method = method
+        methodName = method.rawValue
         self.path = path
         self.rawPath = rawPath
         self.query = query

@@ -60,6 +60,7 @@ struct EnvelopeOpener: Sendable {
         var envelope = Envelope(
             from: origin, method: method, path: try target.components.map(decodeComponent),
             rawPath: String(target.path), body: body, uploads: uploads)
+        envelope.methodName = methodName.asciiUppercased
         if let query = target.query, !query.isEmpty {
             envelope.query = FormEncoding.values(query)
             envelope.queryString = String(query)
