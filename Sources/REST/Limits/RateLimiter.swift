@@ -160,12 +160,20 @@ final class RateLimiter: Sendable {
         return false
     }
 
-    /// Whether a request is one of the methods of a limit. One that is overridden counts as what it is and as what it
-    /// says to be, so that no override slips past a limit of the options.
+    /// Whether a limit concerns the method of a request. A POST that overrides its method counts as both, so that no
+    /// override slips past a limit of the options; a read of an SDK that sends all requests as POST counts as GET alone.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
-        return methods.contains(envelope.method.rawValue)
-            || limit.countsOverridden && envelope.isOverridden && methods.contains(Method.post.rawValue)
+        if methods.contains(envelope.method.rawValue) { return true }
+        return limit.countsOverridden && envelope.isOverridden && methods.contains(Method.post.rawValue)
+            && !isReadOfSDK(envelope)
+    }
+
+    /// Whether an SDK reads by POST. A log-in is no read: it does the same by GET and by POST.
+    private static func isReadOfSDK(_ envelope: Envelope) -> Bool {
+        guard envelope.method == .get, let first = envelope.path.first else { return false }
+        return ClientVersion.sendsReadsAsPost(envelope.credentials.clientVersion)
+            && !["login", "verifypassword"].contains(first.asciiLowercased)
     }
 
     private func take(_ demands: [RequestDemand]) async throws {

@@ -66,6 +66,39 @@ import Testing
         }
     }
 
+    @Test(
+        "A read that an SDK sends as POST counts as GET; that of an unknown client, a write and a log-in count as POST")
+    func readsOfSDKs() async throws {
+        let methods: JSONObject = ["requestMethods": ["POST"]]
+        let options: JSONObject = [
+            "rateLimit": [
+                Self.limit("/classes/*path", 1, methods), Self.limit("/login", 0, methods),
+                Self.limit("/users", 1, ["requestMethods": ["GET"]]),
+            ], "javascriptKey": "jsKey",
+        ]
+        try await TestServer.run(options) { server in
+            func send(_ path: String, _ version: String, _ method: String = "GET") async throws -> TestAnswer {
+                let body: JSONObject = [
+                    "_method": .string(method), "_ApplicationId": .string(TestServer.applicationID),
+                    "_JavaScriptKey": "jsKey", "_ClientVersion": .string(version),
+                ]
+                return try await server.send("POST", path, .object(body), as: .nobody)
+            }
+            for version in ["js5.3.0", "js1.11.1", "i1.19.2", "osx1.19", "apple-tv1.17", "swift4.14.2", "JS3.5.1"] {
+                #expect(try await send("/classes/Song", version).status == 200, "\(version)")
+            }
+            #expect(try await send("/classes/Song/nosuch", "js5.3.0").status == 404)
+            // Reads count where reads are limited.
+            #expect(try await send("/users", "js5.3.0").status == 200)
+            Self.expectRefusal(try await send("/users", "js5.3.0"))
+            Self.expectRefusal(try await send("/login", "js5.3.0"))
+            #expect(try await send("/classes/Song/nosuch", "js5.3.0", "PUT").status == 404)
+            for version in ["", "js", "json1.0", "curl7"] {
+                Self.expectRefusal(try await send("/classes/Song", version))
+            }
+        }
+    }
+
     @Test("Uploads and deletions of files count; downloads do not")
     func files() async throws {
         let options: JSONObject = [
