@@ -32,7 +32,9 @@ package struct DatabaseAccess: Sendable {
     ) async throws -> R {
         let configuration = deployment.configuration
         func body(_ text: String) async throws -> R {
-            try await use(PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema))
+            try await DatabaseFailure.reporting {
+                try await use(PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema))
+            }
         }
         // These take locks of sessions, and read in snapshots that several connections share.
         if let uri = configuration.databaseURI { return try await body(configuration.directDatabaseURI ?? uri) }

@@ -15,6 +15,8 @@ package struct Deployment: Sendable {
     package let warnings: [String]
     /// The folder of the embedded database and of uploaded files.
     package let dataFolder: String
+    /// The path of the configuration file, or nil without one.
+    package let configurationFile: String?
     /// Where the configuration file is; nil when there is none.
     package let configurationFolder: String?
 
@@ -22,25 +24,22 @@ package struct Deployment: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: Those of `roost serve`: the configuration file, if the first is no flag, then options as flags.
+    ///     Without a file, roost.json in the current folder is read.
     ///   - environment: The variables of the environment.
     ///   - needsKeys: Whether the application must be named: a look at a database needs neither its id nor its keys.
-    /// - Throws: `ConfigurationError`, or what kept the file from being read.
+    /// - Throws: `ConfigurationError`.
     package init(arguments: [String], environment: [String: String], needsKeys: Bool = true) throws {
         var flags = arguments
-        var file: [UInt8]?
-        var folder = FileManager.default.currentDirectoryPath
-        if let path = flags.first, !path.hasPrefix("--") {
-            flags.removeFirst()
-            file = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-            folder = URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path
-        }
+        let file = try ConfigurationFile.taken(from: &flags)
+        let folder = file?.folder ?? FileManager.default.currentDirectoryPath
         var (configuration, warnings) = try Configuration.load(
-            file: file, environment: environment, flags: flags,
+            file: file?.bytes, fileName: file?.path, environment: environment, flags: flags,
             fallbacks: needsKeys ? [:] : ["appId": "roost", "masterKey": .string(Identifiers.hexadecimal(32))])
         configuration.resolvePaths(in: folder)
         self.configuration = configuration
         self.warnings = warnings
-        configurationFolder = file == nil ? nil : folder
+        configurationFile = file?.path
+        configurationFolder = file?.folder
         let data = configuration.dataDir ?? folder + "/.roost"
         dataFolder = URL(fileURLWithPath: data).standardizedFileURL.path
     }

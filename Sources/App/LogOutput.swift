@@ -9,7 +9,7 @@ package enum LogOutput {
     /// them to it.
     static func start(_ configuration: Configuration) -> (logger: Logger, writer: LogWriter) {
         let writer = LogWriter(
-            format: configuration.jsonLogs ? .json : .text,
+            format: configuration.jsonLogs ? .json : .text, isSilent: configuration.silent,
             files: configuration.logsFolder.map { LogFiles.Settings(folder: $0, kept: configuration.maxLogFiles.kept) })
         LoggingSystem.bootstrap { label in LineLogHandler(label: label, writer: writer) }
         var logger = Logger(label: "roost")

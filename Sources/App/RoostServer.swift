@@ -302,7 +302,7 @@ public struct RoostServer: Service {
 
     private func prepareAll() async throws {
         if let warning = certificate?.warning { logger.warning("\(warning)") }
-        try await client.start()
+        try await client.start(within: .milliseconds(configuration.connectionTimeout), logger)
         if configuration.readOnly { try await backend.catalog.reload() } else { try await install() }
         await replicas?.start()
         try await files.prepare()
@@ -372,7 +372,7 @@ public struct RoostServer: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.caches.follow() }
             // The console refuses requests for another port than that of its server.
-            group.addTask { try await http.run { console?.serve(at: $0) } }
+            group.addTask { try await listen() }
             // Following ends only with the server, so the first end is that of the server.
             let end = await group.nextResult()
             await stopParts(tasks)
@@ -394,6 +394,14 @@ public struct RoostServer: Service {
             await client.shutdown()
             await replicas?.shutdown()
         }.value
+    }
+
+    private func listen() async throws {
+        do {
+            try await http.run { console?.serve(at: $0) }
+        } catch let error where !(error is CancellationError) {
+            throw ListenFailure(error, host: configuration.host, port: configuration.port, option: "port")
+        }
     }
 
     /// Cloud code uploads files by HTTP, as soon as there is a port. With TLS it does so at an address that the

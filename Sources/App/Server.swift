@@ -42,6 +42,7 @@ package struct Server {
     /// Serves until it is stopped; the private PostgreSQL outlives the last request.
     package func run() async throws {
         defer { logWriter.flush() }
+        if let file = deployment.configurationFile { logger.info("read \(file)") }
         for warning in deployment.warnings { logger.warning("\(warning)") }
         try FileManager.default.createDirectory(atPath: deployment.dataFolder, withIntermediateDirectories: true)
         guard let uri = configuration.databaseURI else {
@@ -71,7 +72,7 @@ package struct Server {
         let server = try RoostServer(
             configuration: configuration, connectionString: connectionString,
             filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)
-        try await server.prepare()
+        try await DatabaseFailure.reporting { try await server.prepare() }
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
             // The first to begin is the last to hear of the end: it waits for as long as the server does.
             .init(service: SecondSignal()),
@@ -88,7 +89,7 @@ package struct Server {
             configuration: ServiceGroupConfiguration(
                 services: services,
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: LogOutput.quiet))
-        async let banner: Void = printBanner(server)
+        async let banner: Void? = configuration.silent ? nil : printBanner(server)
         try await group.run()
         _ = try? await banner
     }

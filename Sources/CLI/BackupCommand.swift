@@ -7,7 +7,7 @@ struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Writes the embedded database and the uploaded files into one file.",
-        usage: "roost backup FILE [--json] [configuration]",
+        usage: "roost backup FILE [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
             The server may run meanwhile, and goes on writing. The file is a tar archive; it appears when all of it is \
             written and was read again. Files that are encrypted stay so. Only its owner can read it.
@@ -37,7 +37,7 @@ struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Makes a data folder out of a backup.",
-        usage: "roost restore FILE [--json] [configuration]",
+        usage: "roost restore FILE [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
             The data folder of the configuration must be empty or not there. It appears when all of the backup was \
             unpacked and checked; of a file that is damaged nothing is restored.

@@ -6,8 +6,8 @@ import ServerConfiguration
 /// What commands beside the server have in common: how they are given the configuration, and how they end.
 enum CommandRun {
     static let configurationHelp = ArgumentHelp(
-        "The configuration file (JSON) and options, as for roost serve: config.json --databaseURI postgres://…",
-        valueName: "configuration")
+        "The configuration file, and options as for roost serve: roost.json --databaseURI postgres://…",
+        valueName: "roost.json")
 
     static let exitHelp = "Exit status: 0 done, 1 failed, 64 wrong arguments, 130 stopped by a signal"
 
@@ -21,17 +21,15 @@ enum CommandRun {
             status = try await Interruption.guarding(body)
         } catch is Interruption.Signalled {
             status = fail("stopped by a signal", isForScripts, 130)
-        } catch let error as ConfigurationError {
-            status = fail(error.message, isForScripts, 1)
         } catch {
-            status = fail("\(error)", isForScripts, 1)
+            status = fail(ErrorText.of(error), isForScripts, 1)
         }
         if status != 0 { throw ExitCode(status) }
     }
 
     private static func fail(_ message: String, _ isForScripts: Bool, _ status: Int32) -> Int32 {
         if isForScripts { ProgressLines.printLine(["event": "failed", "reason": .string(message)]) }
-        try? FileHandle.standardError.write(contentsOf: Data("roost: \(message)\n".utf8))
+        ErrorText.report(message)
         return status
     }
 

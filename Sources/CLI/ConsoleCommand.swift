@@ -16,7 +16,7 @@ struct ConsoleOpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
         abstract: "Prints an address that opens the administration page, signed in: once, within ten minutes.",
-        usage: "roost console open [configuration]",
+        usage: "roost console open [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/console.md.")
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
@@ -36,7 +36,7 @@ struct ConsoleOperatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "operator",
         abstract: "Adds an operator of the administration page; the password is read from the standard input.",
-        usage: "roost console operator NAME ROLE [configuration]",
+        usage: "roost console operator NAME ROLE [roost.json] [--OPTION VALUE ...]",
         discussion: """
             ROLE is owner, developer, editor or viewer.
 

@@ -9,7 +9,7 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Looks a database over, and says what is amiss.",
-        usage: "roost doctor [--fix [--yes]] [--rows N] [--files] [--json] [configuration]",
+        usage: "roost doctor [--fix [--yes]] [--rows N] [--files] [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
             Nothing is changed without --fix. What can be put right without harm is then named, one by one, and done \
             where it is confirmed.

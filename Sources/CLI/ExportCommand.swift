@@ -12,7 +12,7 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Writes the classes and files of an application into a folder.",
         usage: """
             roost export FOLDER [--classes A,B] [--since DATE] [--format parse|mongo] [--no-files] [--json] \
-            [configuration]
+            [roost.json] [--OPTION VALUE ...]
             """,
         discussion: """
             The folder must be empty or not there. It appears when all of it is written: the database as it was at one \

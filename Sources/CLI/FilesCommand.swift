@@ -20,7 +20,7 @@ struct FilesCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Stores, reads, lists and deletes a file, and says which of it the store refuses.",
-        usage: "roost files check [--json] [configuration]",
+        usage: "roost files check [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp), 2 something is refused. See docs/files.md.")
 
     @OptionGroup var common: ScriptArguments
@@ -47,7 +47,7 @@ struct FilesCopyCommand: AsyncParsableCommand {
         abstract: "Copies all files of a store into another.",
         usage: """
             roost files copy [--from STORE] [--to STORE] [--prefix TEXT] [--jobs N] [--dry-run] [--verify] [--json] \
-            [configuration]
+            [roost.json] [--OPTION VALUE ...]
             """,
         discussion: """
             A STORE is `configured` (filesAdapter), `fallback` (filesFallback), a folder, the name of a module, or the \
@@ -118,7 +118,8 @@ struct FilesRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Encrypts all files anew, with another key or in another form.",
-        usage: "roost files rotate [--old-key-file FILE] [--jobs N] [--dry-run] [--json] [configuration]",
+        usage:
+            "roost files rotate [--old-key-file FILE] [--jobs N] [--dry-run] [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
             Files get the encryptionKey and the encryptionFormat of the configuration; those that have both are left as \
             they are, so that the same command goes on where it was stopped. Servers that are to read them meanwhile have \
@@ -164,7 +165,7 @@ struct FilesSweepCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sweep",
         abstract: "Finds files that no object mentions.",
-        usage: "roost files sweep [--older HOURS] [--delete] [--json] [configuration]",
+        usage: "roost files sweep [--older HOURS] [--delete] [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
             Mentions are fields of the type File, files nested in objects and lists, and addresses in texts, of all \
             classes. Nothing is removed without --delete. A file that is known elsewhere only, such as in an app, counts \

@@ -11,7 +11,7 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Brings the classes and files of another backend into the database.",
         usage: """
             roost import (SOURCE | --from URL --from-app-id ID) [--dry-run] [--strict] [--merge] [--replace CLASS] [--classes A,B] \
-            [--type CLASS.FIELD=TYPE] [--rejects FILE] [--jobs N] [--json] [configuration]
+            [--type CLASS.FIELD=TYPE] [--rejects FILE] [--jobs N] [--json] [roost.json] [--OPTION VALUE ...]
             """,
         discussion: """
             SOURCE is a folder or an archive of mongodump, files of mongoexport, an export of Parse.com or Back4App \

@@ -15,7 +15,7 @@ struct MailPreview: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
         abstract: "Writes all mails and pages, in each language, into a folder.",
-        usage: "roost mail preview FOLDER [configuration]",
+        usage: "roost mail preview FOLDER [roost.json] [--OPTION VALUE ...]",
         discussion: """
             The folder is made where it is missing; open its index.html.
 
@@ -41,7 +41,7 @@ struct MailTest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
         abstract: "Sends a mail to an address, and tells what the mail server answers.",
-        usage: "roost mail test ADDRESS [configuration]",
+        usage: "roost mail test ADDRESS [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/accounts.md.")
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)

@@ -25,7 +25,7 @@ struct PushCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Looks whether keys can be read and sign, and whether services answer. Sends nothing.",
-        usage: "roost push check [configuration]",
+        usage: "roost push check [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/push.md.")
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
@@ -45,7 +45,7 @@ struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
         abstract: "Sends a notification to one device, and tells what the services answer.",
-        usage: "roost push test DEVICE [configuration]",
+        usage: "roost push test DEVICE [roost.json] [--OPTION VALUE ...]",
         discussion: """
             DEVICE is the objectId of an installation, or a type and a token: ios:00fc13adff78… or android:bk3RNwTe…
 

@@ -21,7 +21,14 @@ struct Roost: AsyncParsableCommand {
         MemoryLimits.set()
         DescriptorLimit.raise()
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
-        await main(nil)
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        // The help of the server is made from its options.
+        if arguments == ["help", "serve"] { arguments = ["serve", "--help"] }
+        if let message = UnknownCommand.message(arguments) {
+            ErrorText.report(message)
+            Roost.exit(withError: ExitCode.validationFailure)
+        }
+        await main(arguments)
     }
 }
 

@@ -6,8 +6,7 @@ import ServerConfiguration
 /// `roost serve`: the server.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Serves an application.",
-        discussion: OptionHelp.text)
+        commandName: "serve", abstract: "Serves an application.", usage: OptionHelp.usage)
 
     @Argument(
         parsing: .captureForPassthrough,
@@ -16,39 +15,75 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         if arguments.contains("--help") || arguments.contains("-h") {
-            print(Serve.helpMessage())
+            print(OptionHelp.text(width: Self.terminalWidth), terminator: "")
             return
         }
         do {
             try await Server(arguments: arguments, environment: ProcessInfo.processInfo.environment).run()
-        } catch let error as ConfigurationError {
-            Self.fail(error.message)
         } catch {
-            Self.fail("\(error)")
+            ErrorText.report(ErrorText.of(error))
+            Foundation.exit(1)
         }
     }
 
-    private static func fail(_ message: String) -> Never {
-        try? FileHandle.standardError.write(contentsOf: Data("roost: \(message)\n".utf8))
-        Foundation.exit(1)
+    private static var terminalWidth: Int {
+        var size = winsize()
+        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        return ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) } ?? 80
     }
 }
 
-/// The help for all options, made from their table.
+/// The help of `roost serve`, made from the table of options. Pure.
 enum OptionHelp {
-    static var text: String {
-        "Options can stand in the file by their name, in the environment, or as flags; a flag outweighs the "
-            + "environment, and that the file.\n\n"
-            + OptionTable.all.map { option in
-                "  --\(option.name) <\(option.kind.rawValue)>  (\(option.environment))\n      \(note(option))"
-            }.joined(separator: "\n")
+    static let usage = "roost serve [roost.json] [--OPTION VALUE ...]"
+
+    private static let introduction = """
+        Serves an application. Without a file, roost.json in the current folder is read. Options can be set in the file, in \
+        the environment, or as flags. A flag outweighs the environment, and the environment outweighs the file. See \
+        docs/configuration.md.
+        """
+
+    /// The help, with lines of at most a width.
+    static func text(width: Int) -> String {
+        let width = max(40, width)
+        var lines = wrapped("USAGE: " + usage, indent: 7, width: width) + [""]
+        lines += wrapped(introduction, indent: 0, width: width)
+        let isRequired = { (option: OptionDefinition) in OptionTable.required.contains(option.name) }
+        let groups =
+            [("Required", OptionTable.all.filter(isRequired))]
+            + OptionTable.sections.map { ($0.title, $0.options.filter { !isRequired($0) }) }
+        for (title, options) in groups where !options.isEmpty {
+            lines += ["", title.uppercased() + ":"]
+            for option in options {
+                lines += wrapped(
+                    "  --\(option.name) <\(option.kind.rawValue)>  \(option.environment)", indent: 6, width: width)
+                lines += wrapped("      " + note(option), indent: 6, width: width)
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Breaks a text at spaces; all lines but the first begin with spaces.
+    private static func wrapped(_ text: String, indent: Int, width: Int) -> [String] {
+        var lines: [String] = []
+        var line = String(text.prefix { $0 == " " })
+        var hasWords = false
+        for word in text.split(separator: " ") {
+            if hasWords, line.count + 1 + word.count > width {
+                lines.append(line)
+                (line, hasWords) = (String(repeating: " ", count: indent), false)
+            }
+            line += (hasWords ? " " : "") + word
+            hasWords = true
+        }
+        return lines + [line]
     }
 
     private static func note(_ option: OptionDefinition) -> String {
         switch option.support {
         case .built: option.help
-        case .ignored(let why): "Taken without effect: \(why)"
-        case .notBuilt: "\(option.help) (not built yet: refused unless it asks for nothing)"
+        case .ignored(let why): "Without effect: \(why)"
+        case .notBuilt: "\(option.help) (not supported: refused unless it asks for nothing)"
         }
     }
 }

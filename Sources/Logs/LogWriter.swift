@@ -33,13 +33,17 @@ package final class LogWriter: Sendable {
     private let state = Mutex(State())
     private let signal = DispatchSemaphore(value: 0)
     private let format: LogLine.Format
+    private let isSilent: Bool
     private let files: LogFiles.Settings?
 
     /// Makes a writer, and starts its thread.
     ///
-    /// - Parameter files: Where lines are kept in files besides; nil for nowhere.
-    package init(format: LogLine.Format, files: LogFiles.Settings? = nil) {
+    /// - Parameters:
+    ///   - isSilent: Whether the standard error gets no lines.
+    ///   - files: Where lines are kept in files besides; nil for nowhere.
+    package init(format: LogLine.Format, isSilent: Bool = false, files: LogFiles.Settings? = nil) {
         self.format = format
+        self.isSilent = isSilent
         self.files = files
         let thread = Thread { [self] in run() }
         thread.name = "log"
@@ -89,14 +93,14 @@ package final class LogWriter: Sendable {
                 return taken
             }
             output.removeAll(keepingCapacity: output.capacity <= 1024 * 1024)
-            for line in lines { line.write(as: format, to: &output) }
-            if dropped > 0 {
+            for line in lines where !isSilent { line.write(as: format, to: &output) }
+            if dropped > 0, !isSilent {
                 LogLine(
                     moment: .now, level: .warning, label: "roost", message: "log lines were dropped",
                     metadata: ["count": "\(dropped)"]
                 ).write(as: format, to: &output)
             }
-            try? FileHandle.standardError.write(contentsOf: Data(output))
+            if !output.isEmpty { try? FileHandle.standardError.write(contentsOf: Data(output)) }
             Self.dropped.wrappingAdd(files?.write(lines) ?? 0, ordering: .relaxed)
             state.withLock { $0.underWay = 0 }
         }

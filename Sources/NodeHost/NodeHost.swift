@@ -84,7 +84,6 @@ package final class NodeHost: CloudHost {
             for _ in 0..<settings.workers { workers.append(try await startWorker()) }
         } catch {
             await shutdown()
-            logger.error("cloud code cannot be loaded", metadata: ["file": "\(settings.main)", "error": "\(error)"])
             throw error
         }
         for worker in workers { use(worker) }

@@ -52,7 +52,7 @@ public struct RoostApp: Sendable {
             }
             try await server.run()
         } catch let error as ConfigurationError {
-            try? FileHandle.standardError.write(contentsOf: Data("roost: \(error.message)\n".utf8))
+            ErrorText.report(ErrorText.of(error))
             Foundation.exit(1)
         }
     }

@@ -187,6 +187,8 @@ public struct Configuration: Sendable {
     public var schema: DeclaredSchemas?
 
     public var logLevel = "info"
+    /// Whether nothing is printed.
+    public var silent = false
     public var jsonLogs = false
     /// From how many milliseconds on a request is logged as a warning.
     public var slowRequest = 1000

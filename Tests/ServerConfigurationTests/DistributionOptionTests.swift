@@ -46,9 +46,9 @@ import Testing
             (["mode": "tables"], "distribution.mode must be \"schema\" or \"rows\""),
             (["mode": nil], "distribution.mode must be \"schema\" or \"rows\""),
             (["shard": 4], "distribution.shard is no option"),
-            (["shards": 0], "Key distribution.shards has invalid value 0"),
-            (["shards": -1], "Key distribution.shards has invalid value -1"),
-            (["shards": "many"], "Key distribution.shards has invalid value \"many\""),
+            (["shards": 0], "distribution.shards must be between 1 and 1024"),
+            (["shards": -1], "distribution.shards must be between 1 and 1024"),
+            (["shards": "many"], "distribution.shards must be between 1 and 1024"),
             (["unique": "rows"], "distribution.unique must be \"lookup\""),
             (["mode": "schema", "unique": "lookup"], "distribution.unique needs the mode \"rows\""),
             (

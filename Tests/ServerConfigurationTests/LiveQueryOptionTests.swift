@@ -39,8 +39,6 @@ import Testing
         arguments: [
             (["liveQuery": ["classNames": ["("]]], "option liveQuery.classNames"),
             (["liveQuery": ["classNames": [7]]], "option liveQuery.classNames"),
-            (["liveQuery": ["pubSubAdapter": "x"]], "option liveQuery.pubSubAdapter"),
-            (["liveQueryServerOptions": ["wssAdapter": "x"]], "option liveQueryServerOptions.wssAdapter"),
             (["liveQueryServerOptions": ["port": 1401]], "option liveQueryServerOptions.port"),
             (["liveQueryServerOptions": ["appId": "b"]], "option liveQueryServerOptions.appId"),
             (["liveQueryServerOptions": ["keyPairs": ["clientKey": 7]]], "option liveQueryServerOptions.keyPairs"),

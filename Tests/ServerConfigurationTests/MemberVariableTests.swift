@@ -59,7 +59,8 @@ struct MemberVariableTests {
         #expect(try load(file, environment: own, flags: flag).accountLockout?.duration == 3)
         let empty = ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": ""]
         #expect(try load(file, environment: empty).accountLockout?.duration == 1)
-        #expect(refusal(["accountLockout": 5], environment: member) == "Key accountLockout has invalid value 5")
+        #expect(
+            refusal(["accountLockout": 5], environment: member)?.hasPrefix("accountLockout must be an object") == true)
     }
 
     @Test("Those of a limit on requests make one more limit")
@@ -85,9 +86,13 @@ struct MemberVariableTests {
         "What cannot be is refused by the member's name",
         arguments: [
             (
-                ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "x"], "Key accountLockout.duration has invalid value x"
+                ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "x"],
+                "accountLockout.duration must be a number (PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION)"
             ),
-            (["PARSE_SERVER_FILE_UPLOAD_FILE_EXTENSIONS": "[1]"], "Key fileUpload.fileExtensions has invalid value"),
+            (
+                ["PARSE_SERVER_FILE_UPLOAD_FILE_EXTENSIONS": "[1]"],
+                "fileUpload.fileExtensions must be a list of strings"
+            ),
         ] as [([String: String], String)])
     func refusals(environment: [String: String], text: String) {
         #expect(refusal(environment: environment)?.hasPrefix(text) == true)

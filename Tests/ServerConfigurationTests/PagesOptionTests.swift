@@ -32,7 +32,7 @@ struct PagesOptionTests {
     func badEndpoint(given: String) {
         #expect(
             refusal(["pages": ["pagesEndpoint": .string(given)]])
-                == "Key pages.pagesEndpoint has invalid value \(given)")
+                == "pages.pagesEndpoint must be a path such as apps")
     }
 
     @Test("All keys are read, and relative paths begin where the configuration file lies")
@@ -74,12 +74,12 @@ struct PagesOptionTests {
     func refusals() {
         let cases: [(JSONObject, String)] = [
             (["pages": ["nobody": 1]], "error: unknown option pages.nobody"),
-            (["pages": ["enableRouter": "yes"]], "Key pages.enableRouter has invalid value"),
+            (["pages": ["enableRouter": "yes"]], "pages.enableRouter must be true or false"),
             (["pages": ["customUrls": ["nobody": "https://x"]]], "error: unknown option pages.customUrls.nobody"),
-            (["pages": ["customUrls": ["passwordReset": 5]]], "Key pages.customUrls.passwordReset has invalid value 5"),
+            (["pages": ["customUrls": ["passwordReset": 5]]], "pages.customUrls.passwordReset must be a string"),
             (["pages": ["customRoutes": [["path": "x"]]]], "option pages.customRoutes is not built into Roost"),
             (["customPages": ["nobody": "https://x"]], "error: unknown option customPages.nobody"),
-            (["customPages": ["invalidLink": 5]], "Key customPages.invalidLink has invalid value 5"),
+            (["customPages": ["invalidLink": 5]], "customPages.invalidLink must be a string"),
         ]
         for (options, text) in cases {
             #expect(refusal(options)?.hasPrefix(text) == true, "\(options)")

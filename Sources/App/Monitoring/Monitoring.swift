@@ -73,7 +73,11 @@ final class Monitoring: Sendable {
             // A page in a browser of this machine or network is no watcher.
             crossOrigin: .none, limits: limits, logger: logger)
         begin { try? await server.run() }
-        _ = try await server.boundPort
+        do {
+            _ = try await server.boundPort
+        } catch let error where !(error is CancellationError) {
+            throw ListenFailure(error, host: configuration.host, port: port, option: "metrics.port")
+        }
         self.server.withLock { $0 = server }
     }
 

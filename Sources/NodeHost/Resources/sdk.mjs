@@ -11,8 +11,12 @@ export function loadSDK(main, settings) {
     loaded = require('parse/node');
   } catch (error) {
     if (error.code !== 'MODULE_NOT_FOUND' || !error.message.includes("'parse/node'")) throw error;
-    throw new Error(`The package parse was not found from ${path.dirname(main)}. `
-      + 'Cloud code needs the SDK of the app: npm install parse');
+    const folder = path.dirname(main);
+    const missing = new Error(`option cloud: The package parse was not found from ${folder}. `
+      + `Cloud code needs the SDK of the app: cd ${folder} && npm install parse`);
+    // The way to this place helps nobody.
+    missing.stack = missing.message;
+    throw missing;
   }
   const Parse = [loaded, loaded.default, loaded.Parse].find(candidate => typeof candidate?.initialize === 'function');
   if (Parse === undefined) throw new Error('The package parse has no Parse.initialize.');

@@ -44,6 +44,7 @@ final class SharedPool: ConnectionPool {
     private var starters: [WaitRequest] = []
     private var startDeadline = MonotonicInstant.now
     private var lastFailure: PostgresError?
+    private var wasConnected = false
 
     /// How often a change is undone for the sake of others at most, before it is sent alone.
     private static let mostUndoings = 3
@@ -185,7 +186,8 @@ final class SharedPool: ConnectionPool {
 
     func didConnect(_ connection: Connection) {
         connection.backOff = BackOff()
-        if lastFailure != nil { context.logger.info("connected to PostgreSQL again") }
+        if lastFailure != nil { context.logger.info("connected to PostgreSQL\(wasConnected ? " again" : "")") }
+        wasConnected = true
         lastFailure = nil
         for starter in starters { starter.promise.fulfill(.success(())) }
         starters.removeAll()
@@ -316,7 +318,8 @@ final class SharedPool: ConnectionPool {
 
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
         connection.reopening = context.now.after(connection.backOff.next())
-        if lastFailure == nil, !context.isStopping {
+        // Before the first connection the caller of start() gets the reason.
+        if lastFailure == nil, wasConnected, !context.isStopping {
             context.logger.warning(
                 "a connection to PostgreSQL broke", metadata: ["reason": "\(reason)", "underWay": "\(requests.count)"])
         }

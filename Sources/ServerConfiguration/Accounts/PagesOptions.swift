@@ -95,7 +95,7 @@ extension Configuration.Pages {
         func isPlain(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || "-_.~".utf8.contains(byte) }
         guard !parts.isEmpty,
             parts.allSatisfy({ $0.allSatisfy(isPlain) && !$0.allSatisfy { $0 == UInt8(ascii: ".") } })
-        else { throw ConfigurationError("Key pages.pagesEndpoint has invalid value \(endpoint)") }
+        else { throw .invalid("pages.pagesEndpoint", "a path such as apps") }
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
 

@@ -135,7 +135,7 @@ extension Configuration {
         guard !schema.isEmpty, schema != "public" else { return }
         let isReserved = schema.hasPrefix("pg_") || ["information_schema", "$user"].contains(schema)
         guard !isReserved, schema.utf8.count <= 63, !schema.unicodeScalars.contains(where: { $0.value < 32 }) else {
-            throw .invalid(name, schema)
+            throw .invalid(name, "the name of a schema that an app may have, at most 63 bytes long")
         }
         guard databaseSchema.map(schema.hasSameBytes) ?? true else {
             throw ConfigurationError("\(name) names another schema than databaseSchema or another option does")

@@ -63,13 +63,6 @@ extension Configuration {
         ///   - configuration: What was read of the server's identity and port.
         /// - Throws: `ConfigurationError` for what is none, or cannot be had.
         init(values: [String: JSONValue], _ configuration: Configuration) throws(ConfigurationError) {
-            for name in ["liveQuery", "liveQueryServerOptions"] {
-                for adapter in ["pubSubAdapter", "wssAdapter"] where values[name]?[adapter]?.isNull == false {
-                    throw ConfigurationError(
-                        "option \(name).\(adapter): adapters of this kind are not built; processes notify each other of "
-                            + "changes through PostgreSQL")
-                }
-            }
             for name in values["liveQuery"]?["classNames"]?.arrayValue ?? [] {
                 guard let source = name.stringValue, Pattern.isValid(Self.whole(source)) else {
                     throw ConfigurationError("option liveQuery.classNames: \(name.text) is no pattern of class names")
@@ -98,9 +91,7 @@ extension Configuration {
             }
             if let interval = options?["websocketTimeout"]?.numberValue {
                 guard (100...86_400_000).contains(interval) else {
-                    throw ConfigurationError(
-                        "Key liveQueryServerOptions.websocketTimeout has invalid value \(JSONValue.number(interval).text)"
-                    )
+                    throw .invalid("liveQueryServerOptions.websocketTimeout", "between 100 and 86400000")
                 }
                 pingInterval = Int(interval)
             }

@@ -161,7 +161,7 @@ extension Configuration.MailText {
             try self.init(inline: value, "\(path).\(part)")
         } else if let value = object[Name(part + "Path")], !value.isNull {
             guard let file = value.stringValue, !file.isEmpty else {
-                throw ConfigurationError("Key \(path).\(part)Path has invalid value \(value.text)")
+                throw .invalid("\(path).\(part)Path", "the path of a file")
             }
             self.init(.file(file))
         } else {
@@ -176,12 +176,12 @@ extension Configuration.MailText {
             return
         }
         guard let texts = value.objectValue, !texts.isEmpty else {
-            throw ConfigurationError("Key \(path) has invalid value \(value.text)")
+            throw .invalid(path, "a string, or an object of strings by language")
         }
         self.init(nil)
         for (locale, value) in texts {
             guard let text = value.stringValue else {
-                throw ConfigurationError("Key \(path).\(locale) has invalid value \(value.text)")
+                throw .invalid("\(path).\(locale)", "a string")
             }
             if locale == "default" { base = .inline(text) } else { byLocale[locale] = .inline(text) }
         }

@@ -38,7 +38,9 @@ extension OptionTable {
                 + "default parentbased_traceidratio"
         ) { value, name throws(ConfigurationError) in
             guard let text = value.nonEmptyText else { return nil }
-            guard let sampler = Configuration.Tracing.Sampler(rawValue: text) else { throw .invalid(name, text) }
+            guard let sampler = Configuration.Tracing.Sampler(rawValue: text) else {
+                throw .invalid(name, "always_on, always_off or traceidratio, or one of these after parentbased_")
+            }
             return sampler
         },
         .custom(
@@ -47,7 +49,7 @@ extension OptionTable {
         ) { value, name throws(ConfigurationError) in
             guard let ratio = value.numberValue ?? value.stringValue.flatMap(Double.init), (0...1).contains(ratio)
             else {
-                throw .invalid(name, value.stringValue ?? value.text)
+                throw .invalid(name, "between 0 and 1")
             }
             return ratio
         },
@@ -65,7 +67,9 @@ extension OptionTable {
 
     private static func address(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
         guard let text = value.nonEmptyText else { return nil }
-        guard text.hasPrefix("http://") || text.hasPrefix("https://") else { throw .invalid(name, text) }
+        guard text.hasPrefix("http://") || text.hasPrefix("https://") else {
+            throw .invalid(name, "an address that begins with http:// or https://")
+        }
         return text
     }
 
@@ -92,7 +96,9 @@ extension OptionDefinition {
     ) -> OptionDefinition {
         custom(name, environment, .string, path, summary) { value, name throws(ConfigurationError) in
             guard let text = value.nonEmptyText else { return nil }
-            guard let choice = Value(rawValue: text) else { throw .invalid(name, text) }
+            guard let choice = Value(rawValue: text) else {
+                throw .invalid(name, Value.allCases.map(\.rawValue).joined(separator: " or "))
+            }
             return choice
         }
     }

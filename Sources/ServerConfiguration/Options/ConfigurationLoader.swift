@@ -1,156 +1,25 @@
 import JSON
 
-/// Why a configuration is refused, in words for the operator.
-public struct ConfigurationError: Error, Sendable, Equatable {
-    /// The words.
-    public let message: String
-
-    /// A mistake in the configuration, in words for the operator.
-    public init(_ message: String) { self.message = message }
-}
-
 extension Configuration {
-    /// Reads the options from where they may stand: a flag outweighs the environment, that the file, and that the
-    /// preset's default.
+    /// Reads the options. A flag outweighs the environment, the environment the file, and the file the preset's default.
     ///
     /// - Parameters:
-    ///   - file: The bytes of the JSON file; nil when there is none.
+    ///   - file: The bytes of the JSON file, or nil without one.
+    ///   - fileName: The name of the file, for messages.
     ///   - environment: The environment's variables.
     ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for true.
-    ///   - fallbacks: What holds for options that stand nowhere.
+    ///   - fallbacks: Defaults beside the preset's.
     /// - Returns: The configuration, and warnings about options without effect.
-    /// - Throws: `ConfigurationError` for an option that is malformed, not built, or, from preset 9 on, unknown.
+    /// - Throws: `ConfigurationError` for options that are malformed, not built, or, from preset 9 on, unknown.
     public static func load(
-        file: [UInt8]?, environment: [String: String], flags: [String], fallbacks: [String: JSONValue] = [:]
+        file: [UInt8]?, fileName: String? = nil, environment: [String: String], flags: [String],
+        fallbacks: [String: JSONValue] = [:]
     ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [String]) {
-        var values = fallbacks
-        var given: [String: Setting.Given] = [:]
-        var unknown: [String] = []
-        for (name, value) in try fileOptions(file) {
-            guard OptionTable.find(name.text) != nil else {
-                unknown.append(name.text)
-                continue
-            }
-            values[name.text] = value
-            given[name.text] = Setting.Given(value, .file)
-        }
-        for (name, value) in try environmentOptions(environment) {
-            values[name] = value
-            given[name] = Setting.Given(value, .environment, [OptionTable.find(name)?.environment ?? ""])
-        }
-        var warnings: [String] = []
-        for variables in MemberVariables.all {
-            if let warning = try variables.merge(environment, into: &values) {
-                warnings.append(warning)
-            } else if let option = variables.path.first {
-                let names = variables.names.filter { environment[$0]?.isEmpty == false }.sorted()
-                guard !names.isEmpty else { continue }
-                given[option] = Setting.Given(.null, .environment, (given[option]?.from ?? []) + names)
-            }
-        }
-        for (name, value) in try flagOptions(flags) {
-            values[name] = value
-            given[name] = Setting.Given(value, .flag, ["--" + name])
-        }
-        values = values.filter { !$0.value.isNull }
-        for name in given.keys { given[name] = values[name].flatMap { given[name]?.with($0) } }
-        if let adapter = values["filesAdapter"] {
-            values["filesAdapter"] = FileStoreReader.complete(adapter, from: environment)
-        }
-        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-            guard let definition = OptionTable.find(name) else { continue }
-            unknown += try unknownKeys(definition, name, value)
-            switch definition.support {
-            case .built: break
-            case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
-            case .notBuilt:
-                guard isHarmless(value) else {
-                    throw ConfigurationError(
-                        "option \(name) is not built into this version of Roost: \(definition.summary)")
-                }
-            }
-        }
-        let preset = try values["preset"]?.whole(in: 4...9, "preset") ?? 9
-        // parse-server has always gone on without them. A new server learns of a misspelt option in time.
-        if preset >= 9, let first = unknown.first { throw ConfigurationError("error: unknown option \(first)") }
-        warnings += unknown.map { "option \($0) has no effect: it is not known" }
-        var configuration = try Configuration(preset: preset, values: values)
-        let names = ["GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"]
-        configuration.given = given
-        configuration.cloudVariables = environment.filter { $0.key.hasPrefix("AWS_") || names.contains($0.key) }
-        return (configuration, warnings + configuration.warnings(values))
-    }
-
-    private static func fileOptions(_ file: [UInt8]?) throws(ConfigurationError) -> JSONObject {
-        guard let file else { return [:] }
-        let json: JSONValue
-        do {
-            json = try JSONValue(parsing: file)
-        } catch {
-            throw ConfigurationError("the configuration file is not JSON: \(error.reason) at byte \(error.offset)")
-        }
-        guard var object = json.objectValue else {
-            throw ConfigurationError("the configuration file must hold a JSON object")
-        }
-        if let apps = object["apps"]?.arrayValue {
-            guard apps.count == 1, let app = apps[0].objectValue else {
-                throw ConfigurationError("Multiple apps are not supported")
-            }
-            object = app
-        }
-        return object
-    }
-
-    private static func environmentOptions(_ environment: [String: String]) throws(ConfigurationError) -> [String:
-        JSONValue]
-    {
-        var values: [String: JSONValue] = [:]
-        for definition in OptionTable.all {
-            guard let text = environment[definition.environment], !text.isEmpty else { continue }
-            values[definition.name] = try definition.kind.read(text, definition.name)
-        }
-        return values
-    }
-
-    private static func flagOptions(_ flags: [String]) throws(ConfigurationError) -> [String: JSONValue] {
-        var values: [String: JSONValue] = [:]
-        var rest = flags[...]
-        while let flag = rest.popFirst() {
-            guard flag.hasPrefix("--") else { throw ConfigurationError("error: unexpected argument \(flag)") }
-            let parts = flag.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = parts.first.map(String.init), let definition = OptionTable.find(name) else {
-                throw ConfigurationError("error: unknown option \(flag)")
-            }
-            if parts.count == 2 {
-                values[name] = try definition.kind.read(String(parts[1]), name)
-            } else if let next = rest.first, !next.hasPrefix("--") {
-                values[name] = try definition.kind.read(next, name)
-                rest.removeFirst()
-            } else if definition.kind == .boolean {
-                values[name] = true
-            } else {
-                throw ConfigurationError("error: option \(flag) needs a value")
-            }
-        }
-        return values
-    }
-
-    /// Checks the value of an option; returns the keys in it that there are not.
-    private static func unknownKeys(
-        _ definition: OptionDefinition, _ name: String, _ value: JSONValue
-    ) throws(ConfigurationError) -> [String] {
-        guard definition.kind.fits(value) else { throw .invalid(name, value.text) }
-        guard definition.kind == .object, definition.support == .built, !definition.members.isEmpty else { return [] }
-        var unknown: [String] = []
-        for (key, value) in value.objectValue ?? [:] {
-            if let member = definition.members.first(where: { $0.name == key.text }) {
-                guard member.support == .built, !value.isNull else { continue }
-                unknown += try unknownKeys(member, "\(name).\(key)", value)
-            } else if !definition.takesOthers {
-                unknown.append("\(name).\(key)")
-            }
-        }
-        return unknown
+        var reader = ConfigurationLoader(values: fallbacks)
+        try reader.readFile(file, named: fileName)
+        reader.readEnvironment(environment)
+        try reader.readFlags(flags)
+        return try reader.load(environment)
     }
 
     /// Whether the value of an option that is not built asks for nothing.
@@ -162,5 +31,202 @@ extension Configuration {
             return object.values.allSatisfy { $0 == .bool(false) || $0.isNull }
         default: return false
         }
+    }
+}
+
+/// Gathers the values of options from the file, the environment and the flags.
+private struct ConfigurationLoader {
+    /// A key that no option has.
+    private struct Unknown {
+        let name: String
+        /// The names that it may have been meant for.
+        let known: [String]
+        /// The option that has the key, or the key itself at the top level.
+        let option: String
+    }
+
+    private var values: [String: JSONValue]
+    private var given: [String: Setting.Given] = [:]
+    private var mistakes = ConfigurationMistakes()
+    private var unknown: [Unknown] = []
+    private var warnings: [String] = []
+
+    init(values: [String: JSONValue]) { self.values = values }
+
+    private mutating func set(
+        _ name: String, _ value: JSONValue, _ source: Setting.Source, _ from: [String] = [], at place: String?
+    ) {
+        values[name] = value
+        given[name] = Setting.Given(value, source, from)
+        mistakes.sources[name] = place
+    }
+
+    mutating func readFile(_ file: [UInt8]?, named name: String?) throws(ConfigurationError) {
+        guard let file else { return }
+        for (key, value) in try Self.object(in: file, name ?? "the configuration file") {
+            if OptionTable.find(key.text) != nil {
+                set(key.text, value, .file, at: name)
+            } else {
+                mistakes.sources[key.text] = name
+                unknown.append(Unknown(name: key.text, known: OptionTable.all.map(\.name), option: key.text))
+            }
+        }
+    }
+
+    private static func object(in file: [UInt8], _ name: String) throws(ConfigurationError) -> JSONObject {
+        let json: JSONValue
+        do {
+            json = try JSONValue(parsing: file)
+        } catch {
+            let before = file.prefix(error.offset)
+            let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+            let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            // Columns are counted in characters, as editors show them.
+            let column = String(decoding: before[start...], as: UTF8.self).count + 1
+            throw ConfigurationError("\(name) is not valid JSON: \(error.reason) in line \(line), column \(column)")
+        }
+        guard let object = json.objectValue else {
+            throw ConfigurationError("\(name) must hold a JSON object, for example {\"appId\": \"myApp\"}")
+        }
+        guard let apps = object["apps"]?.arrayValue else { return object }
+        guard apps.count == 1, let app = apps[0].objectValue else {
+            throw ConfigurationError("Multiple apps are not supported")
+        }
+        return app
+    }
+
+    mutating func readEnvironment(_ environment: [String: String]) {
+        for definition in OptionTable.all {
+            guard let text = environment[definition.environment], !text.isEmpty else { continue }
+            let name = definition.name
+            mistakes.sources[name] = definition.environment
+            if let value = mistakes.collect(
+                name, { () throws(ConfigurationError) in try definition.kind.read(text, name) })
+            {
+                set(name, value, .environment, [definition.environment], at: definition.environment)
+            }
+        }
+        for variables in MemberVariables.all {
+            guard let option = variables.path.first else { continue }
+            let names = variables.names.filter { environment[$0]?.isEmpty == false }.sorted()
+            guard !names.isEmpty else { continue }
+            var merged = values
+            let place = mistakes.sources[option]
+            mistakes.sources[option] = names.joined(separator: ", ")
+            guard
+                let warning = mistakes.collect(
+                    option,
+                    { () throws(ConfigurationError) in try variables.merge(environment, into: &merged) })
+            else { continue }
+            values = merged
+            if let warning {
+                warnings.append(warning)
+                mistakes.sources[option] = place
+            } else {
+                mistakes.sources[option] = ([place].compactMap { $0 } + names).joined(separator: ", ")
+                given[option] = Setting.Given(.null, .environment, (given[option]?.from ?? []) + names)
+            }
+        }
+    }
+
+    mutating func readFlags(_ flags: [String]) throws(ConfigurationError) {
+        var rest = flags[...]
+        var last: String?
+        while let flag = rest.popFirst() {
+            guard flag.hasPrefix("--") else {
+                // It may be a part of a key.
+                throw ConfigurationError(
+                    last.map { "error: unexpected argument after the value of --\($0): quote values with blanks" }
+                        ?? "error: unexpected argument \(flag)")
+            }
+            let parts = flag.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            guard let definition = OptionTable.find(name) else {
+                throw .unknown("--" + name, among: OptionTable.all.map { "--" + $0.name })
+            }
+            let value: JSONValue
+            if parts.count == 2 {
+                value = try Self.read(String(parts[1]), definition)
+            } else if let next = rest.first, !next.hasPrefix("--") {
+                value = try Self.read(next, definition)
+                rest.removeFirst()
+            } else if definition.kind == .boolean {
+                value = true
+            } else {
+                throw ConfigurationError("error: option --\(name) needs a value")
+            }
+            set(name, value, .flag, ["--" + name], at: "--" + name)
+            last = name
+        }
+    }
+
+    private static func read(_ text: String, _ definition: OptionDefinition) throws(ConfigurationError) -> JSONValue {
+        do throws(ConfigurationError) {
+            return try definition.kind.read(text, definition.name)
+        } catch {
+            throw error.found(in: "--" + definition.name)
+        }
+    }
+
+    mutating func load(
+        _ environment: [String: String]
+    ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [String]) {
+        values = values.filter { !$0.value.isNull }
+        if let adapter = values["filesAdapter"] {
+            values["filesAdapter"] = FileStoreReader.complete(adapter, from: environment)
+        }
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) { check(name, value) }
+        for name in given.keys { given[name] = values[name].flatMap { given[name]?.with($0) } }
+        let line = values["preset"]
+        let preset = mistakes.collect("preset") { () throws(ConfigurationError) in
+            try line?.whole(in: 4...9, "preset") ?? 9
+        }
+        // parse-server has always gone on without them. A new server learns of a misspelt option in time.
+        if preset ?? 9 >= 9 {
+            for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
+        } else {
+            warnings += unknown.map { "option \($0.name) has no effect: it is not known" }
+        }
+        var configuration = try Configuration(preset: preset ?? 9, values: values, mistakes)
+        configuration.given = given
+        let names = ["GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"]
+        configuration.cloudVariables = environment.filter { $0.key.hasPrefix("AWS_") || names.contains($0.key) }
+        return (configuration, warnings + configuration.warnings(values))
+    }
+
+    private mutating func check(_ name: String, _ value: JSONValue) {
+        guard let definition = OptionTable.find(name) else { return }
+        values[name] = normalized(definition, name, value, of: name)
+        switch definition.support {
+        case .built: break
+        case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
+        case .notBuilt:
+            guard !Configuration.isHarmless(value) else { break }
+            mistakes.add(ConfigurationError("\(name) is not supported. Remove it: \(definition.summary)"), name)
+        }
+    }
+
+    /// The value with numbers and switches read from texts, or nil if it is of the wrong kind. Records unknown members.
+    private mutating func normalized(
+        _ definition: OptionDefinition, _ name: String, _ value: JSONValue, of option: String
+    ) -> JSONValue? {
+        let value = definition.kind.normalized(value)
+        guard definition.kind.fits(value) else {
+            mistakes.add(.invalid(name, definition.allowed), option)
+            return nil
+        }
+        guard definition.kind == .object, definition.support == .built, !definition.members.isEmpty,
+            var object = value.objectValue
+        else { return value }
+        for (key, value) in object {
+            if let member = definition.members.first(where: { $0.name == key.text }) {
+                guard member.support == .built, !value.isNull else { continue }
+                object[key] = normalized(member, "\(name).\(key)", value, of: option)
+            } else if !definition.takesOthers {
+                unknown.append(
+                    Unknown(name: "\(name).\(key)", known: definition.members.map(\.name), option: option))
+            }
+        }
+        return .object(object)
     }
 }

@@ -1,19 +1,39 @@
 import JSON
 
 extension Configuration {
-    /// Reads values of the kinds that their options take; throws `ConfigurationError` for what cannot be.
-    init(preset: Int, values: [String: JSONValue]) throws(ConfigurationError) {
+    /// Reads values of the kinds that their options take.
+    ///
+    /// - Parameter mistakes: The mistakes found so far.
+    /// - Throws: `ConfigurationError` with all mistakes.
+    init(
+        preset: Int, values: [String: JSONValue], _ mistakes: ConfigurationMistakes
+    ) throws(ConfigurationError) {
         self.init(preset: preset)
+        var mistakes = mistakes
         for definition in OptionTable.all {
             guard let value = values[definition.name] else { continue }
-            try definition.read(value, definition.name, &self)
+            do throws(ConfigurationError) {
+                try definition.read(value, definition.name, &self)
+            } catch {
+                mistakes.add(error, definition.name)
+            }
         }
+        if !expireInactiveSessions { sessionLength = Configuration().sessionLength }
+        if sessionLength <= 0 {
+            mistakes.add(ConfigurationError("Session length must be a value greater than 0."), "sessionLength")
+        }
+        if values["verbose"] == true { logLevel = "verbose" }
+        if !Self.logLevels.contains(logLevel) {
+            mistakes.add(.invalid("logLevel", "one of \(Self.logLevels.joined(separator: ", "))"), "logLevel")
+        }
+        if !mistakes.concern("appId"), !mistakes.concern("masterKey"), appId.isEmpty || masterKey.isEmpty {
+            mistakes.add(Self.keysRequired, "appId")
+        }
+        try mistakes.check()
         try checkKeys()
         if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
         if serverURL.isEmpty { serverURL = "\(scheme)://localhost:\(port)\(mountPath)" }
         databaseOptions.schemaCacheTtl = max(1, databaseOptions.schemaCacheTtl)
-        if !expireInactiveSessions { sessionLength = Configuration().sessionLength }
-        guard sessionLength > 0 else { throw ConfigurationError("Session length must be a value greater than 0.") }
         try accountMail.check(publicServerURL: publicServerURL)
         // parse-server 9 removed both options.
         if preset >= 9 { (pages.enableRouter, cloudMain.decodesPointers) = (true, true) }
@@ -21,19 +41,15 @@ extension Configuration {
         if accountRateLimit { rateLimits += RateLimitOptions.accounts(pages: pages.pagesEndpoint) }
         liveQuery = try LiveQuery(values: values, self)
         try console.check(self)
-        if values["silent"] == true { logLevel = "silent" } else if values["verbose"] == true { logLevel = "verbose" }
-        guard Self.logLevels.contains(logLevel) else {
-            throw ConfigurationError(
-                "Key logLevel must be one of \(Self.logLevels.joined(separator: ", ")), not \(logLevel)")
-        }
     }
+
+    private static let keysRequired = ConfigurationError(
+        "ERROR: appId and masterKey are required. Set them in a configuration file (roost serve roost.json), or with "
+            + "--appId and --masterKey")
 
     private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
 
     private func checkKeys() throws(ConfigurationError) {
-        guard !appId.isEmpty, !masterKey.isEmpty else {
-            throw ConfigurationError("ERROR: appId and masterKey are required")
-        }
         if masterKey.hasSameBytes(as: readOnlyMasterKey) {
             throw ConfigurationError("masterKey and readOnlyMasterKey should be different")
         }
@@ -93,6 +109,13 @@ extension Configuration {
             warnings += customPages.urls.keys.map(\.rawValue).sorted().map {
                 "option customPages.\($0) has no effect: the server answers with pages, and redirects to none; "
                     + "pages.customUrls names addresses in their place"
+            }
+        }
+        for name in ["liveQuery", "liveQueryServerOptions"] {
+            for adapter in ["pubSubAdapter", "wssAdapter"] where values[name]?[adapter]?.isNull == false {
+                warnings.append(
+                    "option \(name).\(adapter) has no effect: processes notify each other through PostgreSQL, and "
+                        + "Roost has its own WebSockets")
             }
         }
         if metrics.port != nil, !metrics.isLocal, metrics.key == nil {

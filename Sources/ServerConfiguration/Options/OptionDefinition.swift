@@ -152,7 +152,7 @@ extension OptionDefinition.Kind {
         switch self {
         case .string, .stringOrNumber: return .string(text)
         case .number:
-            guard let number = Double(text) else { throw .invalid(name, text) }
+            guard let number = Double(text) else { throw .invalid(name, "a number") }
             return .number(number)
         case .boolean: return .bool(text == "true" || text == "1")
         case .array, .texts, .stringOrArray:
@@ -162,9 +162,19 @@ extension OptionDefinition.Kind {
                     .string(String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()))
                 })
         case .object:
-            guard let json, json.objectValue != nil else { throw .invalid(name, text) }
+            guard let json, json.objectValue != nil else { throw .invalid(name, "an object in JSON") }
             return json
         case .any: return json ?? .string(text)
+        }
+    }
+
+    /// A number or switch that is written as a text, as parse-server reads it; any other value as it is.
+    func normalized(_ value: JSONValue) -> JSONValue {
+        switch (self, value) {
+        case (.number, .string(let text)): Double(text).flatMap { $0.isFinite ? .number($0) : nil } ?? value
+        case (.boolean, "true"): true
+        case (.boolean, "false"): false
+        default: value
         }
     }
 

@@ -71,7 +71,7 @@ extension OptionDefinition {
         ) { value, name throws(ConfigurationError) in
             if value == "" { return nil }
             guard let bytes = ByteCount.read(value), bytes >= least else {
-                throw .invalid(name, value.stringValue ?? value.text)
+                throw .invalid(name, "a size such as 20mb" + (least > 1 ? ", at least \(least) bytes" : ""))
             }
             return bytes
         }
@@ -186,17 +186,6 @@ extension OptionDefinition {
     private static func megabytes(_ value: Int) -> String? { "\(value >> 20)mb" }
 }
 
-extension ConfigurationError {
-    static func invalid(_ name: String, _ value: String) -> ConfigurationError {
-        ConfigurationError("Key \(name) has invalid value \(value)")
-    }
-
-    /// An entry of a list that is neither an address nor a network.
-    static func invalidAddress(_ name: String, _ error: AddressList.InvalidEntry) -> ConfigurationError {
-        ConfigurationError("The Parse Server option \"\(name)\" contains an invalid IP address \"\(error.entry)\".")
-    }
-}
-
 extension JSONValue {
     /// The text; nil for an empty one, and for what is none.
     var nonEmptyText: String? { stringValue.flatMap { $0.isEmpty ? nil : $0 } }
@@ -204,7 +193,7 @@ extension JSONValue {
     /// A whole number; what follows a decimal point is dropped; throws `ConfigurationError` for one out of range.
     func whole(in range: ClosedRange<Int>, _ name: String) throws(ConfigurationError) -> Int {
         guard let number = numberValue, let whole = Int(exactly: number.rounded(.towardZero)), range.contains(whole)
-        else { throw .invalid(name, text) }
+        else { throw .invalid(name, OptionDefinition.words(for: range)) }
         return whole
     }
 

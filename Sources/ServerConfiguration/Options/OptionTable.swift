@@ -16,6 +16,9 @@ public enum OptionTable {
     /// All options, in that order.
     public static let all: [OptionDefinition] = sections.flatMap(\.options)
 
+    /// The options without which no server starts.
+    package static let required: Set<String> = ["appId", "masterKey"]
+
     /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
 
@@ -70,11 +73,13 @@ public enum OptionTable {
             .custom(
                 "readReplicaURI", "ROOST_READ_REPLICA_URI", .string, \.readReplicaURI,
                 "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"
-            ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
+            ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
             .texts(
                 "readReplicaURIs", "ROOST_READ_REPLICA_URIS", \.readReplicaURIs,
                 "The same for several replicas: each read goes to the one with the least under way"
-            ) { list, name throws(ConfigurationError) in for uri in list { _ = try databaseURI(.string(uri), name) } },
+            ) { list, name throws(ConfigurationError) in
+                for uri in list { _ = try DatabaseAddress.read(.string(uri), name) }
+            },
             .whole(
                 "maxReplicaLag", "ROOST_MAX_REPLICA_LAG", \.maxReplicaLag, in: 50...86_400_000,
                 "How far a replica may be behind, in milliseconds, before it counts as out of reach; default any distance"
@@ -115,11 +120,11 @@ public enum OptionTable {
         .custom(
             "databaseURI", "PARSE_SERVER_DATABASE_URI", .string, \.databaseURI,
             "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"
-        ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
+        ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
         .custom(
             "directDatabaseURI", "ROOST_DIRECT_DATABASE_URI", .string, \.directDatabaseURI,
             "The postgres:// URI of the server itself where databaseURI leads to a pooler, for what needs a session"
-        ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
+        ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
         databaseSchema("databaseSchema", "ROOST_DATABASE_SCHEMA"),
         databaseOptions,
         distribution,
@@ -221,7 +226,7 @@ public enum OptionTable {
             for rule in rules {
                 let patterns = [rule["key"], rule["value"]].compactMap { $0?.stringValue }
                 guard rule.objectValue != nil, patterns.allSatisfy(Pattern.isValid) else {
-                    throw .invalid(name, rule.text)
+                    throw .invalid(name, "a list of objects with a key, a value or both")
                 }
             }
             return KeywordRules(rules)
@@ -289,7 +294,9 @@ public enum OptionTable {
             "logLevel", "PARSE_SERVER_LOG_LEVEL", \.logLevel,
             "error, warn, info, debug, verbose, silly or silent"),
         OptionDefinition("verbose", "VERBOSE", .boolean, "Log level debug"),
-        OptionDefinition("silent", "SILENT", .boolean, "Log level silent"),
+        .flag(
+            "silent", "SILENT", \.silent,
+            "Whether nothing is printed; log files and /scriptlog get all lines nevertheless"),
         .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Log lines as JSON"),
         eventLevels,
         .whole(
@@ -307,7 +314,9 @@ public enum OptionTable {
         ) { value, name throws(ConfigurationError) in
             let text = value.stringValue ?? value.text
             let number = Int(text.hasSuffix("d") ? text.dropLast() : text[...])
-            guard let number, (1...100_000).contains(number) else { throw .invalid(name, text) }
+            guard let number, (1...100_000).contains(number) else {
+                throw .invalid(name, "a number of files, or of days such as 14d")
+            }
             return text.hasSuffix("d") ? .days(number) : .files(number)
         },
         .choiceOption(
@@ -330,17 +339,21 @@ public enum OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_SECURITY"))
 
     private static let unbuilt: [OptionDefinition] = [
-        .none("cluster", "PARSE_SERVER_CLUSTER", .any, "Several processes from one start"),
-        .none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "GraphQL"),
-        .none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "GraphQL"),
-        .none("cacheAdapter", "PARSE_SERVER_CACHE_ADAPTER", .any, "A cache of another kind"),
-        .none("loggerAdapter", "PARSE_SERVER_LOGGER_ADAPTER", .any, "A log of another kind"),
-        .none("analyticsAdapter", "PARSE_SERVER_ANALYTICS_ADAPTER", .any, "A receiver of analytics"),
-        .none("masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", .number, "A master key that changes"),
-        .none("databaseAdapter", "PARSE_SERVER_DATABASE_ADAPTER", .any, "A database of another kind"),
+        .none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "Roost has no GraphQL"),
+        .none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "Roost has no GraphQL"),
+        .none("masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", .number, "the master key changes at restarts only"),
+        .none("databaseAdapter", "PARSE_SERVER_DATABASE_ADAPTER", .any, "Roost runs on PostgreSQL; see databaseURI"),
     ]
 
     private static let ignored: [OptionDefinition] = [
+        .ignored("cacheAdapter", "PARSE_SERVER_CACHE_ADAPTER", .any, "Roost has its own cache"),
+        .ignored(
+            "loggerAdapter", "PARSE_SERVER_LOGGER_ADAPTER", .any,
+            "Roost has its own log: logsFolder and logStore keep it"),
+        .ignored(
+            "analyticsAdapter", "PARSE_SERVER_ANALYTICS_ADAPTER", .any,
+            "events of clients are answered and not stored"),
+        .ignored("cluster", "PARSE_SERVER_CLUSTER", .any, "one process uses all processors"),
         .ignored("collectionPrefix", "PARSE_SERVER_COLLECTION_PREFIX", .string, "MongoDB only"),
         .ignored(
             "enableCollationCaseComparison", "PARSE_SERVER_ENABLE_COLLATION_CASE_COMPARISON", .boolean, "MongoDB only"),
@@ -369,14 +382,6 @@ public enum OptionTable {
             "triggers see of an object what the caller may see, as with false"),
         .ignored("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "the server does not call itself"),
     ]
-
-    private static func databaseURI(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
-        guard let uri = value.nonEmptyText else { return nil }
-        guard uri.hasPrefix("postgres://") || uri.hasPrefix("postgresql://") else {
-            throw ConfigurationError("\(name) must begin with postgres:// or postgresql://")
-        }
-        return uri
-    }
 
     private static func url(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
         guard var text = value.nonEmptyText else { return nil }

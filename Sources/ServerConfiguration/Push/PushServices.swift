@@ -175,7 +175,7 @@ enum PushServiceReader {
         guard let value = entry["port"], !value.isNull else { return 443 }
         guard let number = value.numberValue ?? value.stringValue.flatMap({ Double($0) }),
             let port = Int(exactly: number), (1...65_535).contains(port)
-        else { throw ConfigurationError("\(option).port has invalid value \(value.text)") }
+        else { throw .invalid("\(option).port", "between 1 and 65535") }
         return port
     }
 }

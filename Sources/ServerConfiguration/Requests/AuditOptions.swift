@@ -24,7 +24,9 @@ extension Configuration {
         static func read(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> Set<AuditEvent> {
             var events: Set<AuditEvent> = []
             for word in value.arrayValue?.compactMap(\.stringValue) ?? [] {
-                guard let event = AuditEvent(rawValue: word) else { throw .invalid(name, word) }
+                guard let event = AuditEvent(rawValue: word) else {
+                    throw .invalid(name, "a list of \(allCases.map(\.rawValue).joined(separator: ", "))")
+                }
                 events.insert(event)
             }
             return events

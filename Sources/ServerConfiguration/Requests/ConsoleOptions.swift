@@ -15,7 +15,7 @@ extension OptionTable {
                     case .bool(true), .string("true"): .addresses
                     case .bool(false), .string("false"): .closed
                     case .string("thisMachine"): .thisMachine
-                    default: throw .invalid(name, value.text)
+                    default: throw .invalid(name, "true, false or \"thisMachine\"")
                     }
                 },
                 .custom("path", nil, .string, \.console.path) { value, name throws(ConfigurationError) in
@@ -88,7 +88,7 @@ extension Configuration {
                 component != "." && component != ".."
                     && component.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) }
             }
-            guard !components.isEmpty, isPlain else { throw .invalid(name, text) }
+            guard !components.isEmpty, isPlain else { throw .invalid(name, "a path such as /console") }
             return components.map { "/" + $0 }.joined()
         }
 

@@ -39,8 +39,8 @@ extension Configuration {
             case .string(let text): list = text.split { $0 == "," || $0 == " " }.map(String.init)
             case .array(let values):
                 list = values.compactMap(\.stringValue)
-                if list.count < values.count { throw .invalid(name, value.text) }
-            case .object(let members) where !members.isEmpty: throw .invalid(name, value.text)
+                if list.count < values.count { throw .invalid(name, Self.allowed) }
+            case .object(let members) where !members.isEmpty: throw .invalid(name, Self.allowed)
             default: return nil
             }
             do {
@@ -49,6 +49,8 @@ extension Configuration {
                 throw .invalidAddress(name, error)
             }
         }
+
+        private static let allowed = "true, a number of proxies or a list of addresses, for example [\"10.0.0.0/8\"]"
 
         /// Whether the other end of a connection is a proxy that is believed.
         public func trusts(peer: String) -> Bool {

@@ -1,0 +1,44 @@
+import Foundation
+import ServerConfiguration
+
+/// The configuration file that a command reads.
+struct ConfigurationFile {
+    /// The path as the caller gave it, for messages.
+    let path: String
+    let bytes: [UInt8]
+
+    /// The file that commands read unless another is named.
+    private static let usual = "roost.json"
+
+    /// The folder that relative paths in the file begin at.
+    var folder: String { URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path }
+
+    /// Takes the file out of a command's arguments: the first unless it is a flag, or roost.json in the current folder.
+    ///
+    /// - Returns: The file, or nil if none is named and there is no roost.json.
+    /// - Throws: `ConfigurationError` for a file that can't be read.
+    static func taken(from arguments: inout [String]) throws(ConfigurationError) -> ConfigurationFile? {
+        if let path = arguments.first, !path.hasPrefix("--") {
+            arguments.removeFirst()
+            return try read(path)
+        }
+        return FileManager.default.fileExists(atPath: usual) ? try read(usual) : nil
+    }
+
+    private static func read(_ path: String) throws(ConfigurationError) -> ConfigurationFile {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw ConfigurationError(
+                "There is no file \(path) in \(FileManager.default.currentDirectoryPath). Name the configuration file, for "
+                    + "example roost serve \(usual)")
+        }
+        guard !isFolder.boolValue else {
+            throw ConfigurationError("\(path) is a folder. Name the configuration file in it")
+        }
+        do {
+            return ConfigurationFile(path: path, bytes: Array(try Data(contentsOf: URL(fileURLWithPath: path))))
+        } catch {
+            throw ConfigurationError("\(path) cannot be read: \(ErrorText.of(error)). Check its owner and mode")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Logging
+import Postgres
+
+extension PostgresClient {
+    /// Connects, and waits for a database that starts later than the server.
+    ///
+    /// - Parameter limit: For how long a database that can't be reached is tried again.
+    /// - Throws: `PostgresError`.
+    func start(within limit: Duration, _ logger: Logger) async throws {
+        let end = ContinuousClock.now + limit
+        var isReported = false
+        while true {
+            do {
+                return try await start()
+            } catch let error as PostgresError where error.mayPass && ContinuousClock.now < end {
+                if !isReported {
+                    logger.warning("waiting for PostgreSQL", metadata: ["retry": "\(limit / .seconds(1)) s"])
+                }
+                isReported = true
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+    }
+}
+
+extension PostgresError {
+    /// Whether a database that can't be used now may be usable soon: it starts, or has too many clients.
+    fileprivate var mayPass: Bool {
+        kind == .unavailable && !isMalformed && (sqlState.isEmpty || ["57", "53"].contains { sqlState.hasPrefix($0) })
+    }
+
+    /// Whether libpq can't read the address.
+    fileprivate var isMalformed: Bool {
+        sqlState.isEmpty
+            && ["invalid ", "missing ", "unexpected ", "end of string", "extra "].contains {
+                message.hasPrefix($0)
+            }
+    }
+}
+
+/// A database that can't be used, in words for the operator.
+struct DatabaseFailure: Error, CustomStringConvertible {
+    let description: String
+
+    /// - Returns: nil for an error that is not about the connection.
+    init?(_ error: PostgresError) {
+        guard error.kind == .unavailable else { return nil }
+        // PostgreSQL's first line has the reason; the others are hints for people at its own tools.
+        let line = error.message.split(separator: "\n").first.map(String.init) ?? error.message
+        switch error.sqlState {
+        case _ where error.message.hasPrefix("invalid URI query parameter"):
+            description = "databaseURI has a parameter that libpq doesn't know: \(line)"
+        case _ where error.message.firstMatch(of: #/^invalid (\w+) value/#) != nil:
+            let name = error.message.split(separator: " ")[1]
+            description = "The parameter \(name) of databaseURI has a value that libpq doesn't know."
+        case _ where error.isMalformed:
+            // libpq quotes what it can't read, which may be a part of the password.
+            description =
+                "databaseURI is not an address of PostgreSQL. Percent-encode special characters of the user and the password, "
+                + "such as %40 for @ and %2F for /."
+        case "28P01", "28000":
+            description = "PostgreSQL refuses the sign-in: \(line). Check the user and the password in databaseURI."
+        case "3D000":
+            description = "\(line). Create the database, or correct databaseURI."
+        default:
+            description = "Cannot reach PostgreSQL: \(line). Start it, or correct databaseURI."
+        }
+    }
+
+    /// Runs a step, and reports a database that can't be used in words for the operator.
+    static func reporting<R>(_ step: () async throws -> R) async throws -> R {
+        do {
+            return try await step()
+        } catch let error as PostgresError {
+            throw DatabaseFailure(error) ?? error as any Error
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import HTTP
+import NIOCore
+import ParseModel
+import ServerConfiguration
+
+/// The words in which commands report errors.
+package enum ErrorText {
+    /// What an operator reads of an error.
+    package static func of(_ error: any Error) -> String {
+        switch error {
+        case let error as ConfigurationError: lines(error)
+        case let error as ParseError: error.message
+        case let error as HTTPError: error.message
+        case let error as IOError: system(error.errnoCode)
+        case let error as CocoaError: cocoa(error)
+        case let error as POSIXError: system(error.code.rawValue)
+        case let error where type(of: error) is NSError.Type: error.localizedDescription
+        case let error as any CustomStringConvertible: error.description
+        default: error.localizedDescription
+        }
+    }
+
+    /// Writes each line of a message to the standard error, after the name of the program.
+    package static func report(_ message: String) {
+        let lines = message.split(separator: "\n").map { "roost: \($0)\n" }.joined()
+        try? FileHandle.standardError.write(contentsOf: Data(lines.utf8))
+    }
+
+    /// parse-server's texts begin with a label, which the name of the command makes superfluous.
+    private static func lines(_ error: ConfigurationError) -> String {
+        error.message.split(separator: "\n").map { line in
+            ["error: ", "ERROR: "].first { line.hasPrefix($0) }.map { String(line.dropFirst($0.count)) } ?? String(line)
+        }.joined(separator: "\n")
+    }
+
+    static func system(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+    private static func cocoa(_ error: CocoaError) -> String {
+        let reason =
+            switch error.code {
+            case .fileNoSuchFile, .fileReadNoSuchFile: system(ENOENT)
+            case .fileReadNoPermission, .fileWriteNoPermission: system(EACCES)
+            case .fileWriteOutOfSpace: system(ENOSPC)
+            case .fileWriteFileExists: system(EEXIST)
+            case .fileReadInapplicableStringEncoding: "it is not UTF-8"
+            default:
+                (error.userInfo[NSUnderlyingErrorKey] as? POSIXError).map { system($0.code.rawValue) }
+                    ?? "it cannot be read or written"
+            }
+        return error.filePath.map { "\($0): \(reason)" } ?? reason
+    }
+}
+
+/// A port that the server can't listen on, in words for the operator.
+struct ListenFailure: Error, CustomStringConvertible {
+    let description: String
+
+    /// - Parameter option: The option of the port: `port` or `metrics.port`.
+    init(_ error: any Error, host: String, port: Int, option: String) {
+        let isMain = option == "port"
+        let hostOption = isMain ? "host" : "metrics.host"
+        let name = isMain ? "Port \(port)" : "Port \(port) (\(option))"
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE:
+            let advice =
+                isMain ? "start with --port \(port < 65_535 ? port + 1 : port - 1)" : "choose another \(option)"
+            description = "\(name) is in use. Stop the other program or \(advice)."
+        case EADDRNOTAVAIL:
+            description =
+                "This computer doesn't have the address \(host). Set \(hostOption) to one of its addresses, or to 0.0.0.0 for "
+                + "all of them."
+        case EACCES:
+            description = "This user may not listen on port \(port). Choose a port above 1023 for \(option)."
+        default:
+            description =
+                error is SocketAddressError
+                ? "\(host) is not an address. Set \(hostOption) to an address of this computer, or to 0.0.0.0 for all of them."
+                : "Cannot listen on \(host), port \(port): \(ErrorText.of(error))"
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import Foundation
+import ServerConfiguration
+
+/// An argument where the name of a command belongs.
+enum UnknownCommand {
+    /// The message for arguments that name no command, or nil if they name one.
+    static func message(_ arguments: [String], of command: any ParsableCommand.Type = Roost.self) -> String? {
+        let subcommands = command.configuration.subcommands
+        guard let first = arguments.first, !subcommands.isEmpty, !usual.contains(where: first.hasPrefix) else {
+            return nil
+        }
+        let names = subcommands.compactMap(\.configuration.commandName)
+        if let next = subcommands.first(where: { $0.configuration.commandName == first }) {
+            return message(Array(arguments.dropFirst()), of: next)
+        }
+        let list = "The commands are \(names.joined(separator: ", "))"
+        guard !first.hasPrefix("-") else {
+            // A value may follow an equals sign, and be a key.
+            let name = String(first.prefix { $0 != "=" })
+            let isOption = OptionTable.find(String(name.drop { $0 == "-" })) != nil
+            return isOption
+                ? "\(name) is an option of a command: roost serve \(name) …" : "unknown option \(name). \(list)"
+        }
+        if first.hasSuffix(".json") { return "unknown command \(first). To start the server: roost serve \(first)" }
+        return "unknown command \(first). " + (names.nearest(to: first).map { "Did you mean \($0)? " } ?? "") + list
+    }
+
+    private static let usual = [
+        "-h", "--help", "--version", "help", "--generate-completion-script", "--experimental-dump-help",
+    ]
+}

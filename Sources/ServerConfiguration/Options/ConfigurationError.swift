@@ -1,0 +1,105 @@
+import Encoding
+import JSON
+
+/// Why a configuration is refused, in words for the operator. They never contain a key's value.
+public struct ConfigurationError: Error, Sendable, Equatable {
+    /// The words, one line for each mistake.
+    public let message: String
+
+    /// A mistake in the configuration, in words for the operator.
+    public init(_ message: String) { self.message = message }
+
+    /// Several mistakes.
+    init(_ mistakes: [ConfigurationError]) { self.init(mistakes.map(\.message).joined(separator: "\n")) }
+
+    /// An option with a value that it doesn't take.
+    static func invalid(_ name: String, _ allowed: String) -> ConfigurationError {
+        ConfigurationError("\(name) must be \(allowed)")
+    }
+
+    /// An entry of a list that is neither an address nor a network.
+    static func invalidAddress(_ name: String, _ error: AddressList.InvalidEntry) -> ConfigurationError {
+        ConfigurationError("The Parse Server option \"\(name)\" contains an invalid IP address \"\(error.entry)\".")
+    }
+
+    /// An option that doesn't exist, with the one that was probably meant.
+    static func unknown(_ name: String, among names: [String]) -> ConfigurationError {
+        let nearest = names.nearest(to: name.split(separator: ".").last.map(String.init) ?? name)
+        return ConfigurationError("error: unknown option \(name)" + (nearest.map { ". Did you mean \($0)?" } ?? ""))
+    }
+
+    /// The same with the file, variable or flag that has the mistake, at the end of the first sentence.
+    func found(in place: String?) -> ConfigurationError {
+        guard let place else { return self }
+        let end = message.firstRange(of: ". ")?.lowerBound ?? message.endIndex
+        let (first, rest) = (message[..<end], message[end...])
+        let hasStop = rest.isEmpty && first.hasSuffix(".")
+        return ConfigurationError("\(hasStop ? first.dropLast() : first) (\(place))\(hasStop ? "." : "")\(rest)")
+    }
+}
+
+extension Collection<String> {
+    /// The text that differs least from a misspelt one, or nil if none is close.
+    package func nearest(to misspelt: String) -> String? {
+        // Names are short; a longer text is none of them.
+        guard misspelt.utf8.count <= 64 else { return nil }
+        let letters = Array(misspelt.lowercased().utf8)
+        let best = map { (name: $0, distance: Self.distance(letters, Array($0.lowercased().utf8))) }
+            .min { $0.distance < $1.distance }
+        guard let best, best.distance <= Swift.max(1, best.name.utf8.count / 4) else { return nil }
+        return best.name
+    }
+
+    /// How many letters are added, left out, changed or swapped with their neighbor.
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var rows = [Array(0...right.count)]
+        for (i, letter) in left.enumerated() {
+            var row = [i + 1]
+            for (j, other) in right.enumerated() {
+                var least = Swift.min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (letter == other ? 0 : 1))
+                if i > 0, j > 0, letter == right[j - 1], left[i - 1] == other {
+                    least = Swift.min(least, rows[i - 1][j - 1] + 1)
+                }
+                row.append(least)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}
+
+/// The words for what an option takes.
+extension OptionDefinition {
+    /// What an option takes, such as `a number`.
+    var allowed: String {
+        switch kind {
+        case .string: "a string"
+        case .number: "a number"
+        case .boolean: "true or false"
+        case .array: "a list"
+        case .texts: "a list of strings, for example [\"a\", \"b\"]"
+        case .stringOrArray: "a string or a list of strings"
+        case .stringOrNumber: "a string or a number"
+        case .object: "an object" + (Self.examples[name].map { ", for example \($0)" } ?? "")
+        case .any: "a value"
+        }
+    }
+
+    private static let examples = [
+        "accountLockout": #"{"threshold": 3, "duration": 5}"#,
+        "databaseOptions": #"{"poolSize": 20}"#,
+        "fileUpload": #"{"enableForPublic": true}"#,
+        "https": #"{"certificate": "fullchain.pem", "key": "key.pem"}"#,
+        "liveQuery": #"{"classNames": ["Message"]}"#,
+        "metrics": #"{"port": 9464}"#,
+        "passwordPolicy": #"{"resetTokenValidityDuration": 86400}"#,
+    ]
+
+    /// The words for numbers in a range.
+    static func words(for range: ClosedRange<Int>) -> String {
+        // Port 0 is any free one, which only tests want.
+        if range == 0...65_535 { return "between 1 and 65535" }
+        return range.upperBound > 1_000_000_000
+            ? "a number of at least \(range.lowerBound)" : "between \(range.lowerBound) and \(range.upperBound)"
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import JSON
+import TestSupport
+import TestTools
+import Testing
+
+@Suite("Mistakes at the command line", .timeLimit(.minutes(5)))
+struct CommandLineTests {
+    @Test("A configuration file that can't be read is named with what to do")
+    func files() async throws {
+        let missing = try await CommandLineRun.roost(["serve", "nosuch.json"])
+        #expect(missing.status == 1)
+        #expect(missing.messages.count == 1 && missing.messages[0].hasPrefix("There is no file nosuch.json in /"))
+        #expect(missing.messages[0].hasSuffix("Name the configuration file, for example roost serve roost.json"))
+        let folder = try await CommandLineRun.roost(["serve", "."])
+        #expect(folder.messages == [". is a folder. Name the configuration file in it"], "\(folder.errors)")
+        // Root may read all files but this one.
+        let unreadable = try await CommandLineRun.roost(["doctor", "/proc/self/mem"])
+        #expect(unreadable.status == 1)
+        #expect(unreadable.messages.count == 1, "\(unreadable.errors)")
+        #expect(unreadable.messages[0].hasPrefix("/proc/self/mem cannot be read: "), "\(unreadable.errors)")
+        let malformed = try await CommandLineRun.roost(
+            ["serve", "roost.json"], file: "{\n  \"appId\": \"app\",\n  \"masterKey\": Swordfish\n}")
+        #expect(malformed.status == 1)
+        #expect(
+            malformed.messages == ["roost.json is not valid JSON: unexpected character in line 3, column 16"],
+            "\(malformed.errors)")
+    }
+
+    @Test("All wrong options of a file are reported in one start")
+    func options() async throws {
+        let file = #"{"appId": "app", "masterKy": "Swordfish", "port": 99999, "metrics": true, "databaseURI": "h"}"#
+        let run = try await CommandLineRun.roost(["serve", "roost.json", "--maxLimit", "0"], file: file)
+        #expect(run.status == 1)
+        #expect(
+            Set(run.messages) == [
+                "unknown option masterKy (roost.json). Did you mean masterKey?",
+                "port must be between 1 and 65535 (roost.json)",
+                "metrics must be an object, for example {\"port\": 9464} (roost.json)",
+                "databaseURI must begin with postgres:// or postgresql:// (roost.json)",
+                "maxLimit must be a number of at least 1 (--maxLimit)",
+                "appId and masterKey are required. Set them in a configuration file (roost serve roost.json), or with "
+                    + "--appId and --masterKey",
+            ], "\(run.errors)")
+        let flag = try await CommandLineRun.roost(["serve", "--mastrKey=Swordfish"])
+        #expect(flag.status == 1)
+        #expect(flag.messages == ["unknown option --mastrKey. Did you mean --masterKey?"], "\(flag.errors)")
+        let blank = try await CommandLineRun.roost(["serve", "--appId", "a", "--masterKey", "my", "Swordfish"])
+        #expect(
+            blank.messages == ["unexpected argument after the value of --masterKey: quote values with blanks"],
+            "\(blank.errors)")
+    }
+
+    @Test("A roost.json in the current folder is read without being named")
+    func usualFile() async throws {
+        let run = try await CommandLineRun.roost(["serve"], file: #"{"appId": "app", "masterKey": "m", "port": "x"}"#)
+        #expect(run.messages == ["port must be a number (roost.json)"], "\(run.errors)")
+        let doctor = try await CommandLineRun.roost(["doctor", "--json"], file: CommandLineRun.configuration())
+        #expect(doctor.status == 1)
+        #expect(doctor.messages.first?.hasPrefix("there is no database in /") == true, "\(doctor.errors)")
+        let none = try await CommandLineRun.roost(["serve"])
+        #expect(none.messages.first?.hasPrefix("appId and masterKey are required. Set them in") == true)
+    }
+
+    @Test(
+        "A command that doesn't exist is named with the one that was meant",
+        arguments: [
+            (["srve"], "unknown command srve. Did you mean serve? The commands are serve, import, "),
+            (["nothing"], "unknown command nothing. The commands are serve, import, "),
+            (["roost.json"], "unknown command roost.json. To start the server: roost serve roost.json"),
+            (["files", "chek"], "unknown command chek. Did you mean check? The commands are check, copy, "),
+            (["--masterKey=Swordfish"], "--masterKey is an option of a command: roost serve --masterKey …"),
+            (["--nosuch=Swordfish"], "unknown option --nosuch. The commands are serve, "),
+        ] as [([String], String)])
+    func commands(arguments: [String], text: String) async throws {
+        let run = try await CommandLineRun.roost(arguments)
+        #expect(run.status == 64)
+        #expect(run.messages.count == 1 && run.messages[0].hasPrefix(text), "\(run.errors)")
+    }
+
+    @Test("Errors of Parse's are in words")
+    func parseErrors() async throws {
+        try await TestServer.withDatabase { uri in
+            let run = try await CommandLineRun.roost(
+                ["console", "operator", "kim", "viewer"],
+                file: CommandLineRun.configuration(["databaseURI": .string(uri)]),
+                launcher: ["/bin/sh", "-c", "echo x | \"$@\"", "sh"])
+            #expect(run.status == 1)
+            #expect(run.messages.count == 1 && !run.messages[0].isEmpty, "\(run.errors)")
+        }
+    }
+
+    @Test("Options that change nothing for clients are ignored with one line each; others are refused")
+    func ignored() async throws {
+        let ignored: JSONObject = [
+            "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "cluster": 4, "verbose": true,
+            "directAccess": true,
+        ]
+        let port = try await FreePort.find()
+        let run = try await CommandLineRun.roost(
+            ["serve"],
+            file: CommandLineRun.configuration(
+                ignored.merging(["databaseURI": "postgres://u@127.0.0.1:\(port)/d"]) { $1 }))
+        #expect(run.messages.count == 1 && run.messages[0].hasPrefix("Cannot reach PostgreSQL"), "\(run.errors)")
+        for name in ["cacheAdapter", "loggerAdapter", "analyticsAdapter", "cluster", "directAccess"] {
+            let lines = run.errors.split(separator: "\n").filter { $0.contains("option \(name) has no effect: ") }
+            #expect(lines.count == 1, "\(run.errors)")
+        }
+        let refused = try await CommandLineRun.roost(
+            ["serve"], file: CommandLineRun.configuration(["databaseAdapter": "x", "mountGraphQL": true]))
+        #expect(refused.status == 1)
+        #expect(
+            refused.messages == [
+                "databaseAdapter is not supported (roost.json). Remove it: Roost runs on PostgreSQL; see databaseURI",
+                "mountGraphQL is not supported (roost.json). Remove it: Roost has no GraphQL",
+            ], "\(refused.errors)")
+    }
+}
+
+@Suite("Help at the command line", .timeLimit(.minutes(5)))
+struct CommandLineHelpTests {
+    @Test(
+        "The help of the server has the required options first, in groups, with hanging indents",
+        arguments: [40, 80, 132])
+    func serve(width: Int) async throws {
+        let run = try await CommandLineRun.roost(["serve", "--help"], environment: ["COLUMNS": "\(width)"])
+        #expect(run.status == 0)
+        let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(lines[0].hasPrefix("USAGE: roost serve [roost.json] "))
+        let options = lines.filter { $0.hasPrefix("  --") }
+        #expect(options[0].hasPrefix("  --appId <string>") && options[1].hasPrefix("  --masterKey <string>"))
+        #expect(Set(options.map { $0.split(separator: " ")[0] }).count == options.count)
+        let titles = lines.filter { $0.hasSuffix(":") && $0 == $0.uppercased() }
+        #expect(titles.first == "REQUIRED:" && titles.contains("FILES:") && titles.contains("LIVE QUERIES:"))
+        for line in lines where line.count > width { #expect(!line.dropFirst(6).contains(" "), "\(line)") }
+        for line in lines where line.hasPrefix(" ") && !line.hasPrefix("  --") && !line.hasPrefix("       ") {
+            #expect(line.hasPrefix("      ") && line.dropFirst(6).first != " ", "\(line)")
+        }
+        let other = try await CommandLineRun.roost(["help", "serve"], environment: ["COLUMNS": "\(width)"])
+        #expect(other.output == run.output)
+    }
+
+    @Test("At a terminal the help is as wide as the terminal")
+    func terminal() async throws {
+        let script = Checkout.path("Tests/AppTests/Migration/at_terminal.py")
+        let run = try await CommandLineRun.roost(
+            ["serve", "--help"],
+            launcher: ["/usr/bin/env", "python3", script, "", "/bin/sh", "-c", "stty cols 60; exec \"$@\"", "sh"])
+        #expect(run.status == 0, "\(run.errors)")
+        let longest = run.output.split(separator: "\n").filter { $0.dropFirst(6).contains(" ") }.map(\.count).max() ?? 0
+        #expect((50...60).contains(longest), "\(longest)")
+    }
+
+    @Test(
+        "Each command shows a line that can be typed",
+        arguments: [
+            "serve", "import", "export", "doctor", "backup", "restore", "files", "files check", "files copy",
+            "files rotate", "files sweep", "mail preview", "mail test", "push check", "push test", "console open",
+            "console operator", "version",
+        ])
+    func usage(command: String) async throws {
+        let run = try await CommandLineRun.roost(command.split(separator: " ").map(String.init) + ["--help"])
+        #expect(run.status == 0, "\(run.errors)")
+        let usage = try #require(run.output.split(separator: "\n").first { $0.hasPrefix("USAGE: ") })
+        #expect(usage.hasPrefix("USAGE: roost \(command)"), "\(usage)")
+        #expect(!run.output.contains("[<arguments>") && !run.output.contains("[configuration]"), "\(run.output)")
+    }
+}

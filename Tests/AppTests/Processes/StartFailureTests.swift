@@ -1,0 +1,153 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Errors of a server that doesn't start", .timeLimit(.minutes(5)))
+struct StartFailureTests {
+    /// Runs the server with options, and expects it to end with one message.
+    private static func failure(_ options: JSONObject, _ arguments: [String] = []) async throws -> String {
+        let run = try await CommandLineRun.roost(
+            ["serve", "roost.json"] + arguments, file: CommandLineRun.configuration(options))
+        #expect(run.status == 1, "\(run.errors)")
+        #expect(run.messages.count == 1, "\(run.errors)")
+        return run.messages.first ?? ""
+    }
+
+    @Test("A port in use is named with what to do, that of the metrics by its option")
+    func portInUse() async throws {
+        try await TestServer.withDatabase { uri in
+            try await SilentServer.run { other in
+                let port = other.port
+                let main = try await Self.failure(["databaseURI": .string(uri), "port": .number(Double(port))])
+                #expect(
+                    main == "Port \(port) is in use. Stop the other program or start with --port \(port + 1).",
+                    "\(main)")
+                let metrics = try await Self.failure([
+                    "databaseURI": .string(uri), "port": .number(Double(try await FreePort.find())),
+                    "metrics": ["port": .number(Double(port))],
+                ])
+                #expect(
+                    metrics
+                        == "Port \(port) (metrics.port) is in use. Stop the other program or choose another metrics.port.",
+                    "\(metrics)")
+            }
+        }
+    }
+
+    @Test("An address that the computer doesn't have is named with its option")
+    func address() async throws {
+        try await TestServer.withDatabase { uri in
+            let port = JSONValue.number(Double(try await FreePort.find()))
+            let main = try await Self.failure(["databaseURI": .string(uri), "port": port, "host": "192.0.2.1"])
+            #expect(
+                main
+                    == "This computer doesn't have the address 192.0.2.1. Set host to one of its addresses, or to 0.0.0.0 for "
+                    + "all of them.", "\(main)")
+            let metrics = try await Self.failure([
+                "databaseURI": .string(uri), "port": port,
+                "metrics": ["port": .number(Double(try await FreePort.find())), "host": "192.0.2.1"],
+            ])
+            #expect(metrics.contains("Set metrics.host to one of its addresses"), "\(metrics)")
+        }
+    }
+
+    @Test("A database that can't be used is reported once, with what to do")
+    func database() async throws {
+        try await TestServer.withDatabase { uri in
+            var parts = try #require(URLComponents(string: uri))
+            parts.path = "/no_such_database"
+            let database = try await Self.failure(["databaseURI": .string(parts.string ?? "")])
+            #expect(
+                database.hasSuffix("\"no_such_database\" does not exist. Create the database, or correct databaseURI."),
+                "\(database)")
+            parts.user = "no_such_role"
+            parts.password = "Swordfish"
+            let role = try await Self.failure(["databaseURI": .string(parts.string ?? "")])
+            #expect(role.hasPrefix("PostgreSQL refuses the sign-in: "), "\(role)")
+            #expect(role.hasSuffix("Check the user and the password in databaseURI."), "\(role)")
+        }
+        let port = try await FreePort.find()
+        let run = try await CommandLineRun.roost(
+            ["serve"], file: CommandLineRun.configuration(["databaseURI": "postgres://u:Swordfish@127.0.0.1:\(port)/d"])
+        )
+        #expect(run.status == 1)
+        #expect(run.messages.count == 1)
+        #expect(run.messages.first?.hasPrefix("Cannot reach PostgreSQL: ") == true, "\(run.errors)")
+        #expect(run.errors.components(separatedBy: "refused").count == 2, "\(run.errors)")
+        #expect(run.errors.contains("waiting for PostgreSQL"), "\(run.errors)")
+        let unknown = try await Self.failure(["databaseURI": "postgres://u@127.0.0.1:\(port)/d?pasword=Swordfish"])
+        #expect(unknown.contains("databaseURI has a parameter that libpq doesn't know"), "\(unknown)")
+        let value = try await Self.failure(["databaseURI": "postgres://u@127.0.0.1:\(port)/d?sslmode=Swordfish"])
+        #expect(value == "The parameter sslmode of databaseURI has a value that libpq doesn't know.", "\(value)")
+        let foreign = try await Self.failure(["databaseURI": "postgres://u:Swordfish@127.0.0.1/d?ssl=true&max=5"])
+        #expect(
+            foreign
+                == "databaseURI has the node-postgres parameter ssl (roost.json). Instead of it, write sslmode=require, or "
+                + "sslmode=verify-full to check the certificate", "\(foreign)")
+        let doctor = try await CommandLineRun.roost(
+            ["doctor"], file: CommandLineRun.configuration(["databaseURI": "postgres://u@127.0.0.1:\(port)/d"]))
+        #expect(doctor.status == 1)
+        #expect(doctor.messages.count == 1 && doctor.messages[0].hasPrefix("Cannot reach PostgreSQL: "))
+    }
+
+    @Test("A database that comes late is waited for")
+    func lateDatabase() async throws {
+        try await TestServer.withDatabase { uri in
+            let port = try await FreePort.find()
+            var late = try #require(URLComponents(string: uri))
+            late.port = port
+            let options: JSONObject = ["connectionTimeout": 20_000, "databaseURI": .string(late.string ?? "")]
+            let folder = FileManager.default.temporaryDirectory.path + "/roost-late-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let own = try await FreePort.find()
+            let file = try CommandLineRun.configuration(options.merging(["port": .number(Double(own))]) { $1 })
+            try Data(file.utf8).write(to: URL(fileURLWithPath: folder + "/roost.json"))
+            let output = folder + "/output.txt"
+            let process = try await CrashProcess.start(
+                [try CrashServer.findBinary(), "serve", folder + "/roost.json"], output: output)
+            defer { kill(process.identifier, SIGKILL) }
+            func log() -> String { (try? String(contentsOfFile: output, encoding: .utf8)) ?? "" }
+            let isWaiting = try await eventually { log().contains("waiting for PostgreSQL") }
+            #expect(isWaiting, "\(log())")
+            let server = TestServer(url: "http://127.0.0.1:\(own)/parse", databaseURI: uri)
+            try await LateDatabase.run(at: port, before: uri) {
+                let serves = try await eventually {
+                    (try? await server.send("GET", "/health", as: .nobody))?.status == 200
+                }
+                #expect(serves, "\(log())")
+                kill(process.identifier, SIGTERM)
+                let isGone = try await eventually { !process.isRunning }
+                #expect(isGone)
+            }
+        }
+    }
+
+    @Test("Node without the SDK says what to install, and where")
+    func missingSDK() async throws {
+        try await TestServer.withDatabase { uri in
+            let file = try CommandLineRun.configuration(["databaseURI": .string(uri), "cloud": "main.js"])
+            let run = try await CommandLineRun.roost(["serve"], file: file) { folder in
+                try Data("Parse.Cloud.define('f', () => 1);".utf8).write(to: URL(fileURLWithPath: folder + "/main.js"))
+            }
+            #expect(run.status == 1)
+            #expect(run.messages.count == 1, "\(run.errors)")
+            #expect(run.messages.first?.hasPrefix("option cloud: The package parse was not found from /") == true)
+            #expect(run.messages.first?.hasSuffix("&& npm install parse") == true, "\(run.errors)")
+            #expect(run.errors.components(separatedBy: "The package parse").count == 2, "\(run.errors)")
+        }
+    }
+
+    @Test("A silent server prints nothing, and /scriptlog has its lines")
+    func silent() async throws {
+        try await ServerProcesses.run(1, ["silent": true, "logLevel": "info"]) { processes in
+            _ = try await processes[0].send("GET", "/classes/Song")
+            let isLogged = try await eventually {
+                try await processes[0].send("GET", "/scriptlog?n=100", as: .master).text.contains("/parse/classes/Song")
+            }
+            #expect(isLogged)
+            #expect(processes.log.isEmpty, "\(processes.log)")
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import JSON
+import ServerConfiguration
+import Testing
+
+@Suite("Mistakes in a configuration")
+struct ConfigurationMistakeTests {
+    private static func message(
+        _ file: String, environment: [String: String] = [:], flags: [String] = []
+    ) -> String? {
+        do {
+            _ = try Configuration.load(
+                file: Array(file.utf8), fileName: "roost.json", environment: environment, flags: flags)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test("All mistakes are reported at once, each with the file, variable or flag that has it")
+    func together() throws {
+        let file = """
+            {"appId": 5, "masterKey": "m", "prot": 1, "metrics": true, "sessionLength": -1, "logLevel": "loud",
+             "accountLockout": {"treshold": 3, "threshold": 0, "duration": 5}, "objectIdSize": 500,
+             "publicServerURL": "a.example", "databaseAdapter": "x"}
+            """
+        let message = try #require(
+            Self.message(file, environment: ["PARSE_SERVER_DEFAULT_LIMIT": "x"], flags: ["--maxLimit", "0"]))
+        #expect(
+            Set(message.split(separator: "\n").map(String.init)) == [
+                "appId must be a string (roost.json)",
+                "error: unknown option prot (roost.json). Did you mean port?",
+                "metrics must be an object, for example {\"port\": 9464} (roost.json)",
+                "Session length must be a value greater than 0 (roost.json).",
+                "logLevel must be one of error, warn, info, verbose, debug, silly, silent (roost.json)",
+                "error: unknown option accountLockout.treshold (roost.json). Did you mean threshold?",
+                "Account lockout threshold should be an integer greater than 0 and less than 1000 (roost.json)",
+                "objectIdSize must be between 1 and 120 (roost.json)",
+                "publicServerURL should be a valid URL starting with https:// or http:// (roost.json)",
+                "databaseAdapter is not supported (roost.json). Remove it: Roost runs on PostgreSQL; see databaseURI",
+                "defaultLimit must be a number (PARSE_SERVER_DEFAULT_LIMIT)",
+                "maxLimit must be a number of at least 1 (--maxLimit)",
+            ])
+    }
+
+    @Test("A missing key is reported beside the others")
+    func missingKeys() throws {
+        let message = try #require(Self.message(#"{"appId": "a", "port": 99999}"#))
+        #expect(
+            message.hasPrefix("port must be between 1 and 65535 (roost.json)\nERROR: appId and masterKey are required"))
+    }
+
+    @Test("JSON that can't be read is reported by line and column, counted in characters")
+    func malformed() {
+        #expect(
+            Self.message("{\n  \"appId\": \"ä\" \"masterKey\"}")?.hasSuffix(" in line 2, column 16") == true)
+        #expect(Self.message("[1]") == "roost.json must hold a JSON object, for example {\"appId\": \"myApp\"}")
+    }
+
+    @Test(
+        "No message has the value of a key",
+        arguments: [
+            ([:], ["--masterKy=Swordfish"]), ([:], ["--masterKey", "pass", "Swordfish"]),
+            ([:], ["--port", "Swordfish"]), (["PARSE_SERVER_ACCOUNT_LOCKOUT": "Swordfish"], []),
+            (["PARSE_SERVER_DATABASE_URI": "mongodb://u:Swordfish@h/d"], []),
+            (["PARSE_SERVER_DATABASE_URI": "postgres://u:a/Swordfish@h/d"], []),
+            (["PARSE_SERVER_DATABASE_URI": "postgres://u:a@Swordfish@h/d"], []),
+            (["PARSE_SERVER_DATABASE_URI": "postgres://u:Swordfish/x@h/d"], []),
+            (["PARSE_SERVER_DATABASE_URI": "postgres://u:Swordfish@h/d?ssl=true"], []),
+        ] as [([String: String], [String])])
+    func secrets(environment: [String: String], flags: [String]) throws {
+        let message = try #require(
+            Self.message(#"{"appId": "a", "masterKey": "m"}"#, environment: environment, flags: flags))
+        #expect(!message.contains("Swordfish"), "\(message)")
+        let file = #"{"appId": "a", "masterKey": ["Swordfish"], "push": "Swordfish", "restAPIKey": {"a": "Swordfish"}}"#
+        #expect(Self.message(file)?.contains("Swordfish") == false)
+    }
+
+    @Test(
+        "A parameter of node-postgres is refused with what libpq has in its place",
+        arguments: [
+            ("ssl=true", "sslmode=require"), ("sslmode=require&rejectUnauthorized=false", "sslmode=require"),
+            ("max=20", "databaseOptions.poolSize"), ("poolSize=20", "databaseOptions.poolSize"),
+            ("connectionTimeoutMillis=5", "connect_timeout"), ("idleTimeoutMillis=5", "remove it"),
+        ])
+    func foreignParameters(query: String, advice: String) throws {
+        for option in ["databaseURI", "readReplicaURI"] {
+            let message = try #require(refusal([Name(option): .string("postgres://h/d?\(query)")]))
+            #expect(message.hasPrefix("\(option) has the node-postgres parameter "), "\(message)")
+            #expect(message.contains(advice), "\(message)")
+        }
+    }
+
+    @Test(
+        "Addresses of libpq are taken as they are",
+        arguments: [
+            "postgres://u:p%40%2F@h:5432/d", "postgres:///d?host=/run/postgresql",
+            "postgresql://h1:1,h2:2/d?sslmode=require",
+            "postgres://u@[::1]:5432/d", "postgres://[::1]/d", "postgres://%2Frun%2Fpostgresql/d", "postgres://",
+            "postgres://u:p@/d", "postgres://h", "postgres://u:@h:/d?application_name=a@b/c",
+        ])
+    func addresses(uri: String) throws {
+        #expect(try load(["databaseURI": .string(uri)]).databaseURI == uri)
+    }
+
+    @Test("A silent server keeps its log level")
+    func silent() throws {
+        let configuration = try load(["silent": true, "logLevel": "warn"])
+        #expect(configuration.silent && configuration.logLevel == "warn")
+        #expect(!(try load(["silent": false]).silent))
+    }
+}
