@@ -1,5 +1,5 @@
 # `make run` serves the music apps, `make test` tests. What is missing from the system is installed first.
-.PHONY: help run test bench bench-profile bench-allocations lint build package clean
+.PHONY: help run test bench bench-profile bench-allocations lint fuzz sanitize build package clean
 
 help:
 	@echo "make run                build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
@@ -8,6 +8,8 @@ help:
 	@echo "make bench-profile      show where processor time goes under gets and finds"
 	@echo "make bench-allocations  count allocations, and fail when there are more than Benchmarks/allocations.json says"
 	@echo "make lint               check the format and the compiler's warnings"
+	@echo "make fuzz               fuzz the readers of what comes from outside (FUZZ_SECONDS=600 for each, ARGUMENTS=\"json\" selects)"
+	@echo "make sanitize           run the tests under ThreadSanitizer and AddressSanitizer (ARGUMENTS=\"thread\" selects)"
 	@echo "make build              build in release mode"
 	@echo "make package            make a Debian package and an archive in .build/packages"
 	@echo "make clean              remove what was built; data stay"
@@ -29,6 +31,12 @@ bench-allocations:
 
 lint:
 	@scripts/lint.sh
+
+fuzz:
+	@scripts/fuzz.sh $(ARGUMENTS)
+
+sanitize:
+	@scripts/sanitize.sh $(ARGUMENTS)
 
 build:
 	@scripts/build.sh

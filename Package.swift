@@ -412,6 +412,20 @@ let package = Package(
     ]
 )
 
+// scripts/fuzz.sh alone builds the fuzzers: they need the sanitizers.
+if Context.environment["ROOST_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "BSON", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Rules", ordered,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
+            path: "Fuzzing", exclude: ["csv.mjs", "seeds"]))
+}
+
 // A warning of the compiler is an error in every target of this package.
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]

@@ -16,7 +16,7 @@ struct ConsoleFields {
     private(set) var shorten: String?
     /// Whether a proxy says that it stands between.
     private(set) var isForwarded = false
-    private var cookies: [Substring] = []
+    private var cookieFields: [String] = []
     private var tokens = 0
 
     init(_ headers: RequestHeaders) {
@@ -27,8 +27,7 @@ struct ConsoleFields {
             case "accept-encoding": acceptEncoding += value
             case "user-agent": userAgent = value
             case "sec-fetch-site": fetchSite = value
-            case "cookie":
-                cookies += value.split(separator: ";").map { $0.trimmingSpaces() }
+            case "cookie": cookieFields.append(value)
             case "x-roost-console":
                 tokens += 1
                 token = tokens == 1 ? value : nil
@@ -42,12 +41,7 @@ struct ConsoleFields {
     }
 
     /// The cookies of a name: a page of another port can add one of its own.
-    func cookies(named name: String) -> [String] {
-        cookies.compactMap { cookie in
-            guard let equals = cookie.firstIndex(of: "="), cookie[..<equals] == name else { return nil }
-            return String(cookie[cookie.index(after: equals)...])
-        }
-    }
+    func cookies(named name: String) -> [String] { cookieFields.flatMap { Cookies.values(of: name, in: $0) } }
 
     /// Whether a person reads the answer.
     var takesPages: Bool { accept.contains("text/html") }

@@ -74,3 +74,14 @@ package struct HeaderParameters: Equatable {
         }
     }
 }
+
+/// A `Cookie` field: `name=value; name=value`.
+package enum Cookies {
+    /// Returns the values of all cookies of a name, in their order.
+    package static func values(of name: String, in field: String) -> [String] {
+        let start = name + "="
+        return field.utf8.split(separator: UInt8(ascii: ";")).compactMap { cookie in
+            String(Substring(cookie).trimmingSpaces()).dropping(prefix: start)
+        }
+    }
+}

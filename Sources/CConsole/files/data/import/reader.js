@@ -23,7 +23,7 @@ export class TableReader {
   constructor(delimiter) {
     this.delimiter = delimiter;
     this.stop = new RegExp(`[${delimiter === "\t" ? "\\t" : "\\" + delimiter}\\r\\n]`, "g");
-    Object.assign(this, { line: 1, firstLine: 1, cells: [], cell: "", isQuoted: false, isInside: false, mayRepeat: false, skipsFeed: false });
+    Object.assign(this, { line: 1, firstLine: 1, cells: [], cell: "", isQuoted: false, isInside: false, mayRepeat: false, skipsFeed: false, isAfterReturn: false });
   }
 
   /** Takes the next piece of the text, and gives the records that end in it. */
@@ -86,9 +86,8 @@ export class TableReader {
 
   add(text) {
     if (text === "") return;
-    if (this.isInside) {
-      for (let place = text.search(/[\r\n]/); place >= 0; place = next(text, place)) this.line += 1;
-    }
+    if (this.isInside) this.line += lineBreaks(text) - (this.isAfterReturn && text[0] === "\n" ? 1 : 0);
+    this.isAfterReturn = this.isInside && text.endsWith("\r");
     this.cell += text;
     if (this.cell.length > LONGEST) throw new Error(t("import.longCell", { size: bytes(LONGEST), line: this.firstLine }));
   }
@@ -106,12 +105,7 @@ export class TableReader {
   }
 }
 
-/** The next line break behind one. */
-function next(text, place) {
-  const after = place + (text.startsWith("\r\n", place) ? 2 : 1);
-  const found = text.slice(after).search(/[\r\n]/);
-  return found < 0 ? -1 : after + found;
-}
+const lineBreaks = (text) => text.match(/\r\n?|\n/g)?.length ?? 0;
 
 const WRAPPED = /^\s*\{\s*"(?:results|rows)"\s*:\s*\[/;
 

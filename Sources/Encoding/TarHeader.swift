@@ -1,26 +1,26 @@
 /// The header of an entry of a tar archive (POSIX.1-1988 ustar, with the records of POSIX.1-2001 for long names and
 /// large files). Files and folders only.
-struct TarHeader: Equatable {
-    enum Kind: UInt8 {
+package struct TarHeader: Equatable {
+    package enum Kind: UInt8 {
         case file = 0x30
         case folder = 0x35
         /// Records for the next entry.
         case records = 0x78
     }
 
-    static let blockSize = 512
+    package static let blockSize = 512
 
-    var kind: Kind
-    var path: String
-    var size: Int
+    package var kind: Kind
+    package var path: String
+    package var size: Int
     /// Seconds since 1970.
-    var modified: Int
+    package var modified: Int
 
     /// The size that a header can hold by itself.
     private static let largestSize = 0o77777777777
 
     /// The blocks of the header, with records before it where it needs them.
-    var blocks: [UInt8] {
+    package var blocks: [UInt8] {
         var blocks: [UInt8] = []
         var records: [UInt8] = []
         if path.utf8.count > 100 { records += Self.record("path", path) }
@@ -35,7 +35,7 @@ struct TarHeader: Equatable {
     }
 
     /// How many bytes follow content to the end of its last block.
-    static func padding(_ size: Int) -> Int { (blockSize - size % blockSize) % blockSize }
+    package static func padding(_ size: Int) -> Int { (blockSize - size % blockSize) % blockSize }
 
     private static func block(_ kind: Kind, _ path: String, _ size: Int, _ modified: Int) -> [UInt8] {
         var block = [UInt8](repeating: 0, count: blockSize)
@@ -68,7 +68,7 @@ struct TarHeader: Equatable {
     }
 
     /// Reads the block of a header; nil when it is not, to the byte, one that is written here.
-    init?(_ block: [UInt8]) {
+    package init?(_ block: [UInt8]) {
         guard block.count == Self.blockSize, let kind = Kind(rawValue: block[156]),
             let size = Self.octal(block[124..<135]), let modified = Self.octal(block[136..<147]),
             let path = String(validating: block[0..<100].prefix { $0 != 0 }, as: UTF8.self),
@@ -77,7 +77,7 @@ struct TarHeader: Equatable {
         self.init(kind: kind, path: path, size: size, modified: modified)
     }
 
-    init(kind: Kind, path: String, size: Int, modified: Int) {
+    package init(kind: Kind, path: String, size: Int, modified: Int) {
         self.kind = kind
         self.path = path
         self.size = size
@@ -85,7 +85,7 @@ struct TarHeader: Equatable {
     }
 
     /// Takes over what records say; false when they are none.
-    mutating func apply(_ records: [UInt8]) -> Bool {
+    package mutating func apply(_ records: [UInt8]) -> Bool {
         var rest = records[...]
         while !rest.isEmpty {
             let digits = rest.prefix { (0x30...0x39).contains($0) }
@@ -113,7 +113,7 @@ struct TarHeader: Equatable {
     }
 
     /// Whether the path stays inside of the folder that it is unpacked in.
-    var isInside: Bool {
+    package var isInside: Bool {
         // As the system reads it: a slash is one whatever follows, also a mark that goes over it.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return !path.isEmpty && path.utf8.count <= 4096 && !path.utf8.contains(0)

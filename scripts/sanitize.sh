@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Runs the tests under ThreadSanitizer, and then under AddressSanitizer with LeakSanitizer. Needs Linux.
+#
+#   scripts/sanitize.sh                               both
+#   scripts/sanitize.sh thread --filter TasksTests    one of them; the other arguments go to `swift test`
+#
+# UndefinedBehaviorSanitizer is not run: swiftc has none for Linux ("unsupported option '-sanitize=undefined'"). Swift itself
+# stops the process on overflow, on an index out of range, and on overlapping access to memory.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Without backtraces of Swift, which would take a minute for each crash that a test expects.
+export SWIFT_BACKTRACE=enable=no
+# A report fails the run by the exit status of the process.
+export TSAN_OPTIONS="suppressions=$PWD/scripts/thread_suppressions.txt history_size=4"
+export LSAN_OPTIONS="suppressions=$PWD/scripts/leak_suppressions.txt print_suppressions=0"
+
+# These measure time or memory, or start browsers: under a sanitizer everything takes five to fifteen times as long, and
+# several times the memory.
+measured='ConsoleScenarioTests|ConsoleLoadTests'
+
+run() {
+    local sanitizer=$1
+    shift
+    echo "==> $sanitizer"
+    ROOST_TEST_CONFIGURATION=$sanitizer scripts/test.sh --skip "$measured" "$@"
+}
+
+case "${1:-}" in
+"")
+    failed=no
+    run thread || failed=yes
+    run address || failed=yes
+    [ "$failed" = no ]
+    ;;
+thread | address) run "$@" ;;
+*)
+    echo "usage: scripts/sanitize.sh [thread | address] [arguments of swift test]" >&2
+    exit 2
+    ;;
+esac
