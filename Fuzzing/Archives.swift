@@ -50,7 +50,9 @@ enum Archives {
         for entry in opened.entries {
             precondition(!entry.path.utf8.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) })
         }
-        for collection in try SourceCatalog(opened.entries, notes: []).collections { try? records(try collection.open()) }
+        for collection in try SourceCatalog(opened.entries, notes: []).collections {
+            try? records(try collection.open())
+        }
     }
 
     /// A header of a backup, and the records before it.

@@ -50,7 +50,8 @@ enum Growth {
         // An input may be well formed only with some numbers of repetitions.
         let expected = (0..<4).map { time(shorter + $0 * length) }.max() ?? 0
         guard slow < longest, slow < expected * 24 || expected == 0 else {
-            fatalError("\(length) bytes at \(start), repeated: \(expected) s for \(shorter) bytes, \(slow) s for \(longer)")
+            fatalError(
+                "\(length) bytes at \(start), repeated: \(expected) s for \(shorter) bytes, \(slow) s for \(longer)")
         }
     }
 }

@@ -1,7 +1,12 @@
 /** Fuzzes the console's readers of CSV and JSON files for so many seconds: `node Fuzzing/csv.mjs 60`. */
 
 import assert from "node:assert/strict";
-import { detect, ObjectReader, records, TableReader } from "../Sources/CConsole/files/data/import/reader.js";
+import { register } from "node:module";
+
+// The files of the console are modules, though none of them is called `.mjs`.
+const load = `export const load = (url, context, next) => next(url, url.endsWith(".js") ? { ...context, format: "module" } : context)`;
+register(`data:text/javascript,${encodeURIComponent(load)}`);
+const { detect, ObjectReader, records, TableReader } = await import("../Sources/CConsole/files/data/import/reader.js");
 
 const random = (count) => Math.floor(Math.random() * count);
 const pick = (list) => list[random(list.length)];

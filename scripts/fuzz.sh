@@ -34,7 +34,7 @@ for reader in "${readers[@]}"; do
     echo "==> $reader for $seconds s"
     if [ "$reader" = csv ]; then
         # The console reads CSV in the browser.
-        node --experimental-default-type=module Fuzzing/csv.mjs "$seconds" || failed+=("$reader")
+        node Fuzzing/csv.mjs "$seconds" || failed+=("$reader")
         continue
     fi
     mkdir -p "$scratch/corpus/$reader" "$scratch/failures"

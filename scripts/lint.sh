@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/dependencies.sh
 
-paths=(Package.swift Sources Tests schema examples)
+paths=(Package.swift Sources Tests Fuzzing schema examples)
 if [ -n "$(find Benchmarks -name '*.swift' -print -quit 2>/dev/null)" ]; then paths+=(Benchmarks); fi
 failed=no
 swift format lint --strict --recursive --parallel "${paths[@]}" || failed=yes
