@@ -37,4 +37,33 @@ import Testing
             #expect(report.classes.map { "\($0.name) \($0.rows) \($0.rejects)" } == ["Song 1 \(rejects)"])
         }
     }
+
+    @Test("The parts of an archive cost as much as there are of them")
+    func manyParts() async throws {
+        try await ImportFolder.run { folder in
+            let name = Self.text("db", "p") + Self.text("collection", "Song")
+            let terminator = [UInt8](repeating: 0xFF, count: 4)
+            var archive: [UInt8] = [0x6D, 0xE2, 0x99, 0x81] + Self.document([]) + Self.document(name) + terminator
+            let part = Self.document(name + Self.flag("EOF", false)) + terminator
+            for _ in 0..<400_000 { archive += part }
+            archive += Self.document(name + Self.flag("EOF", true)) + terminator
+            try folder.write("dump.archive", archive)
+            let began = ContinuousClock.now
+            let report = try await folder.look(folder.source + "/dump.archive")
+            #expect(ContinuousClock.now - began < Self.bound)
+            #expect(report.classes.map { "\($0.name) \($0.rows)" } == ["Song 0"])
+        }
+    }
+
+    private static func document(_ members: [UInt8]) -> [UInt8] { int32(members.count + 5) + members + [0] }
+
+    private static func text(_ key: String, _ text: String) -> [UInt8] {
+        [0x02] + key.utf8 + [0] + int32(text.utf8.count + 1) + text.utf8 + [0]
+    }
+
+    private static func flag(_ key: String, _ isSet: Bool) -> [UInt8] { [0x08] + key.utf8 + [0, isSet ? 1 : 0] }
+
+    private static func int32(_ value: Int) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    }
 }

@@ -35,7 +35,8 @@ enum ArchiveEntries {
         var collections: [Name: Collection] = [:]
         while let header = try header(reader) {
             guard let name = name(header).map({ Name($0) }) else { throw reader.damage("a part without a name") }
-            var collection = collections[name] ?? Collection()
+            // Taken out, or its parts would be copied for each one that is added.
+            var collection = collections.removeValue(forKey: name) ?? Collection()
             guard !collection.isComplete else { throw reader.damage("a part behind the end of its collection") }
             if case .bool(true)? = header["EOF"] {
                 let expected = header["CRC"]?.integerValue.map { UInt64(bitPattern: $0) }
