@@ -86,10 +86,7 @@ public final class Gate: Sendable {
     ) async throws -> R {
         try await enter(weight: weight, of: sender)
         let begin = countsTime ? ContinuousClock.now : nil
-        defer {
-            if let begin { state.withLock { $0.spent.add(.now - begin, to: sender) } }
-            leave(weight: weight, of: sender)
-        }
+        defer { leave(weight: weight, of: sender, spending: begin.map { .now - $0 } ?? .zero) }
         return try await body()
     }
 
@@ -127,8 +124,11 @@ public final class Gate: Sendable {
     }
 
     /// Gives back what ``enter(weight:of:)`` took; those who wait and for whom there is room now enter.
-    public func leave(weight: Int = 1, of sender: Sender = .current) {
+    ///
+    /// - Parameter time: The time that the sender had it, for a gate that counts time.
+    public func leave(weight: Int = 1, of sender: Sender = .current, spending time: Duration = .zero) {
         let admitted = state.withLock { state in
+            if time > .zero { state.spent.add(time, to: sender) }
             state.load.remove(weight, of: sender)
             return admitWaiting(&state)
         }
@@ -153,11 +153,18 @@ public final class Gate: Sendable {
     }
 
     private func nextToAdmit(_ state: inout State) -> (element: Waiter, sender: Sender)? {
-        let (load, spent) = (state.load, state.spent)
-        if countsTime { state.waiting.arrange { spent[$0] } }
-        let next = state.waiting.popFirst { waiter, sender in fits(waiter.weight, of: sender, beside: load) }
-        if countsTime, let next { state.spent.admit(next.sender) }
+        guard countsTime else { return next(in: &state.waiting, state.load) }
+        guard let next = next(in: &state.waiting, state.load, state.spent) else { return nil }
+        state.spent.admit(next.sender)
         return next
+    }
+
+    private func next(in waiting: inout SenderQueue<Waiter>, _ load: Load, _ spent: SpentTime? = nil)
+        -> (element: Waiter, sender: Sender)?
+    {
+        waiting.popFirst(by: spent.map { spent in { spent[$0] } }) { waiter, sender in
+            fits(waiter.weight, of: sender, beside: load)
+        }
     }
 
     /// Puts a waiter into the line, and admits it if its turn is now.
@@ -218,26 +225,4 @@ public final class Gate: Sendable {
             if case .inLine(let ticket) = last { gate.abandon(ticket) }
         }
     }
-}
-
-/// The time that senders took of something that they share, by which the next one is chosen: the one that took least.
-///
-/// Who comes anew, or again after a while, begins where the one stands that was let in last: no sender saves time up.
-struct SpentTime {
-    private var bySender: [Sender: Duration] = [:]
-    private var least = Duration.zero
-
-    /// How many senders are remembered before those are forgotten that took no more than any that comes.
-    private static let mostRemembered = 1024
-
-    subscript(sender: Sender) -> Duration { max(bySender[sender] ?? .zero, least) }
-
-    mutating func add(_ time: Duration, to sender: Sender) {
-        bySender[sender] = self[sender] + time
-        guard bySender.count > Self.mostRemembered else { return }
-        bySender = bySender.filter { [least] in $0.value > least }
-    }
-
-    /// Notes that a sender was let in, as the one that had taken least.
-    mutating func admit(_ sender: Sender) { least = self[sender] }
 }

@@ -9,8 +9,7 @@
 /// On whose behalf work is done, as far as fairness goes: the network that a request comes from, or the server itself.
 ///
 /// Slots and budgets that many share are given round robin by sender, so that one that asks for a lot waits for itself.
-/// All of an IPv4 address counts, and the first half of one of IPv6: a client that has one such address has all of its
-/// network.
+/// All of an IPv4 address counts, and the first 56 bits of one of IPv6: providers give a client a network of that size.
 public struct Sender: Hashable, Sendable {
     /// A hash of the network that differs between processes, so that no client chooses a network that looks like
     /// another.
@@ -41,7 +40,7 @@ public struct Sender: Hashable, Sendable {
         }
         let bytes = withUnsafeBytes(of: parsed) { Array($0) }
         let isVersion4 = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-        guard isVersion4 else { return Array(bytes[..<8]) }
+        guard isVersion4 else { return Array(bytes[..<7]) }
         return Array(bytes[12...].map(String.init).joined(separator: ".").utf8)
     }
 }

@@ -4,7 +4,7 @@ import DequeModule
 /// came first.
 ///
 /// What is removed leaves the queue at once, with all that it holds. Appending and removing take constant time on
-/// average, taking the next one constant time for each sender that is passed over.
+/// average, taking the next one constant time for each sender that is passed over, or for each sender where they are ranked.
 public struct SenderQueue<Element> {
     /// Names an element of a queue.
     public struct Ticket: Hashable, Sendable {
@@ -87,44 +87,55 @@ public struct SenderQueue<Element> {
         return element
     }
 
+    /// Takes the next element, of senders that are all of one rank.
+    public mutating func popFirst(_ choose: (Element, Sender) -> Choice = { _, _ in .take }) -> (
+        element: Element, sender: Sender
+    )? { popFirst(by: nil, choose) }
+
     /// Takes the next element.
     ///
-    /// - Parameter choose: Is asked about the first element of each sender in turn, until it takes one or stops.
-    /// - Returns: The element and its sender; nil where none was taken.
+    /// - Parameters:
+    ///   - rank: Has the sender with the lowest rank come first. Among senders of one rank, as all are without it, it is the
+    ///     one that was served longest ago.
+    ///   - choose: Is asked about the first element of senders in their order, until it takes one or stops.
+    /// - Returns: The element and its sender, or nil if none was taken.
     public mutating func popFirst(
-        _ choose: (Element, Sender) -> Choice = { _, _ in .take }
+        by rank: ((Sender) -> Duration)?, _ choose: (Element, Sender) -> Choice = { _, _ in .take }
     ) -> (element: Element, sender: Sender)? {
+        var best: (position: Int, choice: Choice, rank: Duration)?
         var position = order.startIndex
         while position < order.endIndex {
             let sender = order[position]
-            lines[sender]?.dropRemoved()
-            guard let number = lines[sender]?.numbers.first, let element = lines[sender]?.elements[number] else {
+            guard let element = first(of: sender) else {
                 order.remove(at: position)
                 lines[sender] = nil
                 continue
             }
-            switch choose(element, sender) {
-            case .stop: return nil
-            case .skip: position += 1
-            case .take:
-                count -= 1
-                order.remove(at: position)
-                lines[sender]?.elements[number] = nil
-                lines[sender]?.numbers.removeFirst()
-                if lines[sender]?.elements.isEmpty == true { lines[sender] = nil } else { order.append(sender) }
-                return (element, sender)
+            let own = rank?(sender) ?? .zero
+            if best.map({ own < $0.rank }) ?? true, case let choice = choose(element, sender), choice != .skip {
+                best = (position, choice, own)
+                if rank == nil { break }
             }
+            position += 1
         }
-        return nil
+        guard let best, best.choice == .take else { return nil }
+        return remove(at: best.position)
     }
 
-    /// Has the senders with the lowest rank come first; among those of one rank, the one whose last turn is longest
-    /// ago.
-    mutating func arrange(by rank: (Sender) -> some Comparable) {
-        guard order.count > 1 else { return }
-        let ranked = order.enumerated().map { (place: $0, sender: $1, rank: rank($1)) }
-            .sorted { ($0.rank, $0.place) < ($1.rank, $1.place) }
-        order = Deque(ranked.map(\.sender))
+    private mutating func first(of sender: Sender) -> Element? {
+        lines[sender]?.dropRemoved()
+        return lines[sender]?.numbers.first.flatMap { lines[sender]?.elements[$0] }
+    }
+
+    /// Takes the first element of the sender at a place of the order, which goes to its end.
+    private mutating func remove(at position: Int) -> (element: Element, sender: Sender)? {
+        let sender = order.remove(at: position)
+        guard let number = lines[sender]?.numbers.popFirst(),
+            let element = lines[sender]?.elements.removeValue(forKey: number)
+        else { return nil }
+        count -= 1
+        if lines[sender]?.elements.isEmpty == true { lines[sender] = nil } else { order.append(sender) }
+        return (element, sender)
     }
 
     /// Forgets numbers of removed elements when they are most of a line.

@@ -53,11 +53,37 @@ struct SenderQueueTests {
         #expect(queue.popFirst()?.element == 1)
     }
 
+    @Test("takes the sender of the lowest rank first, and of those of one rank the one served longest ago")
+    func ranks() {
+        var queue = SenderQueue<String>()
+        let third = Sender(address: "192.0.2.3")
+        for name in ["a1", "a2"] { queue.append(name, of: first) }
+        for name in ["b1", "b2"] { queue.append(name, of: second) }
+        for name in ["c1", "c2"] { queue.append(name, of: third) }
+        let ranks: [Sender: Duration] = [first: .seconds(2), second: .seconds(1), third: .seconds(1)]
+        var taken: [String] = []
+        while let next = queue.popFirst(by: { ranks[$0] ?? .zero }) { taken.append(next.element) }
+        #expect(taken == ["b1", "c1", "b2", "c2", "a1", "a2"])
+    }
+
+    @Test("passes over senders of a low rank that may not be served, and stops at the lowest that must be waited for")
+    func ranksWithChoices() {
+        var queue = SenderQueue<String>()
+        queue.append("a1", of: first)
+        queue.append("b1", of: second)
+        let rank: (Sender) -> Duration = { [first] in $0 == first ? .zero : .seconds(1) }
+        #expect(queue.popFirst(by: rank) { _, sender in sender == first ? .stop : .take } == nil)
+        #expect(queue.popFirst(by: rank) { _, sender in sender == first ? .skip : .take }?.element == "b1")
+        #expect(queue.popFirst(by: rank)?.element == "a1")
+        #expect(queue.isEmpty)
+    }
+
     @Test(
         "knows one network by its address of either version",
         arguments: [
             ("192.0.2.1", "::ffff:192.0.2.1", true), ("2001:db8::1", "2001:db8::2:3", true),
-            ("2001:db8::1", "2001:db8:0:1::1", false), ("192.0.2.1", "192.0.2.2", false),
+            ("2001:db8::1", "2001:db8:0:ff::1", true), ("2001:db8::1", "2001:db8:0:100::1", false),
+            ("192.0.2.1", "192.0.2.2", false),
         ])
     func networks(one: String, other: String, isSame: Bool) {
         #expect((Sender(address: one) == Sender(address: other)) == isSame)
