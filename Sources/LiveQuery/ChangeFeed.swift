@@ -29,6 +29,14 @@ public final class ChangeFeed: ChangeObserver {
         var elsewhere = OtherProcesses()
     }
 
+    /// What waits to be handed on.
+    private struct Queue {
+        var count = 0
+        var bytes = 0
+        /// The gaps behind which no change of their classes waits: none of them is added twice.
+        var lastGaps: Set<Name?> = []
+    }
+
     /// The most changes that wait to be handed on: handing on is quick, so that more are a fault.
     private static let mostWaiting = 16_384
     /// The most bytes that they take; one change may take more.
@@ -36,7 +44,7 @@ public final class ChangeFeed: ChangeObserver {
 
     private let options: Configuration.LiveQuery
     private let followers = Mutex(Followers())
-    private let bytes = Atomic(0)
+    private let queue = Mutex(Queue())
     private let taken: AsyncStream<Taken>
     private let continuation: AsyncStream<Taken>.Continuation
     /// Whether other processes are to know that they miss a change.
@@ -49,7 +57,8 @@ public final class ChangeFeed: ChangeObserver {
     public init(_ options: Configuration.LiveQuery, logger: Logger) {
         self.options = options
         self.logger = logger
-        (taken, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostWaiting))
+        // Changes are counted. A gap must not be lost for them.
+        (taken, continuation) = AsyncStream.makeStream()
     }
 
     /// Whether changes of a class are published.
@@ -74,16 +83,44 @@ public final class ChangeFeed: ChangeObserver {
     }
 
     private func take(_ change: Change, relays: Bool) {
-        let waiting = bytes.add(change.size, ordering: .relaxed).oldValue
-        if waiting == 0 || waiting + change.size <= Self.mostBytes,
-            case .enqueued = continuation.yield(.change(change, relays: relays))
-        {
-            return
-        }
-        bytes.subtract(change.size, ordering: .relaxed)
+        if append(change, relays: relays) { return }
         logger.error("a change is not told to live queries: too many wait")
         endFollowers(of: Name(change.className))
         if relays { missElsewhere() }
+    }
+
+    /// Adds a change to what waits. Returns false if there is no room for it.
+    private func append(_ change: Change, relays: Bool) -> Bool {
+        queue.withLock { queue in
+            guard queue.count < Self.mostWaiting, queue.bytes == 0 || queue.bytes + change.size <= Self.mostBytes else {
+                return false
+            }
+            queue.count += 1
+            queue.bytes += change.size
+            queue.lastGaps.remove(Name(change.className))
+            queue.lastGaps.remove(nil)
+            continuation.yield(.change(change, relays: relays))
+            return true
+        }
+    }
+
+    /// Adds a gap, unless the same one waits behind all changes of the class.
+    private func appendGap(_ className: Name?) {
+        queue.withLock { queue in
+            if queue.lastGaps.insert(className).inserted { continuation.yield(.gap(className)) }
+        }
+    }
+
+    private func noteTaken(_ taken: Taken) {
+        queue.withLock { queue in
+            switch taken {
+            case .change(let change, _):
+                queue.count -= 1
+                queue.bytes -= change.size
+            case .gap(let className): queue.lastGaps.remove(className)
+            case .loss, .timeIsOver: break
+            }
+        }
     }
 
     /// Takes note that there was a change of which nothing is known.
@@ -93,9 +130,7 @@ public final class ChangeFeed: ChangeObserver {
     }
 
     private func missElsewhere() {
-        isLossWaiting.store(true, ordering: .relaxed)
-        // It wakes the task that hands changes on; where there is no room for it, that task has work anyway.
-        continuation.yield(.loss)
+        if !isLossWaiting.exchange(true, ordering: .relaxed) { continuation.yield(.loss) }
     }
 
     /// Takes note that a write begins of which nothing will be reported, as its class has no followers.
@@ -116,7 +151,7 @@ public final class ChangeFeed: ChangeObserver {
 
     /// Ends the connections that follow a class: their clients come again, and find what they missed.
     func endFollowers(of className: Name) {
-        continuation.yield(.gap(className))
+        appendGap(className)
         for inbox in inboxes(of: .objects(className)) { inbox.miss() }
     }
 
@@ -127,7 +162,7 @@ public final class ChangeFeed: ChangeObserver {
                 if case .objects = topic { Array(inboxes.values) } else { [ChangeInbox]() }
             }
         }
-        continuation.yield(.gap(nil))
+        appendGap(nil)
         for inbox in inboxes { inbox.miss() }
     }
 
@@ -138,6 +173,7 @@ public final class ChangeFeed: ChangeObserver {
         var sequence = ChangeSequence()
         var timer = ContinuousClock.now
         for await taken in taken {
+            noteTaken(taken)
             if isLossWaiting.exchange(false, ordering: .relaxed) { relay(.none) }
             let now = ContinuousClock.now
             var changes: [Change] = []
@@ -151,7 +187,6 @@ public final class ChangeFeed: ChangeObserver {
                 if hasFollowers(of: Name(change.className)) {
                     changes = sequence.add(change, mayBeLate: hasOthers.load(ordering: .relaxed), at: now)
                 }
-                bytes.subtract(change.size, ordering: .relaxed)
             }
             for change in changes {
                 let inboxes = inboxes(of: .objects(Name(change.className)))
@@ -210,7 +245,7 @@ public final class ChangeFeed: ChangeObserver {
             return true
         }
         // From now on changes of it are not noted.
-        if isLast, case .objects(let className) = topic { continuation.yield(.gap(className)) }
+        if isLast, case .objects(let className) = topic { appendGap(className) }
     }
 
     /// Whether a connection of this process follows anything.

@@ -206,6 +206,7 @@ actor LiveQueryConnection {
         }
         guard subscriptions.has(id, subscription) else { return }
         subscriptions.remove(id)
+        subscriptions.forgetSessions()
         try await send(errorFrame(error, id).json)
     }
 

@@ -52,6 +52,7 @@ extension LiveQueryConnection {
                     requestID: id)
             }
             subscriptions.remove(id)
+            subscriptions.forgetSessions()
             try await answer("unsubscribed", id)
         }
     }
@@ -88,6 +89,7 @@ extension LiveQueryConnection {
         }
         if client == nil { server.clients.add(1, ordering: .relaxed) }
         client = candidate
+        subscriptions.ownSession = candidate.sessionToken
         // It cannot subscribe before others know: they relay what is committed after that.
         try await server.announceClients()
         socket.noteKnown()
@@ -115,6 +117,7 @@ extension LiveQueryConnection {
         // What it was subscribed to under the number ends, whatever becomes of this.
         subscriptions.remove(id)
         let token = Self.token(sentToken) ?? client.sessionToken
+        defer { subscriptions.forgetSessions() }
         do {
             guard subscriptions.hasRoom(forSession: token) else { throw Self.tooMany }
             let context = try await context(token, of: client)
@@ -123,8 +126,10 @@ extension LiveQueryConnection {
             let backend = server.backend
             let query = try await backend.liveQueryTriggers.beforeSubscribe(query, message, context)
             // Patterns are read, among others: not on the event loop.
-            let prepared = try await LongWork.large.run { Result { try backend.liveQueries.subscribe(query, context) } }
-                .get()
+            let prepared = try await LongWork.medium.run {
+                Result { try backend.liveQueries.subscribe(query, context) }
+            }
+            .get()
             guard subscriptions.add(id, prepared, sessionToken: token, size: size) else { throw Self.tooMany }
         } catch let error as ParseError {
             throw errorFrame(error, id)

@@ -18,7 +18,7 @@ extension LiveQueryConnection {
         if caller.power == .client, let token {
             let user = try await server.backend.sessions.user(token: token, now: now)
             caller.user = user
-            subscriptions.follow(user: Name(user.id))
+            subscriptions.follow(user: Name(user.id), of: token)
         }
         return RequestContext(caller: caller, mountURL: mountURL, now: now, address: address)
     }
@@ -46,6 +46,7 @@ extension LiveQueryConnection {
     func watchSessions() async throws {
         try await Task.sleep(for: Self.timeToConnect)
         while client != nil {
+            subscriptions.forgetSessions()
             if !subscriptions.users.isEmpty { inbox.put(.userChanged) }
             try await Task.sleep(for: Self.sessionPause)
         }

@@ -163,7 +163,7 @@ extension LiveQueryServer {
 
     private func follow(_ query: JSONObject, as name: String, _ context: RequestContext) async throws -> LiveWatch {
         let backend = backend
-        let prepared = try await LongWork.large.run { Result { try backend.liveQueries.subscribe(query, context) } }
+        let prepared = try await LongWork.medium.run { Result { try backend.liveQueries.subscribe(query, context) } }
             .get()
         guard backend.configuration.liveQuery.publishes(prepared.className) else {
             throw ParseError(

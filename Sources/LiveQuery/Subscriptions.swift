@@ -29,8 +29,10 @@ struct Subscriptions {
     private let inbox: ChangeInbox
     private(set) var all: [RequestID: Subscription] = [:]
     private var topics: [ChangeFeed.Topic: Int] = [:]
+    /// The session of the client itself.
+    var ownSession: String?
     /// The users of the sessions, whose changes are followed.
-    private(set) var users: Set<Name> = []
+    private(set) var users: [Name: Name] = [:]
     private var bytes = 0
     private var lastSerial = 0
 
@@ -102,22 +104,36 @@ struct Subscriptions {
         guard let subscription = all.removeValue(forKey: id) else { return }
         server.subscriptions.subtract(1, ordering: .relaxed)
         give(subscription.size)
-        let topic = ChangeFeed.Topic.objects(subscription.query.className)
-        topics[topic, default: 1] -= 1
-        if topics[topic] == 0 {
-            topics[topic] = nil
-            server.feed.remove(inbox, from: topic)
-        }
+        leave(.objects(subscription.query.className))
     }
 
-    /// Has the connection notified when something about a user changes.
-    mutating func follow(user id: Name) {
-        if users.insert(id).inserted { follow(.user(id)) }
+    /// Has the connection notified when something about the user of a session changes.
+    mutating func follow(user id: Name, of session: String) {
+        let before = users.updateValue(id, forKey: Name(session))
+        guard before != id else { return }
+        follow(.user(id))
+        if let before { leave(.user(before)) }
+    }
+
+    /// Stops following the users of sessions whose rights no subscription has any more.
+    mutating func forgetSessions() {
+        let used = Set((all.values.map(\.sessionToken) + [ownSession]).compactMap { $0.map { Name($0) } })
+        for (session, user) in users where !used.contains(session) {
+            users[session] = nil
+            leave(.user(user))
+        }
     }
 
     private mutating func follow(_ topic: ChangeFeed.Topic) {
         topics[topic, default: 0] += 1
         if topics[topic] == 1 { server.feed.add(inbox, to: topic) }
+    }
+
+    private mutating func leave(_ topic: ChangeFeed.Topic) {
+        topics[topic, default: 1] -= 1
+        guard topics[topic] == 0 else { return }
+        topics[topic] = nil
+        server.feed.remove(inbox, from: topic)
     }
 
     /// Ends everything.

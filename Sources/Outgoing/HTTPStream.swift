@@ -20,6 +20,8 @@ public struct HTTPStream: Sendable {
 /// The body of an answer, piece by piece. The next piece is read from the connection when it is asked for.
 public actor HTTPPieces {
     private var iterator: HTTPClientResponse.Body.AsyncIterator?
+    /// Why nothing more is read, if it is not the end.
+    private var failure: (any Error)?
     private let silence: Duration
 
     init(_ body: HTTPClientResponse.Body, silence: Duration) {
@@ -29,7 +31,8 @@ public actor HTTPPieces {
 
     /// The next piece; nil at the end.
     ///
-    /// - Throws: `HTTPCallFailure` when the connection ends before the body, or nothing comes for too long.
+    /// - Throws: `HTTPCallFailure` when the connection ends before the body, or nothing comes for too long, and each time
+    ///   after that.
     public nonisolated func next() async throws -> ByteBuffer? {
         do {
             return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
@@ -66,12 +69,18 @@ public actor HTTPPieces {
     }
 
     private func read() async throws -> ByteBuffer? {
-        guard var iterator else { return nil }
-        // What is not given back here is not read on: the iterator is used by one reader at a time.
+        if let failure { throw failure }
+        guard var iterator else { throw HTTPCallFailure(description: "two read an answer at once") }
         self.iterator = nil
-        let piece = try await iterator.next(isolation: self)
-        self.iterator = iterator
-        return piece
+        do {
+            let piece = try await iterator.next(isolation: self)
+            self.iterator = iterator
+            return piece
+        } catch {
+            // What broke off must not look like the end to whoever reads on.
+            failure = error is CancellationError ? HTTPCallFailure(description: "its reading was given up") : error
+            throw error
+        }
     }
 }
 

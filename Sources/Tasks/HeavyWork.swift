@@ -4,12 +4,16 @@ import Synchronization
 ///
 /// It runs on the threads that the server names: those that Swift keeps for tasks are its event loops.
 public enum HeavyWork {
-    private static let named = Mutex<(any TaskExecutor)?>(nil)
+    private static let named = Mutex<(@Sendable (Sender) -> any TaskExecutor)?>(nil)
 
-    /// Where it runs; where none is given, on the threads that Swift keeps for tasks.
+    /// Where the current sender's work runs; where none is given, on the threads that Swift keeps for tasks.
     public static var executor: any TaskExecutor {
-        get { named.withLock { $0 } ?? globalConcurrentExecutor }
-        set { named.withLock { $0 = newValue } }
+        named.withLock { $0 }?(.current) ?? globalConcurrentExecutor
+    }
+
+    /// Names the threads, which may tell senders apart.
+    public static func use(_ executor: @escaping @Sendable (Sender) -> any TaskExecutor) {
+        named.withLock { $0 = executor }
     }
 
     /// From how many bytes on a request, or the rows of an answer, are heavy.

@@ -7,7 +7,8 @@ public final class HeldPlace: Sendable {
     @TaskLocal public static var current: HeldPlace?
 
     private struct State {
-        var isHeld = true
+        /// Since when it is held, or nil if it is not.
+        var since: ContinuousClock.Instant? = .now
         /// How many parts of the request wait for other code.
         var outside = 0
         var isOver = false
@@ -31,20 +32,16 @@ public final class HeldPlace: Sendable {
     public nonisolated(nonsending) static func run<R>(
         in gate: Gate, weight: Int = 1, _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {
-        let place = HeldPlace(in: gate, weight: weight, of: .current)
-        try await gate.enter(weight: weight, of: place.sender)
+        let sender = Sender.current
+        try await gate.enter(weight: weight, of: sender)
+        let place = HeldPlace(in: gate, weight: weight, of: sender)
         defer { place.finish() }
         return try await $current.withValue(place) { try await body() }
     }
 
     /// Gives the place back until ``comeBack(takingPlace:)``, which is called once for each call of this.
     public func goOutside() {
-        let wasHeld = state.withLock { state in
-            state.outside += 1
-            defer { state.isHeld = false }
-            return state.isHeld
-        }
-        if wasHeld { gate.leave(weight: weight, of: sender) }
+        leave { $0.outside += 1 }
     }
 
     /// Notes that a part of the request waits no more.
@@ -62,25 +59,30 @@ public final class HeldPlace: Sendable {
     private func noteReturn() -> Bool {
         state.withLock { state in
             state.outside -= 1
-            return state.outside == 0 && !state.isHeld
+            return state.outside == 0 && state.since == nil
         }
     }
 
     /// - Returns: Whether the place that was entered is kept.
     private func noteEntry() -> Bool {
         state.withLock { state in
-            guard state.outside == 0, !state.isHeld, !state.isOver else { return false }
-            state.isHeld = true
+            guard state.outside == 0, state.since == nil, !state.isOver else { return false }
+            state.since = .now
             return true
         }
     }
 
     private func finish() {
-        let wasHeld = state.withLock { state in
-            state.isOver = true
-            defer { state.isHeld = false }
-            return state.isHeld
+        leave { $0.isOver = true }
+    }
+
+    /// Gives the place back if it is held.
+    private func leave(_ change: (inout State) -> Void) {
+        let since = state.withLock { state in
+            change(&state)
+            defer { state.since = nil }
+            return state.since
         }
-        if wasHeld { gate.leave(weight: weight, of: sender) }
+        if let since { gate.leave(weight: weight, of: sender, spending: .now - since) }
     }
 }

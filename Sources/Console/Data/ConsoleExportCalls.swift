@@ -116,6 +116,7 @@ extension ConsoleInterface {
     func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "There is no such export, or not any more.")
         guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }
+        let sending = ConsoleExportSending(item.id, of: exports)
         let cookies = cookies(of: visit)
         let (role, limits): (ConsoleRole, OperatorLimits?)
         let place: GatePlace
@@ -137,8 +138,12 @@ extension ConsoleInterface {
             columns: wish.columns(limits.map { $0.schema(stored) } ?? stored), role: role, limits: limits)
         let context = dispatcher.context(of: visit.request, backend.clock.now)
         let (exports, objects, dispatcher, request) = (exports, backend.objectExport, dispatcher, visit.request.id)
-        let stream = Reply.ByteStream(length: nil) { sink in
-            defer { place.release() }
+        // It may never be asked for its bytes.
+        let stream = Reply.ByteStream(length: nil) { [sending] sink in
+            defer {
+                place.release()
+                _ = sending
+            }
             do {
                 try await Self.write(item, writer, exports, objects, context, to: sink) {
                     guard let now = try await self.rights(cookies, item.token), now == (role, limits) else {

@@ -113,3 +113,16 @@ final class ConsoleExports: Sendable {
         change(id) { if [.waiting, .running].contains($0.state) { ($0.state, $0.message) = (state, message) } }
     }
 }
+
+/// The sending of an export. When it is let go before the export has ended, its browser has left.
+final class ConsoleExportSending: Sendable {
+    private let exports: ConsoleExports
+    private let id: String
+
+    init(_ id: String, of exports: ConsoleExports) {
+        self.exports = exports
+        self.id = id
+    }
+
+    deinit { exports.end(id, .failed, "The browser left.") }
+}

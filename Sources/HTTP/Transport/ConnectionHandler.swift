@@ -49,7 +49,7 @@ struct ConnectionHandler: Sendable {
         let flushCoalescer =
             flushCoalescers[ObjectIdentifier(channel.eventLoop)] ?? FlushCoalescer(of: channel.eventLoop)
         let connection = HTTPConnection(
-            channel, flushCoalescer: flushCoalescer,
+            channel, flushCoalescer: flushCoalescer, transferTimeout: transferTimeout,
             record: RequestRecord(shards[ObjectIdentifier(channel.eventLoop)]))
         var fields = NIOHTTPDecoderLimitConfiguration()
         fields.maxHeaderFieldSize = limits.headers / 2
@@ -61,7 +61,10 @@ struct ConnectionHandler: Sendable {
             try pipeline.addHandler(HandshakeTimeout(limits.handshake))
         }
         let reader = ConnectionReader(connection, connections: connections)
-        try pipeline.addHandler(ReadPacer(transferTimeout) { reader.bodyToCome })
+        try pipeline.addHandler(
+            ReadPacer(
+                connection.parts.input, of: { connection.caller.sender }, later: { connection.later($0) },
+                bodyToCome: { reader.bodyToCome }))
         // Behind a request that offers an upgrade the parser reads nothing more, and would keep all that comes.
         try pipeline.addHandler(
             ByteToMessageHandler(
@@ -91,12 +94,17 @@ struct ConnectionHandler: Sendable {
     }
 
     private func answerRequests(on connection: HTTPConnection) async throws {
+        var turn = AnswerTurn(at: .now)
         do {
             while let part = try await connection.nextPart() {
                 // Ends of requests come by here when the handler did not ask for their bodies.
                 guard case .head(let head) = part else { continue }
                 let isUsable = try await responder.respond(to: head, on: connection)
                 if connection.activity.withLock({ $0.finishRequest(at: .now) }) || !isUsable { break }
+                if turn.isOver(hasRequest: connection.parts.hasRequest, at: .now) {
+                    await connection.waitForTurn()
+                    turn = AnswerTurn(at: .now)
+                }
             }
         } catch let error as HTTPParserError {
             refuse(MalformedRequest(error), on: connection)
@@ -164,7 +172,7 @@ final class ConnectionReader: ChannelDuplexHandler {
         case .body(let piece): open?.received += piece.readableBytes
         case .end: open = nil
         }
-        connection.parts.append(part)
+        connection.parts.append(part, bytes: connection.parts.input.takePassed())
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -12,7 +12,7 @@ final class HTTPConnection: Sendable {
     /// Notifies slow statements when the client leaves.
     let caller: CallerPresence
     /// What the client sends.
-    let parts = RequestParts()
+    let parts: RequestParts
     /// What is found out about the request that is being answered.
     let record: RequestRecord
 
@@ -22,12 +22,20 @@ final class HTTPConnection: Sendable {
     /// Whether nothing is read because too much is waiting.
     private let holdsReads = Atomic(false)
     private let flushCoalescer: FlushCoalescer
+    /// Nil where nobody waits for a turn.
+    private let turns: LoopTurns?
 
     /// - Parameters:
     ///   - flushCoalescer: That of the channel's event loop.
+    ///   - transferTimeout: Counts what waits to be answered, or nil to count nothing.
     ///   - record: What is found out about its requests.
-    init(_ channel: any Channel, flushCoalescer: FlushCoalescer, record: RequestRecord = RequestRecord()) {
+    init(
+        _ channel: any Channel, flushCoalescer: FlushCoalescer, transferTimeout: TransferTimeout? = nil,
+        record: RequestRecord = RequestRecord()
+    ) {
         self.channel = channel
+        turns = LoopTurns.of(channel.eventLoop)
+        parts = RequestParts(HeldInput(transferTimeout))
         self.record = record
         self.flushCoalescer = flushCoalescer
         peer = channel.remoteAddress?.ipAddress ?? ""
@@ -57,6 +65,15 @@ final class HTTPConnection: Sendable {
         return !parts.isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
     }
 
+    /// Runs a piece of work when the other connections of the event loop have had a turn. To be called on the loop.
+    func later(_ work: @escaping () -> Void) {
+        guard let turns else { return work() }
+        turns.later(of: caller.sender, work)
+    }
+
+    /// Lets the other connections of the event loop have a turn.
+    func waitForTurn() async { await turns?.wait(of: caller.sender) }
+
     /// Takes bytes that leave with those that are sent next.
     func hold(_ buffer: ByteBuffer) {
         channel.write(buffer, promise: nil)
@@ -64,17 +81,21 @@ final class HTTPConnection: Sendable {
 
     /// Sends bytes without waiting. Few bytes leave when the turn of the event loop ends.
     ///
-    /// - Returns: Whether the connection can take more.
+    /// - Returns: Whether the connection can take more. After many bytes it can if the system has taken all of them.
     func write(_ buffer: ByteBuffer) -> Bool {
-        if buffer.readableBytes <= Self.few {
+        guard buffer.readableBytes > Self.few else {
             channel.write(buffer, promise: nil)
             flushCoalescer.flush(channel)
-        } else {
-            // Many bytes keep a client busy for longer than a change of processes takes, so it may begin.
-            channel.writeAndFlush(buffer, promise: nil)
+            return channel.isWritable
         }
-        return channel.isWritable
+        // Many bytes keep a client busy for longer than a change of processes takes, so it may begin.
+        channel.writeAndFlush(buffer, promise: nil)
+        guard channel.eventLoop.inEventLoop, let options = channel.syncOptions else { return false }
+        return (try? options.getOption(.bufferedWritableBytes)) == 0
     }
+
+    /// The bytes that may wait to be sent before a connection takes no more.
+    static let mostUnsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4096, high: 8192)
 
     private static let few = 16 * 1024
 

@@ -85,6 +85,7 @@ struct HTTPListener: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // One read follows from one request for more, so that what waits unasked stays small.
             .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(.writeBufferWaterMark, value: HTTPConnection.mostUnsent)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let connection = try handler.setUp(channel)

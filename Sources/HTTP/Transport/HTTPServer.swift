@@ -94,7 +94,7 @@ public struct HTTPServer: Service {
         self.logger = logger
         meters = additions.meters
         transferTimeout = TransferTimeout(limits: limits, meters: meters)
-        HeavyWork.executor = LongWork.large
+        HeavyWork.use { LongWork.medium.executor(for: $0) }
         // They stay for long: requests get the other half.
         webSockets = WebSocketSlots(most: max(1, limits.connections / 2))
         connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)

@@ -21,6 +21,8 @@ package final class IncomingBody: AsyncSequence {
     /// Whether all of it is being kept.
     private var isCollecting = false
     private var isCounted = false
+    /// Whether its memory was reserved.
+    private var isReserved = false
     private var ticket: TransferTimeout.Ticket?
     private let connection: HTTPConnection
     private let transferTimeout: TransferTimeout
@@ -57,7 +59,8 @@ package final class IncomingBody: AsyncSequence {
 
     /// Reads all of the body.
     ///
-    /// What is large counts as memory that the transfer keeps, until the request is answered.
+    /// What is not small counts as memory that the transfer keeps, until the request is answered. What is large waits for
+    /// its turn; nothing more is read meanwhile.
     /// - Parameter limit: The most bytes that are taken.
     /// - Throws: ``HTTPError/bodyTooLarge`` when there are more, promised or sent; ``HTTPError/overloaded`` when there is
     ///   no memory for it now; ``HTTPError/aborted``.
@@ -68,7 +71,7 @@ package final class IncomingBody: AsyncSequence {
         do {
             while let chunk = try await next() {
                 guard receivedLength <= limit else { throw HTTPError.bodyTooLarge }
-                if bytes.count + chunk.readableBytes > Self.uncounted { try hold(chunk.readableBytes, bytes.count) }
+                try await count(bytes.count + chunk.readableBytes, of: Swift.min(declaredLength ?? limit, limit))
                 bytes.append(contentsOf: chunk.readableBytesView)
             }
         } catch {
@@ -87,20 +90,28 @@ package final class IncomingBody: AsyncSequence {
     /// - Parameter most: The most bytes that are kept at a time.
     /// - Throws: ``HTTPError/aborted`` when the connection is closed meanwhile.
     package func reserve(_ most: Int) async throws(HTTPError) {
-        guard most > 0, receivedLength > Self.uncounted, !isCounted, let ticket else { return }
-        guard await transferTimeout.reserve(ticket, bytes: Swift.min(declaredLength ?? most, most)) else {
-            throw .aborted
-        }
-        isCounted = true
+        guard most > 0, receivedLength > Self.smallFile, !isCounted else { return }
+        try await reserve(Swift.min(declaredLength ?? most, most), in: .files)
     }
 
-    /// The bytes that a body may keep without being counted.
-    private static let uncounted = 64 * 1024
+    private func reserve(_ bytes: Int, in lane: TransferState.Lane) async throws(HTTPError) {
+        guard let ticket, !isReserved else { return }
+        guard await transferTimeout.reserve(ticket, bytes: bytes, in: lane) else { throw .aborted }
+        (isCounted, isReserved) = (true, true)
+    }
 
-    /// Counts bytes that were received, and with the first of them all that came before.
-    private func hold(_ count: Int, _ before: Int) throws(HTTPError) {
-        guard let ticket else { return }
-        guard transferTimeout.hold(ticket, bytes: isCounted ? count : before + count) else { throw .overloaded }
+    /// The bytes that a body, and a file, may keep without being counted.
+    private static let (uncounted, smallFile) = (4096, 64 * 1024)
+    /// The bytes from which on a body waits for its turn, and those from which on others find room beside it.
+    private static let (large, giant) = (RequestQueue.hugeSize, RequestQueue.giantSize)
+
+    /// Counts what is kept of a body of which so many bytes are expected at most.
+    private func count(_ bytes: Int, of most: Int) async throws(HTTPError) {
+        guard !isReserved, bytes > Self.uncounted, let ticket else { return }
+        if bytes > Self.large || declaredLength ?? 0 > Self.large {
+            return try await reserve(most, in: most > Self.giant ? .giant : .large)
+        }
+        guard transferTimeout.hold(ticket, atLeast: bytes) else { throw .overloaded }
         isCounted = true
     }
 

@@ -9,49 +9,67 @@ import Synchronization
 ///
 /// One task takes the parts. It waits on the event loop that adds them, so that taking one is not a change of threads.
 final class RequestParts: Sendable {
+    /// A part, and the bytes of the connection that it took.
+    private struct Entry {
+        var part: HTTPServerRequestPart
+        var bytes: Int
+    }
+
     private struct State {
-        private(set) var parts = Deque<HTTPServerRequestPart>()
-        /// The bytes of bodies among the parts.
-        private(set) var bodyBytes = 0
+        private var entries = Deque<Entry>()
+        /// The bytes that the parts took.
+        private(set) var bytes = 0
+        /// The heads among the parts.
+        private(set) var heads = 0
         /// What comes after the last part; nil while the connection is open.
         var end: Result<Void, any Error>?
         var consumer: CheckedContinuation<HTTPServerRequestPart?, any Error>?
 
+        var count: Int { entries.count }
+
         /// Adds a part behind the others. Pieces of a body become one: a client may send each byte as a piece of its
         /// own, and to take a piece costs far more than a byte does.
-        mutating func append(_ part: HTTPServerRequestPart) {
-            guard case .body(var piece) = part else { return parts.append(part) }
-            bodyBytes += piece.readableBytes
-            guard case .body(var last)? = parts.last, last.readableBytes < RequestParts.mostJoined else {
-                return parts.append(part)
-            }
-            parts.removeLast()
+        mutating func append(_ part: HTTPServerRequestPart, bytes count: Int) {
+            bytes += count
+            if case .head = part { heads += 1 }
+            guard case .body(var piece) = part, let entry = entries.last, case .body(var last) = entry.part,
+                last.readableBytes < RequestParts.mostJoined
+            else { return entries.append(Entry(part: part, bytes: count)) }
+            entries.removeLast()
             last.writeBuffer(&piece)
-            parts.append(.body(last))
+            entries.append(Entry(part: .body(last), bytes: entry.bytes + count))
         }
 
-        mutating func popFirst() -> HTTPServerRequestPart? {
-            let part = parts.popFirst()
-            if case .body(let piece)? = part { bodyBytes -= piece.readableBytes }
-            return part
+        mutating func popFirst() -> (part: HTTPServerRequestPart, bytes: Int)? {
+            guard let entry = entries.popFirst() else { return nil }
+            bytes -= entry.bytes
+            if case .head = entry.part { heads -= 1 }
+            return (entry.part, entry.bytes)
         }
     }
 
     private let state = Mutex(State())
+    /// Counts what waits here, and before it is parsed.
+    let input: HeldInput
+
+    init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
 
     /// The bytes of body from which on another piece stays one of its own.
     private static let mostJoined = 16 * 1024
-    /// The number of parts, and of bytes of bodies, that may wait before nothing more is read from the connection.
-    private static let most = (parts: 16, bodyBytes: 128 * 1024)
+    /// The number of parts, and of their bytes, that may wait before nothing more is read from the connection.
+    private static let most = (parts: 16, bytes: 128 * 1024)
 
     /// Whether nothing more should be read: so much waits, or requests can no longer be separated, and would be thrown
     /// away for as long as the requests before it take.
     var isFull: Bool {
         state.withLock { state in
             if case .failure? = state.end { return true }
-            return state.parts.count >= Self.most.parts || state.bodyBytes >= Self.most.bodyBytes
+            return state.count >= Self.most.parts || state.bytes >= Self.most.bytes
         }
     }
+
+    /// Whether a request waits for its answer.
+    var hasRequest: Bool { state.withLock { $0.heads > 0 } }
 
     /// Takes the next part; waits until there is one.
     ///
@@ -60,28 +78,35 @@ final class RequestParts: Sendable {
     func next() async throws -> HTTPServerRequestPart? {
         if let part = take() { return part }
         return try await withCheckedThrowingContinuation { continuation in
-            let result: Result<HTTPServerRequestPart?, any Error>? = state.withLock { state in
-                if let part = state.popFirst() { return .success(part) }
+            let result: Result<(part: HTTPServerRequestPart, bytes: Int)?, any Error>? = state.withLock { state in
+                if let next = state.popFirst() { return .success(next) }
                 if let end = state.end { return end.map { nil } }
                 state.consumer = continuation
                 return nil
             }
-            if let result { continuation.resume(with: result) }
+            guard let result else { return }
+            if case .success(let next?) = result { input.remove(next.bytes) }
+            continuation.resume(with: result.map { $0?.part })
         }
     }
 
     /// Takes the next part if there is one already.
     private func take() -> HTTPServerRequestPart? {
-        state.withLock { $0.popFirst() }
+        guard let next = state.withLock({ $0.popFirst() }) else { return nil }
+        input.remove(next.bytes)
+        return next.part
     }
 
-    func append(_ part: HTTPServerRequestPart) {
+    /// Adds a part, which took so many bytes of the connection.
+    func append(_ part: HTTPServerRequestPart, bytes: Int) {
         let consumer = state.withLock { state in
             let consumer = state.consumer.take()
-            if consumer == nil { state.append(part) }
+            if consumer == nil { state.append(part, bytes: bytes) }
             return consumer
         }
-        consumer?.resume(returning: part)
+        guard let consumer else { return }
+        input.remove(bytes)
+        consumer.resume(returning: part)
     }
 
     /// Notes that no more parts come; the first reason counts.

@@ -1,15 +1,22 @@
 import NIOCore
 import NIOPosix
+import Synchronization
+import Tasks
 
 /// Threads for requests that take longer than an event loop may be kept from the others: those with large bodies.
 ///
 /// The task of such a request runs on them instead of on the event loop of its connection, all through: reading the
-/// body, checking it, making statements of it, and freeing it.
+/// body, checking it, making statements of it, and freeing it. Of what waits, the server's own work comes first, then that
+/// of the sender whose work took the least time.
 package final class LongWork: TaskExecutor {
-    /// For bodies of usual size.
-    package static let large = LongWork(threads: max(1, System.coreCount / 2))
-    /// For bodies that take a thread for long: no other work waits behind them.
+    /// For bodies of usual size, and for work of their size.
+    package static let medium = LongWork(threads: max(1, System.coreCount / 2))
+    /// For bodies that take a thread for a while.
+    package static let large = LongWork(threads: 1)
+    /// For bodies that take a thread for long.
     package static let huge = LongWork(threads: 1)
+    /// For bodies that take a thread for seconds.
+    package static let giant = LongWork(threads: 1)
 
     /// For backups, which read and write for minutes.
     package static let backups = LongWork(threads: 1)
@@ -20,6 +27,20 @@ package final class LongWork: TaskExecutor {
     /// For changes between processes: they do not wait behind the comparisons.
     package static let relay = LongWork(threads: 1)
 
+    private struct Line {
+        var waiting = SenderQueue<@Sendable () -> Void>()
+        var spent = SpentTime()
+
+        mutating func next() -> (work: @Sendable () -> Void, sender: Sender)? {
+            let spent = spent
+            let next = waiting.popFirst(by: { $0 == .server ? .zero : spent[$0] + .nanoseconds(1) })
+            guard let next else { return nil }
+            if next.sender != .server { self.spent.admit(next.sender) }
+            return (next.element, next.sender)
+        }
+    }
+
+    private let line = Mutex(Line())
     private let pool: NIOThreadPool
 
     /// How many threads there are.
@@ -34,32 +55,62 @@ package final class LongWork: TaskExecutor {
     /// Has the current task run there for the time of `body`.
     package func carryOut<R: Sendable>(_ body: () async throws -> R) async rethrows -> R {
         do {
-            let result = try await withTaskExecutorPreference(self) {
-                await changeThreads()
+            let result = try await withTaskExecutorPreference(executor(for: .current)) {
+                // The preference counts from where the task waits next.
+                await Task.yield()
                 return try await body()
             }
-            await changeThreads()
+            await Task.yield()
             return result
         } catch {
-            await changeThreads()
+            await Task.yield()
             throw error
         }
     }
 
-    /// Goes on where the task prefers to run, which matters to a task only when it was suspended.
-    private func changeThreads() async {
-        await withCheckedContinuation { continuation in pool.submit { _ in continuation.resume() } }
+    /// The same threads for what is done on behalf of a sender.
+    package func executor(for sender: Sender) -> any TaskExecutor {
+        sender == .server ? self : SenderExecutor(threads: self, sender: sender)
     }
 
     /// Does one piece of work there.
     package func run<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
-            pool.submit { _ in continuation.resume(returning: work()) }
+            submit(of: .current) { continuation.resume(returning: work()) }
         }
     }
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        pool.submit { [self] _ in job.runSynchronously(on: asUnownedTaskExecutor()) }
+        submit(of: .server) { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    fileprivate func submit(of sender: Sender, _ work: @escaping @Sendable () -> Void) {
+        line.withLock { _ = $0.waiting.append(work, of: sender) }
+        pool.submit { [self] _ in runNext() }
+    }
+
+    private func runNext() {
+        guard let (work, sender) = line.withLock({ $0.next() }) else { return }
+        let begin = ContinuousClock.now
+        work()
+        let time = ContinuousClock.now - begin
+        if sender != .server { line.withLock { $0.spent.add(time, to: sender) } }
+    }
+}
+
+/// Threads on which one sender's work waits in turn.
+private final class SenderExecutor: TaskExecutor {
+    private let threads: LongWork
+    private let sender: Sender
+
+    init(threads: LongWork, sender: Sender) {
+        self.threads = threads
+        self.sender = sender
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        threads.submit(of: sender) { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 }

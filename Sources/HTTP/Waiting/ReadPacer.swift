@@ -1,11 +1,12 @@
 import DequeModule
 import NIOCore
+import Tasks
 
 /// Hands what a client sends to the handlers behind it in small slices, one each time that they ask for more.
 ///
 /// A parser makes all it can of the bytes that it gets. The shortest requests take ten times their bytes once they are
 /// parsed: a client that sends thousands of them at once would fill the memory with requests whose turn has not come.
-/// Bodies stay what they are, and are passed on as they come.
+/// Bodies stay what they are, and are passed on as they come. When parsing takes long, other connections have a turn.
 final class ReadPacer: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -19,15 +20,17 @@ final class ReadPacer: ChannelDuplexHandler {
 
     /// The bytes of a slice that is not all of a body. Most requests fit into one.
     static let sliceSize = 4096
-    /// The bytes that may wait uncounted. More come only with the end of what a client sends, when SwiftNIO reads all
-    /// that the system holds.
-    static let mostUncounted = 128 * 1024
+    /// The heads of requests in a slice.
+    static let mostHeads = 8
+    /// How long slices are passed on before other connections have a turn.
+    static let mostTime = Duration.milliseconds(1)
 
-    private let transferTimeout: TransferTimeout
+    private let input: HeldInput
+    private let network: () -> Sender
+    private let later: (@escaping () -> Void) -> Void
     private let bodyToCome: () -> Int
     /// What the client sent and no handler has asked for yet.
     private var waiting = Deque<ByteBuffer>()
-    private var waitingBytes = 0
     /// Whether the client sends no more, and what waits is to be passed on before the end.
     private var hidesEnd = false
     /// Whether the connection is being closed. What comes then no longer follows what was passed on.
@@ -35,14 +38,21 @@ final class ReadPacer: ChannelDuplexHandler {
     /// Whether the handlers behind have asked for more since they got something.
     private var isAsked = false
     private var isDelivering = false
-    /// Counts the bytes that wait while there are more of them than usual.
-    private var ticket: TransferTimeout.Ticket?
+    /// Whether other connections have a turn.
+    private var isPaused = false
 
     /// - Parameters:
-    ///   - transferTimeout: Counts what waits beyond the usual.
+    ///   - input: Counts what comes. Those who take it count it off.
+    ///   - network: Gives on whose behalf it comes.
+    ///   - later: Runs work when other connections have had a turn.
     ///   - bodyToCome: Gives how many bytes of a body follow what was passed on; 0 where that is not known.
-    init(_ transferTimeout: TransferTimeout, bodyToCome: @escaping () -> Int = { 0 }) {
-        self.transferTimeout = transferTimeout
+    init(
+        _ input: HeldInput, of network: @escaping () -> Sender = { .server },
+        later: @escaping (@escaping () -> Void) -> Void = { $0() }, bodyToCome: @escaping () -> Int = { 0 }
+    ) {
+        self.input = input
+        self.network = network
+        self.later = later
         self.bodyToCome = bodyToCome
     }
 
@@ -52,24 +62,24 @@ final class ReadPacer: ChannelDuplexHandler {
 
     func read(context: ChannelHandlerContext) {
         isAsked = true
-        if !isDelivering { deliver(context) }
+        deliver(context)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isRefused else { return }
         let buffer = unwrapInboundIn(data)
-        if isAsked, waiting.isEmpty, buffer.readableBytes <= Self.sliceSize {
-            isAsked = false
-            return context.fireChannelRead(data)
-        }
-        waiting.append(buffer)
-        waitingBytes += buffer.readableBytes
-        guard count(buffer.readableBytes, context.channel) else {
+        guard input.add(buffer.readableBytes, on: context.channel, of: network()) else {
             isRefused = true
             forget()
             return context.channel.abort()
         }
-        if isAsked, !isDelivering { deliver(context) }
+        if isAsked, waiting.isEmpty, sliceLength(of: buffer) == buffer.readableBytes {
+            isAsked = false
+            input.pass(buffer.readableBytes)
+            return context.fireChannelRead(data)
+        }
+        waiting.append(buffer)
+        deliver(context)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -81,15 +91,22 @@ final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Passes on slices for as long as they are asked for, and then asks for more, or passes on the end.
+    /// Passes on slices while they are asked for, and then asks for more, or passes on the end.
     private func deliver(_ context: ChannelHandlerContext) {
+        guard isAsked, !isDelivering, !isPaused else { return }
         isDelivering = true
+        let begin = ContinuousClock.now
         while isAsked, let slice = takeSlice() {
             isAsked = false
+            input.pass(slice.readableBytes)
             context.fireChannelRead(wrapInboundOut(slice))
             context.fireChannelReadComplete()
             // Begins behind the last handler, so that each of them decides whether it can take more.
             context.channel.read()
+            guard waiting.isEmpty || ContinuousClock.now - begin < Self.mostTime else {
+                pause(context)
+                break
+            }
         }
         isDelivering = false
         guard waiting.isEmpty else { return }
@@ -101,34 +118,46 @@ final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
+    private func pause(_ context: ChannelHandlerContext) {
+        isPaused = true
+        later { [self] in
+            isPaused = false
+            deliver(context)
+        }
+    }
+
     private func takeSlice() -> ByteBuffer? {
         guard var buffer = waiting.popFirst() else { return nil }
-        let slice = buffer.readSlice(length: min(buffer.readableBytes, max(Self.sliceSize, bodyToCome())))
+        let slice = buffer.readSlice(length: sliceLength(of: buffer))
         if buffer.readableBytes > 0 { waiting.prepend(buffer) }
-        let size = slice?.readableBytes ?? 0
-        waitingBytes -= size
-        if let ticket {
-            transferTimeout.moved(ticket, bytes: size)
-            if waitingBytes <= Self.mostUncounted { endCounting() }
-        }
         return slice
     }
 
-    /// Counts bytes that were added; returns whether there is memory for them.
-    private func count(_ bytes: Int, _ channel: any Channel) -> Bool {
-        guard waitingBytes > Self.mostUncounted else { return true }
-        let ticket = self.ticket ?? transferTimeout.begin(.body, on: channel)
-        self.ticket = ticket
-        return transferTimeout.hold(ticket, bytes: bytes)
+    /// The bytes that are passed on at once: all that come of a body, and behind it a slice of few heads.
+    private func sliceLength(of buffer: ByteBuffer) -> Int {
+        let body = bodyToCome()
+        let most = min(buffer.readableBytes, max(Self.sliceSize, body))
+        guard body < most else { return most }
+        return buffer.withUnsafeReadableBytes { Self.end(ofHeads: Self.mostHeads, in: $0[body..<most]) }
     }
 
-    private func endCounting() {
-        if let ticket = ticket.take() { transferTimeout.end(ticket) }
+    /// The end of so many heads in some bytes, or of the bytes. A head ends in an empty line.
+    private static func end(ofHeads most: Int, in bytes: Slice<UnsafeRawBufferPointer>) -> Int {
+        var heads = 0
+        var rest = bytes
+        while let line = rest.firstIndex(of: 0x0A) {
+            let next = line + 1
+            rest = bytes[next...]
+            guard rest.count >= 2, rest[next] == 0x0D, rest[next + 1] == 0x0A else { continue }
+            heads += 1
+            rest = rest.dropFirst(2)
+            if heads == most { return rest.startIndex }
+        }
+        return bytes.endIndex
     }
 
     private func forget() {
         waiting.removeAll()
-        waitingBytes = 0
-        endCounting()
+        input.removeAll()
     }
 }

@@ -5,6 +5,8 @@ import Tasks
 struct TransferState {
     struct Transfer: Sendable {
         var channel: any Channel
+        /// On whose behalf it is under way.
+        var network: Sender
         var begin: ContinuousClock.Instant
         /// How long it may stand still.
         var stallThreshold: Duration
@@ -18,10 +20,10 @@ struct TransferState {
         var held = 0
         /// Whether the client has done its part.
         var isResting = false
-        /// For whom the memory was reserved; nil where it was not.
-        var reserver: Sender?
+        /// For whom the memory was reserved, and in which lane; nil where it was not.
+        var reserver: (sender: Sender, lane: Lane)?
         /// What names the wait for memory.
-        var wait: SenderQueue<Waiter>.Ticket?
+        var wait: (ticket: SenderQueue<Waiter>.Ticket, lane: Lane)?
         /// Since when the client waits for the server, which is no time of the client's.
         var pausedSince: ContinuousClock.Instant?
 
@@ -41,23 +43,38 @@ struct TransferState {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
+    /// Bodies that wait for memory among each other alone.
+    enum Lane: CaseIterable {
+        /// Bodies of a few megabytes.
+        case large
+        /// Files.
+        case files
+        /// Bodies of many megabytes: others find room beside them.
+        case giant
+    }
+
     private struct Reserved: Sendable {
         var bytes = 0
+        var giantBytes = 0
         var bySender: [Sender: Int] = [:]
 
-        mutating func add(_ count: Int, of sender: Sender) {
+        mutating func add(_ count: Int, of sender: Sender, in lane: Lane) {
             bytes += count
+            if lane == .giant { giantBytes += count }
             bySender[sender, default: 0] += count
             if bySender[sender] == 0 { bySender[sender] = nil }
         }
 
-        /// Whether so much more can be reserved. A quarter is left for those who do not wait; one that is alone has
-        /// room, however large it is. A sender has at most three times as much as is left free: however many of its
-        /// bodies are slow or wait, the next sender finds room.
-        func fits(_ count: Int, of sender: Sender, in memory: Int, besides held: Int) -> SenderQueue<Waiter>.Choice {
+        /// Whether so much more can be reserved. A quarter is left for those who do not wait, and half for those who are
+        /// not giant; one that is alone has room, however large it is. A sender has at most three times as much as is left
+        /// free: however many of its bodies are slow or wait, the next sender finds room.
+        func fits(
+            _ count: Int, of sender: Sender, in lane: Lane, _ memory: Int, besides held: Int
+        ) -> SenderQueue<Waiter>.Choice {
             let room = memory / 4 * 3 - bytes - count
             let own = bySender[sender, default: 0]
             if own > 0, (own + count) / 3 > room { return .skip }
+            if lane == .giant, giantBytes > 0, giantBytes + count > memory / 2 { return .stop }
             return bytes == 0 || room >= 0 && held + count <= memory ? .take : .stop
         }
     }
@@ -65,35 +82,61 @@ struct TransferState {
     var transfers: [UInt64: Transfer] = [:]
     /// Those that keep memory.
     var holders: Set<UInt64> = []
-    var held = 0
+    private(set) var held = 0
+    /// When transfers that make room are looked for again.
+    var nextSearch = ContinuousClock.now
+    /// The bytes that were counted off and are not reported yet.
+    var freed = 0
     private var reserved = Reserved()
-    private var queue = SenderQueue<Waiter>()
+    private var queues: [Lane: SenderQueue<Waiter>] = [:]
+    private(set) var heldByNetwork: [Sender: Int] = [:]
     /// What waited for a transfer that is over.
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
 
-    var waiting: Int { queue.count }
+    var waiting: Int { queues.values.reduce(0) { $0 + $1.count } }
 
     mutating func remove(_ number: UInt64) -> Transfer? {
         withdraw(number)
         guard let transfer = transfers.removeValue(forKey: number) else { return nil }
         if transfer.held > 0 {
             holders.remove(number)
-            held -= transfer.held
-            if let sender = transfer.reserver { reserved.add(-transfer.held, of: sender) }
+            count(-transfer.held, of: transfer.network)
+            if let (sender, lane) = transfer.reserver { reserved.add(-transfer.held, of: sender, in: lane) }
         }
         return transfer
     }
 
+    /// Counts memory that a transfer keeps, or keeps no longer.
+    mutating func add(_ bytes: Int, to number: UInt64) {
+        guard let network = transfers[number]?.network else { return }
+        transfers[number]?.held += bytes
+        count(bytes, of: network)
+        if bytes > 0 { holders.insert(number) }
+    }
+
+    private mutating func count(_ bytes: Int, of network: Sender) {
+        held += bytes
+        if bytes < 0 { freed -= bytes }
+        let sum = heldByNetwork[network, default: 0] + bytes
+        heldByNetwork[network] = sum > 0 ? sum : nil
+    }
+
+    /// The network that keeps at least twice as much as another one would with so many bytes more, or nil if none does.
+    func heaviest(beside network: Sender, with bytes: Int) -> Sender? {
+        let own = heldByNetwork[network, default: 0] + bytes
+        return heldByNetwork.max { $0.value < $1.value }.flatMap { $0.value >= 2 * own ? $0.key : nil }
+    }
+
     /// Puts a body into the queue.
-    mutating func append(_ waiter: Waiter, of sender: Sender) {
+    mutating func append(_ waiter: Waiter, of sender: Sender, in lane: Lane) {
         guard transfers[waiter.number] != nil else { return withdrawn.append(waiter.continuation) }
-        transfers[waiter.number]?.wait = queue.append(waiter, of: sender)
+        transfers[waiter.number]?.wait = (queues[lane, default: SenderQueue()].append(waiter, of: sender), lane)
     }
 
     /// Takes a body out of the queue, if it waits there.
     mutating func withdraw(_ number: UInt64) {
-        guard let ticket = transfers[number]?.wait, let waiter = queue.remove(ticket) else { return }
+        guard let wait = transfers[number]?.wait, let waiter = queues[wait.lane]?.remove(wait.ticket) else { return }
         withdrawn.append(waiter.continuation)
     }
 
@@ -101,21 +144,21 @@ struct TransferState {
     mutating func takeReady(_ memory: Int) -> [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] {
         var ready = withdrawn.map { (continuation: $0, hasRoom: false) }
         withdrawn = []
-        while let (next, sender) = nextWithRoom(memory) {
-            transfers[next.number]?.held += next.bytes
-            transfers[next.number]?.reserver = sender
-            held += next.bytes
-            reserved.add(next.bytes, of: sender)
-            holders.insert(next.number)
-            ready.append((next.continuation, true))
+        for lane in Lane.allCases {
+            while let (next, sender) = nextWithRoom(memory, in: lane) {
+                add(next.bytes, to: next.number)
+                transfers[next.number]?.reserver = (sender, lane)
+                reserved.add(transfers[next.number]?.held ?? 0, of: sender, in: lane)
+                ready.append((next.continuation, true))
+            }
         }
         return ready
     }
 
-    private mutating func nextWithRoom(_ memory: Int) -> (element: Waiter, sender: Sender)? {
-        guard !queue.isEmpty else { return nil }
+    private mutating func nextWithRoom(_ memory: Int, in lane: Lane) -> (element: Waiter, sender: Sender)? {
+        guard queues[lane]?.isEmpty == false else { return nil }
         let (reserved, held) = (reserved, held)
-        return queue.popFirst { reserved.fits($0.bytes, of: $1, in: memory, besides: held) }
+        return queues[lane]?.popFirst { reserved.fits($0.bytes, of: $1, in: lane, memory, besides: held) }
     }
 
     /// Whose memory would make room for the one whose turn it is: that of all senders, or, where all that wait have as
@@ -124,13 +167,15 @@ struct TransferState {
         let (reserved, held) = (reserved, held)
         var waitsForOthers = false
         var limited: Set<Sender> = []
-        _ = queue.popFirst { waiter, sender in
-            waitsForOthers = reserved.fits(waiter.bytes, of: sender, in: memory, besides: held) != .skip
-            if !waitsForOthers { limited.insert(sender) }
-            return waitsForOthers ? .stop : .skip
+        for lane in Lane.allCases where !waitsForOthers {
+            _ = queues[lane]?.popFirst { waiter, sender in
+                waitsForOthers = reserved.fits(waiter.bytes, of: sender, in: lane, memory, besides: held) != .skip
+                if !waitsForOthers { limited.insert(sender) }
+                return waitsForOthers ? .stop : .skip
+            }
         }
         return holders.filter { number in
-            transfers[number]?.reserver.map { waitsForOthers || limited.contains($0) } ?? false
+            transfers[number]?.reserver.map { waitsForOthers || limited.contains($0.sender) } ?? false
         }
     }
 }

@@ -16,6 +16,10 @@ final class TransferTimeout: Sendable {
     enum Kind {
         /// A body that a client sends.
         case body
+        /// What a client sent that waits for the server.
+        case input
+        /// A message of WebSocket that is not whole.
+        case message
         /// An answer that waits in memory until the client has read it.
         case answer
         /// An answer that is made while it is sent, such as a file: one piece of it waits for the client at a time.
@@ -37,6 +41,10 @@ final class TransferTimeout: Sendable {
     private static let usualPace = 64 * 1024
     /// The pace, in bytes a second, at which a transfer need not make room for others.
     private static let fastPace = 1024.0 * 1024
+    /// The part of the memory up to which a network's messages are taken.
+    private static let share = 4
+    /// How long nobody makes room after nobody could.
+    private static let searchPause = Duration.milliseconds(50)
 
     init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {
         self.limits = limits
@@ -56,15 +64,25 @@ final class TransferTimeout: Sendable {
     ///
     /// - Parameter bytes: How many are sent at once, so that no news of them comes while they leave.
     @inline(never)
-    func begin(_ kind: Kind, on channel: any Channel, bytes: Int = 0) -> Ticket {
+    func begin(_ kind: Kind, on channel: any Channel, bytes: Int = 0, of network: Sender = .current) -> Ticket {
         let now = ContinuousClock.now
-        let stallThreshold = (kind == .body ? limits.idle : limits.stall) + .seconds(bytes / Self.usualPace)
+        let stallThreshold = stallThreshold(of: kind) + .seconds(bytes / Self.usualPace)
         return state.withLock { state in
             state.lastNumber += 1
             state.transfers[state.lastNumber] = TransferState.Transfer(
-                channel: channel, begin: now, stallThreshold: stallThreshold, deadline: now + stallThreshold,
-                isBounded: kind != .file)
+                channel: channel, network: network, begin: now, stallThreshold: stallThreshold,
+                deadline: now + stallThreshold,
+                isBounded: kind == .body || kind == .answer)
             return Ticket(number: state.lastNumber, kind: kind)
+        }
+    }
+
+    private func stallThreshold(of kind: Kind) -> Duration {
+        switch kind {
+        case .body: limits.idle
+        case .answer, .file: limits.stall
+        // Others see to the time that these take.
+        case .input, .message: .seconds(365 * 86_400)
         }
     }
 
@@ -72,19 +90,28 @@ final class TransferTimeout: Sendable {
     func hold(_ ticket: Ticket, bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let (hasRoom, victims) = change { state in
-            guard state.transfers[ticket.number] != nil else { return (false, [any Channel]()) }
+            guard let transfer = state.transfers[ticket.number], !hasShare(ticket.kind, transfer, bytes, state) else {
+                return (false, [any Channel]())
+            }
             let victims = makeRoom(for: bytes, of: ticket.number, in: &state, at: now)
             // One that is alone has room, however large it is.
-            let others = state.held - (state.transfers[ticket.number]?.held ?? 0)
-            guard state.held + bytes <= limits.transferMemory || others == 0 else { return (false, victims) }
-            state.transfers[ticket.number]?.held += bytes
-            state.held += bytes
-            state.holders.insert(ticket.number)
+            guard state.held + bytes <= limits.transferMemory || state.held == transfer.held else {
+                return (false, victims)
+            }
+            state.add(bytes, to: ticket.number)
             return (true, victims)
         }
         for channel in victims { channel.abort() }
         if !hasRoom || !victims.isEmpty { meters?.refused.add(.memory, max(victims.count, 1)) }
         return hasRoom
+    }
+
+    /// Whether a network has all that it may have for messages that are not whole.
+    private func hasShare(_ kind: Kind, _ transfer: TransferState.Transfer, _ bytes: Int, _ state: TransferState)
+        -> Bool
+    {
+        let sum = state.heldByNetwork[transfer.network, default: 0]
+        return kind == .message && sum > 0 && sum + bytes > limits.transferMemory / Self.share
     }
 
     /// Counts so much in all for a transfer, where it is not counted yet; returns whether there is room.
@@ -94,11 +121,22 @@ final class TransferTimeout: Sendable {
         return bytes <= held || hold(ticket, bytes: bytes - held)
     }
 
+    /// Counts off memory that a transfer no longer keeps.
+    func release(_ ticket: Ticket, bytes: Int) {
+        change { state in
+            guard let held = state.transfers[ticket.number]?.held, held >= bytes else { return }
+            state.add(-bytes, to: ticket.number)
+        }
+    }
+
     /// Counts memory that a body will keep, as soon as there is room for it: round robin by sender, and of a sender in
     /// the order in which they ask.
     ///
+    /// - Parameter lane: Those with whom it waits.
     /// - Returns: Whether it is counted; false when the connection was closed, the task cancelled or the caller left.
-    func reserve(_ ticket: Ticket, bytes: Int, of sender: Sender = .current) async -> Bool {
+    func reserve(
+        _ ticket: Ticket, bytes: Int, of sender: Sender = .current, in lane: TransferState.Lane = .files
+    ) async -> Bool {
         let caller = CallerPresence.current
         let withdraw: @Sendable () -> Void = { [self] in change { $0.withdraw(ticket.number) } }
         let registration = caller?.onLeaving(withdraw)
@@ -108,7 +146,7 @@ final class TransferTimeout: Sendable {
                 change { state in
                     state.append(
                         TransferState.Waiter(number: ticket.number, bytes: bytes, continuation: continuation),
-                        of: sender)
+                        of: sender, in: lane)
                     // A caller that left before it waited did not find it.
                     if Task.isCancelled || caller?.hasLeft == true { state.withdraw(ticket.number) }
                 }
@@ -120,24 +158,42 @@ final class TransferTimeout: Sendable {
 
     /// Changes the state, after which others may have their turn.
     private func change<R: Sendable>(_ body: (inout TransferState) -> R) -> R {
-        let (result, ready) = state.withLock { state in
+        let (result, ready, freed) = state.withLock { state in
             let result = body(&state)
-            return (result, state.takeReady(limits.transferMemory))
+            let ready = state.takeReady(limits.transferMemory)
+            defer { state.freed = 0 }
+            return (result, ready, state.freed)
         }
+        if freed > 0 { FreedMemory.note(freed) }
         for next in ready { next.continuation.resume(returning: next.hasRoom) }
         return result
     }
 
-    /// Ends the slowest transfers until so many bytes fit, or there are no slow ones; returns the connections to close.
+    /// Ends transfers until so many bytes fit: the slowest, then those of a network that keeps far more.
+    ///
+    /// - Returns: The connections to close.
     private func makeRoom(
         for bytes: Int, of number: UInt64, in state: inout TransferState, at now: ContinuousClock.Instant
     ) -> [any Channel] {
-        guard state.held + bytes > limits.transferMemory else { return [] }
-        let slow = slowest(of: state.holders, in: state, at: now).filter { $0 != number }
+        guard state.held + bytes > limits.transferMemory, let network = state.transfers[number]?.network else {
+            return []
+        }
         var victims: [any Channel] = []
-        for candidate in slow {
-            guard state.held + bytes > limits.transferMemory else { break }
-            if let transfer = state.remove(candidate) { victims.append(transfer.channel) }
+        func end(_ candidates: [UInt64]) {
+            for candidate in candidates where candidate != number && state.held + bytes > limits.transferMemory {
+                if let transfer = state.remove(candidate) { victims.append(transfer.channel) }
+            }
+        }
+        if state.nextSearch <= now {
+            end(slowest(of: state.holders, in: state, at: now))
+            if victims.isEmpty { state.nextSearch = now + Self.searchPause }
+        }
+        while state.held + bytes > limits.transferMemory, let heaviest = state.heaviest(beside: network, with: bytes) {
+            let before = victims.count
+            let own = state.holders.filter { state.transfers[$0]?.network == heaviest }
+            guard own.count > 1 else { break }
+            end(slowest(of: own, in: state, at: now, after: .zero, below: .infinity))
+            guard victims.count > before else { break }
         }
         return victims
     }
@@ -152,15 +208,16 @@ final class TransferTimeout: Sendable {
     /// Those of some transfers that had their time and are slow all the same, the slowest first.
     private func slowest(
         of numbers: some Sequence<UInt64>, in state: TransferState, at now: ContinuousClock.Instant,
-        below most: Double = fastPace
+        after grace: Duration? = nil, below most: Double = fastPace
     ) -> [UInt64] {
+        let grace = grace ?? limits.grace
         let paces = numbers.compactMap { number -> (number: UInt64, pace: Double)? in
-            guard let transfer = state.transfers[number], !transfer.isResting, transfer.age(at: now) >= limits.grace
+            guard let transfer = state.transfers[number], !transfer.isResting, transfer.age(at: now) >= grace
             else { return nil }
             let pace = transfer.pace(at: now)
             return pace < most ? (number, pace) : nil
         }
-        return paces.sorted { $0.pace < $1.pace }.map(\.number)
+        return paces.sorted { ($0.pace, $0.number) < ($1.pace, $1.number) }.map(\.number)
     }
 
     /// Closes the connections of the slowest transfers, at most so many.

@@ -1,81 +1,229 @@
 import NIOCore
 import NIOWebSocket
+import Tasks
 
-/// Makes messages of frames. They have to be masked and without
-/// reserved bits (RFC 6455, 5.1 and 5.2), and the pieces of a message have to come one after the
-/// other (5.4), and to be done in time: what came of them is kept.
-final class MessageAssembler: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
+/// Reads frames (RFC 6455, 5), answers pings, and makes messages of the rest.
+///
+/// Few frames are read at a time, then other connections of the event loop have a turn. A client that sends too many is
+/// closed. What came of a message that is not whole counts as memory of transfers, and has to be whole in time.
+final class MessageAssembler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
     typealias InboundOut = WebSocketFrame
+    typealias OutboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    /// The most bytes of a message.
-    static let largestMessage = 1024 * 1024
-    private static let mostFrames = 1024
+    /// The most bytes of a message, and of one of a client that is not known.
+    static let (largestMessage, largestOfStranger) = (1024 * 1024, 64 * 1024)
+    /// The frames that are read before others have a turn.
+    static let mostAtOnce = 16
+    /// The frames that a client may send at once, and in a second for long.
+    static let (mostFrames, framesPerSecond) = (2048, 128)
+    /// The bytes of a message that count as nothing.
+    private static let uncounted = 4096
+    private static let mostPieces = 1024
 
     /// What came of a message that is not whole.
     private struct Partial {
         let opcode: WebSocketOpcode
         var data = ByteBuffer()
-        var frames = 0
-        let timeout: Scheduled<Void>
+        var pieces = 0
     }
 
-    private let timeLimit: Duration
+    private let client: WebSocketClient
+    private let input: HeldInput
+    private let transferTimeout: TransferTimeout
+    private let later: (@escaping () -> Void) -> Void
+    private var received = ByteBuffer()
     private var partial: Partial?
+    private var timeout: Scheduled<Void>?
+    private var ticket: TransferTimeout.Ticket?
+    /// What the answer to the latest ping says, if it is owed.
+    private var pong: ByteBuffer?
+    private var framesOfTurn = 0
+    private var allowance = mostFrames
+    private var allowedSince = NIODeadline.now()
+    private var isAsked = false
+    private var isDelivering = false
+    private var isPaused = false
     private var hasEnded = false
 
-    /// - Parameter timeLimit: How long a message may take from its first frame to its last.
-    init(timeLimit: Duration) { self.timeLimit = timeLimit }
+    /// - Parameters:
+    ///   - client: The other end.
+    ///   - input: Counts what comes until it is read here.
+    ///   - transferTimeout: Counts what came of messages that are not whole.
+    ///   - later: Runs work when other connections have had a turn.
+    init(
+        _ client: WebSocketClient, _ input: HeldInput, _ transferTimeout: TransferTimeout,
+        later: @escaping (@escaping () -> Void) -> Void = { $0() }
+    ) {
+        self.client = client
+        self.input = input
+        self.transferTimeout = transferTimeout
+        self.later = later
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) { forget() }
 
+    func read(context: ChannelHandlerContext) {
+        isAsked = true
+        deliver(context)
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        input.remove(input.takePassed())
         guard !hasEnded else { return }
-        let frame = unwrapInboundIn(data)
+        received.writeBuffer(&bytes)
+        deliver(context)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        sendPong(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Reads frames while messages are asked for, and then asks for more bytes.
+    private func deliver(_ context: ChannelHandlerContext) {
+        guard !isDelivering else { return }
+        isDelivering = true
+        while isAsked, !isPaused, !hasEnded {
+            guard framesOfTurn < Self.mostAtOnce else {
+                pause(context)
+                break
+            }
+            guard let frame = takeFrame(context) else {
+                let before = received.readableBytes
+                watch(context)
+                if !hasEnded { context.read() }
+                guard received.readableBytes > before else { break }
+                continue
+            }
+            framesOfTurn += 1
+            take(frame, context)
+        }
+        isDelivering = false
+        sendPong(context)
+    }
+
+    private func pause(_ context: ChannelHandlerContext) {
+        isPaused = true
+        later { [self] in
+            (isPaused, framesOfTurn) = (false, 0)
+            deliver(context)
+        }
+    }
+
+    /// Takes a frame that is whole, or returns nil if it is not, or has ended the connection.
+    private func takeFrame(_ context: ChannelHandlerContext) -> WebSocketFrame? {
+        guard let header = FrameHeader(received) else { return nil }
+        if let fault = fault(of: header) {
+            end(context, fault)
+            return nil
+        }
+        guard received.readableBytes >= header.size + header.length else { return nil }
+        guard isAllowed() else {
+            end(context, .policyViolation)
+            return nil
+        }
+        received.moveReaderIndex(forwardBy: header.size)
+        let data = received.readSlice(length: header.length) ?? ByteBuffer()
+        if received.readableBytes == 0 { received = ByteBuffer() }
+        return WebSocketFrame(fin: header.isLast, opcode: header.opcode, maskKey: header.maskKey, data: data)
+    }
+
+    /// Why a frame ends the connection, or nil if it is in order.
+    private func fault(of header: FrameHeader) -> WebSocketErrorCode? {
         // No extension is negotiated that gives the reserved bits a meaning (5.2).
-        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return end(context, .protocolError) }
-        switch frame.opcode {
-        case .text, .binary:
-            guard partial == nil else { return end(context, .protocolError) }
-            if frame.fin { return context.fireChannelRead(data) }
-            partial = Partial(opcode: frame.opcode, timeout: startTimeout(context))
-            add(frame, context)
+        guard header.maskKey != nil, !header.hasReservedBits else { return .protocolError }
+        switch header.opcode {
+        case .text, .binary: guard partial == nil else { return .protocolError }
         case .continuation:
-            guard partial != nil else { return end(context, .protocolError) }
-            add(frame, context)
-        default: context.fireChannelRead(data)
+            guard let partial else { return .protocolError }
+            guard partial.pieces < Self.mostPieces else { return .messageTooLarge }
+        case .ping, .pong, .connectionClose:
+            return header.isLast && header.length <= 125 ? nil : .protocolError
+        default: return .protocolError
+        }
+        let most = client.isKnown ? Self.largestMessage : Self.largestOfStranger
+        return header.length <= most - (partial?.data.readableBytes ?? 0) ? nil : .messageTooLarge
+    }
+
+    /// Whether the client may send another frame now.
+    private func isAllowed() -> Bool {
+        if allowance == 0 {
+            let now = NIODeadline.now()
+            let earned = (now - allowedSince).nanoseconds / (1_000_000_000 / Int64(Self.framesPerSecond))
+            guard earned > 0 else { return false }
+            allowance = min(Self.mostFrames, Int(earned))
+            allowedSince = now
+        }
+        allowance -= 1
+        return true
+    }
+
+    private func take(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
+        client.hear()
+        switch frame.opcode {
+        case .ping: pong = frame.unmaskedData
+        case .pong: break
+        case .text, .binary, .continuation:
+            if partial == nil, frame.fin { return pass(frame, context) }
+            var message = partial ?? Partial(opcode: frame.opcode)
+            // The buffer is not copied.
+            partial = nil
+            message.pieces += 1
+            var bytes = frame.unmaskedData
+            message.data.writeBuffer(&bytes)
+            guard frame.fin else {
+                partial = message
+                return
+            }
+            pass(WebSocketFrame(fin: true, opcode: message.opcode, data: message.data), context)
+        default: pass(frame, context)
         }
     }
 
-    private func add(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
-        guard var message = partial else { return }
-        // The buffer is not copied.
-        partial = nil
-        message.frames += 1
-        guard message.frames <= Self.mostFrames, message.data.readableBytes + frame.length <= Self.largestMessage else {
-            message.timeout.cancel()
-            return end(context, .messageTooLarge)
-        }
-        var bytes = frame.unmaskedData
-        message.data.writeBuffer(&bytes)
-        guard frame.fin else {
-            partial = message
-            return
-        }
-        message.timeout.cancel()
-        context.fireChannelRead(wrapInboundOut(WebSocketFrame(fin: true, opcode: message.opcode, data: message.data)))
+    private func pass(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
+        settle()
+        isAsked = false
+        context.fireChannelRead(wrapInboundOut(frame))
+        context.fireChannelReadComplete()
+        // Begins behind the last handler, which decides whether it can take more.
+        context.channel.read()
     }
 
-    private func startTimeout(_ context: ChannelHandlerContext) -> Scheduled<Void> {
-        let place = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        return context.eventLoop.scheduleTask(in: TimeAmount(timeLimit)) {
-            let (assembler, context) = place.value
-            assembler.end(context, .policyViolation)
+    /// Answers the latest ping, if the client reads answers.
+    private func sendPong(_ context: ChannelHandlerContext) {
+        guard !hasEnded, context.channel.isWritable, let data = pong.take() else { return }
+        context.writeAndFlush(wrapOutboundOut(WebSocketFrame(fin: true, opcode: .pong, data: data)), promise: nil)
+    }
+
+    /// Watches a message of which more is to come.
+    private func watch(_ context: ChannelHandlerContext) {
+        guard !hasEnded else { return }
+        let bytes = received.readableBytes + (partial?.data.readableBytes ?? 0)
+        guard bytes > 0 || partial != nil else { return settle() }
+        if timeout == nil {
+            let place = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            timeout = context.eventLoop.scheduleTask(in: TimeAmount(transferTimeout.stall)) {
+                let (assembler, context) = place.value
+                assembler.end(context, .policyViolation)
+            }
         }
+        guard bytes > Self.uncounted else { return }
+        let ticket = ticket ?? transferTimeout.begin(.message, on: context.channel, of: client.sender)
+        self.ticket = ticket
+        if !transferTimeout.hold(ticket, atLeast: bytes) { end(context, .tryAgainLater) }
+    }
+
+    private func settle() {
+        timeout?.cancel()
+        timeout = nil
+        if let ticket = ticket.take() { transferTimeout.end(ticket) }
     }
 
     private func end(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
+        guard !hasEnded else { return }
         hasEnded = true
         forget()
         var reason = ByteBuffer()
@@ -86,7 +234,56 @@ final class MessageAssembler: ChannelInboundHandler {
     }
 
     private func forget() {
-        partial?.timeout.cancel()
+        settle()
         partial = nil
+        received = ByteBuffer()
+    }
+}
+
+extension WebSocketErrorCode {
+    /// There is no room for the message now.
+    fileprivate static let tryAgainLater = WebSocketErrorCode(codeNumber: 1013)
+}
+
+/// What stands before the data of a frame (RFC 6455, 5.2).
+private struct FrameHeader {
+    let isLast: Bool
+    let hasReservedBits: Bool
+    let opcode: WebSocketOpcode
+    /// The bytes of the data. What is longer than any number is as long as the largest.
+    let length: Int
+    let maskKey: WebSocketMaskingKey?
+    /// The bytes of the header.
+    let size: Int
+
+    /// Reads the header at the beginning of some bytes, or returns nil if it is not whole.
+    init?(_ bytes: ByteBuffer) {
+        let start = bytes.readerIndex
+        guard let first = bytes.getInteger(at: start, as: UInt8.self),
+            let second = bytes.getInteger(at: start + 1, as: UInt8.self)
+        else { return nil }
+        isLast = first & 0x80 != 0
+        hasReservedBits = first & 0x70 != 0
+        opcode = WebSocketOpcode(encodedWebSocketOpcode: first & 0x0F) ?? .continuation
+        var place = start + 2
+        switch second & 0x7F {
+        case 126:
+            guard let long = bytes.getInteger(at: place, as: UInt16.self) else { return nil }
+            length = Int(long)
+            place += 2
+        case 127:
+            guard let long = bytes.getInteger(at: place, as: UInt64.self) else { return nil }
+            length = Int(clamping: long)
+            place += 8
+        case let short: length = Int(short)
+        }
+        if second & 0x80 == 0 {
+            maskKey = nil
+        } else {
+            guard let key = bytes.getBytes(at: place, length: 4) else { return nil }
+            maskKey = WebSocketMaskingKey(key)
+            place += 4
+        }
+        size = place - start
     }
 }

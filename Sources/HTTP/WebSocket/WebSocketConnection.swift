@@ -1,6 +1,5 @@
 import NIOCore
 import NIOWebSocket
-import Synchronization
 
 /// An open WebSocket connection.
 public struct WebSocketConnection: Sendable {
@@ -9,20 +8,16 @@ public struct WebSocketConnection: Sendable {
     private let frames: NIOAsyncChannelInboundStream<WebSocketFrame>
     private let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
     private let channel: any Channel
-    private let activity = Activity()
+    private let client: WebSocketClient
     private let transferTimeout: TransferTimeout
     private let known: @Sendable () -> Void
-
-    /// Whether anything came.
-    fileprivate final class Activity: Sendable {
-        let isHeard = Atomic(true)
-    }
 
     init(
         _ request: WebSocketRequest, frames: NIOAsyncChannelInboundStream<WebSocketFrame>,
         writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>, channel: any Channel, transferTimeout: TransferTimeout,
-        known: @escaping @Sendable () -> Void
+        client: WebSocketClient, known: @escaping @Sendable () -> Void
     ) {
+        self.client = client
         self.transferTimeout = transferTimeout
         self.known = known
         self.channel = channel
@@ -45,7 +40,7 @@ public struct WebSocketConnection: Sendable {
 
     /// The texts that the client sends, until it closes the connection. One task reads them, once. Pings are answered
     /// while it waits for the next.
-    public var texts: Texts { Texts(frames: frames, writer: writer, activity: activity) }
+    public var texts: Texts { Texts(frames: frames, writer: writer) }
 
     /// Asks the client again and again whether it is there, while another task reads its texts. Returns when nothing came
     /// from it between two questions.
@@ -53,7 +48,7 @@ public struct WebSocketConnection: Sendable {
     /// - Parameter pause: How long it has for an answer.
     /// - Throws: `CancellationError`.
     public func watch(every pause: Duration) async throws {
-        while activity.isHeard.exchange(false, ordering: .relaxed) {
+        while client.wasHeard() {
             // Not by the writer, which waits for a client that reads nothing.
             channel.writeAndFlush(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()), promise: nil)
             try await Task.sleep(for: pause)
@@ -85,34 +80,28 @@ public struct WebSocketConnection: Sendable {
     public struct Texts: AsyncSequence, Sendable {
         fileprivate let frames: NIOAsyncChannelInboundStream<WebSocketFrame>
         fileprivate let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
-        fileprivate let activity: Activity
 
         /// Begins to read.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(frames: frames.makeAsyncIterator(), writer: writer, activity: activity)
+            Iterator(frames: frames.makeAsyncIterator(), writer: writer)
         }
 
         /// Reads one text after the other.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var frames: NIOAsyncChannelInboundStream<WebSocketFrame>.AsyncIterator
             fileprivate let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
-            fileprivate let activity: Activity
 
             /// The next text; nil when the client has closed the connection, or breaks the protocol.
             ///
             /// - Throws: What ended the connection.
             public mutating func next() async throws -> String? {
                 while let frame = try await frames.next(isolation: #isolation) {
-                    activity.isHeard.store(true, ordering: .relaxed)
                     switch frame.opcode {
                     case .text:
                         guard let text = String(validating: frame.unmaskedData.readableBytesView, as: UTF8.self) else {
                             return try await end(.dataInconsistentWithMessage)
                         }
                         return text
-                    case .ping:
-                        try await writer.write(WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData))
-                    case .pong: break
                     case .binary: return try await end(.unacceptableData)
                     case .connectionClose: return try await end(.normalClosure)
                     default: return try await end(.protocolError)

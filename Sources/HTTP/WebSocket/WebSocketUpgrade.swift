@@ -60,21 +60,26 @@ struct WebSocketUpgrade {
             _ = connection.write(Self.badRequest)
             return 400
         }
+        let client = WebSocketClient(sender: handler.sender(of: request), isKnown: !handler.knowsClientsLater)
+        connection.caller.sender = client.sender
         // A client that comes now goes elsewhere.
-        guard !drain.hasBegun,
-            let slot = slots.take(channel, of: handler.sender(of: request), isUnknown: handler.knowsClientsLater)
+        guard !drain.hasBegun, let slot = slots.take(channel, of: client.sender, isUnknown: !client.isKnown)
         else {
             _ = connection.write(Self.unavailable)
             return 503
         }
         defer { slots.leave(slot) }
         let frames = try await channel.eventLoop.flatSubmit {
-            changeProtocol(of: connection, headers, messageLimit: transferTimeout.stall)
+            changeProtocol(of: connection, headers, client, transferTimeout)
         }.get()
         try await frames.executeThenClose { inbound, outbound in
             let webSocket = WebSocketConnection(
-                request, frames: inbound, writer: outbound, channel: channel, transferTimeout: transferTimeout
-            ) { slots.know(slot) }
+                request, frames: inbound, writer: outbound, channel: channel, transferTimeout: transferTimeout,
+                client: client
+            ) {
+                client.becomeKnown()
+                slots.know(slot)
+            }
             try await withGracefulShutdownHandler {
                 do {
                     try await handler.serve(webSocket)
@@ -96,7 +101,8 @@ struct WebSocketUpgrade {
 
     /// Takes HTTP out of the pipeline before the client is answered, since WebSocket begins with the next byte.
     private func changeProtocol(
-        of connection: HTTPConnection, _ headers: HTTPHeaders, messageLimit: Duration
+        of connection: HTTPConnection, _ headers: HTTPHeaders, _ client: WebSocketClient,
+        _ transferTimeout: TransferTimeout
     ) -> EventLoopFuture<NIOAsyncChannel<WebSocketFrame, WebSocketFrame>> {
         let channel = connection.channel
         let pipeline = channel.pipeline.syncOperations
@@ -112,9 +118,8 @@ struct WebSocketUpgrade {
                 let reader = try pipeline.handler(type: ConnectionReader.self)
                 let handlers: [any ChannelHandler] = [
                     WebSocketFrameEncoder(),
-                    ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: MessageAssembler.largestMessage)),
-                    MessageAssembler(timeLimit: messageLimit),
-                    WebSocketProtocolErrorHandler(),
+                    MessageAssembler(
+                        client, connection.parts.input, transferTimeout, later: { connection.later($0) }),
                 ]
                 try pipeline.addHandlers(handlers, position: .before(reader))
                 return try NIOAsyncChannel(wrappingChannelSynchronously: channel)

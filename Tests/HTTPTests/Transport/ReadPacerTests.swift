@@ -13,6 +13,8 @@ struct ReadPacerTests {
 
         private(set) var received: [String] = []
         private(set) var hasEnd = false
+        /// How long it takes for a piece.
+        var time = Duration.zero
         private(set) var knowsOfEnd = false
         /// The bytes of a body that are to come.
         var bodyToCome = 0
@@ -33,6 +35,8 @@ struct ReadPacerTests {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.append(String(buffer: unwrapInboundIn(data)))
+            let end = ContinuousClock.now + time
+            while ContinuousClock.now < end {}
             bodyToCome = max(0, bodyToCome - (received.last?.utf8.count ?? 0))
         }
 
@@ -47,13 +51,31 @@ struct ReadPacerTests {
     private let channel = EmbeddedChannel()
     private let reader = Reader()
     private let transferTimeout: TransferTimeout
+    private let input: HeldInput
+    private let turns = Turns()
+
+    /// Turns that come when they are told to.
+    private final class Turns {
+        private(set) var waiting: [() -> Void] = []
+
+        func add(_ work: @escaping () -> Void) { waiting.append(work) }
+
+        func run() {
+            let works = waiting
+            waiting = []
+            for work in works { work() }
+        }
+    }
 
     init() throws {
         var limits = HTTPServer.Limits()
         limits.transferMemory = 1024 * 1024
         limits.grace = .zero
         transferTimeout = TransferTimeout(limits: limits)
-        let handlers: [any ChannelHandler] = [ReadPacer(transferTimeout) { [reader] in reader.bodyToCome }, reader]
+        input = HeldInput(transferTimeout)
+        let pacer = ReadPacer(
+            input, of: { .server }, later: { [turns] in turns.add($0) }, bodyToCome: { [reader] in reader.bodyToCome })
+        let handlers: [any ChannelHandler] = [pacer, reader]
         try channel.pipeline.syncOperations.addHandlers(handlers)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
@@ -117,14 +139,51 @@ struct ReadPacerTests {
         #expect(reader.hasEnd)
     }
 
-    @Test("Bytes beyond the usual count as memory of transfers, until they are taken")
+    private static let head = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+    @Test("A slice has few heads of requests, wherever a body before them ends")
+    func heads() throws {
+        try send(String(repeating: Self.head, count: 20))
+        reader.take(3, of: channel)
+        #expect(reader.received == [8, 8, 4].map { String(repeating: Self.head, count: $0) })
+        // What looks like heads inside of a body is none.
+        let body = String(repeating: "\r\n\r\n", count: 100)
+        reader.bodyToCome = body.utf8.count
+        try send(body + String(repeating: Self.head, count: 9))
+        reader.take(1, of: channel)
+        #expect(reader.received.last == body + String(repeating: Self.head, count: 8))
+        // One that fits is cut as well.
+        reader.take(2, of: channel)
+        try send(String(repeating: Self.head, count: 9))
+        #expect(reader.received.suffix(2) == [Self.head, String(repeating: Self.head, count: 8)])
+    }
+
+    @Test("When what is passed on takes long, others have a turn before the next slice")
+    func turn() throws {
+        try send(Self.text(10 * Self.slice))
+        reader.time = .milliseconds(1)
+        reader.take(10, of: channel)
+        #expect(reader.received.count == 1)
+        #expect(turns.waiting.count == 1)
+        reader.time = .zero
+        turns.run()
+        #expect(reader.received.count == 10)
+        #expect(turns.waiting.isEmpty)
+    }
+
+    @Test("Bytes beyond a few count as memory of transfers, until they are counted off")
     func counted() throws {
-        try send(Self.text(ReadPacer.mostUncounted))
+        try send(Self.text(HeldInput.uncounted))
         #expect(transferTimeout.heldBytes == 0)
         try send(Self.text(100_000))
-        #expect(transferTimeout.heldBytes == 100_000)
+        #expect(transferTimeout.heldBytes == HeldInput.uncounted + 100_000)
         reader.take(100, of: channel)
-        #expect(reader.received.map(\.utf8.count).reduce(0, +) == ReadPacer.mostUncounted + 100_000)
+        #expect(reader.received.map(\.utf8.count).reduce(0, +) == HeldInput.uncounted + 100_000)
+        #expect(input.takePassed() == HeldInput.uncounted + 100_000)
+        // Whoever takes them counts them off.
+        input.remove(50_000)
+        #expect(transferTimeout.heldBytes == HeldInput.uncounted + 50_000)
+        input.remove(50_000)
         #expect(transferTimeout.heldBytes == 0)
         #expect(channel.isActive)
     }
@@ -134,7 +193,7 @@ struct ReadPacerTests {
         let other = transferTimeout.begin(.answer, on: EmbeddedChannel())
         #expect(transferTimeout.hold(other, bytes: 1024 * 1024))
         transferTimeout.rest(other)
-        try send(Self.text(ReadPacer.mostUncounted + 1))
+        try send(Self.text(HeldInput.uncounted + 1))
         // What comes before it is closed would follow nothing.
         reader.take(1, of: channel)
         try send("a")
@@ -148,7 +207,7 @@ struct ReadPacerTests {
 
     @Test("A connection that ends gives back its memory")
     func closing() throws {
-        try send(Self.text(ReadPacer.mostUncounted + 1))
+        try send(Self.text(HeldInput.uncounted + 1))
         #expect(transferTimeout.heldBytes > 0)
         channel.close(promise: nil)
         channel.embeddedEventLoop.run()

@@ -1,0 +1,94 @@
+import NIOCore
+import NIOPosix
+import Tasks
+
+#if canImport(Glibc)
+    import Glibc
+    private let systemPipe = Glibc.pipe
+#else
+    import Darwin
+    private let systemPipe = Darwin.pipe
+#endif
+
+/// Work of one event loop that waits until the loop has looked at its sockets again: one piece a turn, round robin by sender.
+///
+/// SwiftNIO runs all that is added to a loop before it looks at the sockets. A byte in a pipe comes behind what they have.
+final class LoopTurns: Sendable {
+    private struct State {
+        var waiting = SenderQueue<() -> Void>()
+        /// Whether a turn is under way.
+        var isComing = false
+    }
+
+    /// Those of the event loops on which connections come.
+    private static let all = Dictionary(
+        uniqueKeysWithValues: MultiThreadedEventLoopGroup.singleton.makeIterator().map {
+            (ObjectIdentifier($0), LoopTurns(of: $0))
+        })
+
+    /// The turns of an event loop, or nil if no connections come on it.
+    static func of(_ eventLoop: any EventLoop) -> LoopTurns? { all[ObjectIdentifier(eventLoop)] }
+
+    /// How long a turn takes where there is no pipe.
+    private static let pause = TimeAmount.milliseconds(1)
+
+    private let eventLoop: any EventLoop
+    private let state: NIOLoopBoundBox<State>
+    private let pipe: EventLoopFuture<any Channel>
+
+    private init(of eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+        state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
+        var ends: [CInt] = [-1, -1]
+        guard systemPipe(&ends) == 0 else {
+            pipe = eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+            return
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        pipe = NIOPipeBootstrap(group: eventLoop)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Arrival()) }
+            }
+            .takingOwnershipOfDescriptors(input: ends[0], output: ends[1])
+    }
+
+    /// Runs a piece of work in a later turn. To be called on the event loop.
+    func later(of sender: Sender, _ work: @escaping () -> Void) {
+        state.value.waiting.append(work, of: sender)
+        call()
+    }
+
+    /// Waits for a later turn.
+    func wait(of sender: Sender) async {
+        guard eventLoop.inEventLoop else { return }
+        await withCheckedContinuation { continuation in later(of: sender) { continuation.resume() } }
+    }
+
+    private func call() {
+        guard !state.value.isComing, !state.value.waiting.isEmpty else { return }
+        state.value.isComing = true
+        pipe.whenComplete { [self] pipe in
+            if case .success(let pipe) = pipe {
+                pipe.writeAndFlush(ByteBuffer(integer: UInt8(0)), promise: nil)
+            } else {
+                eventLoop.scheduleTask(in: Self.pause) { self.begin() }
+            }
+        }
+    }
+
+    fileprivate func begin() {
+        state.value.isComing = false
+        let next = state.value.waiting.popFirst()
+        next?.element()
+        call()
+    }
+
+    /// Begins a turn when the byte has come through the pipe.
+    private final class Arrival: ChannelInboundHandler, Sendable {
+        typealias InboundIn = ByteBuffer
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            LoopTurns.of(context.eventLoop)?.begin()
+        }
+    }
+}

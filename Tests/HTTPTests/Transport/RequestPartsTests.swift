@@ -1,0 +1,75 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+import Tasks
+import TestSupport
+import Testing
+
+@testable import HTTP
+@testable import REST
+
+@Suite("Requests that wait on a connection")
+struct RequestPartsTests {
+    private static func head() -> HTTPServerRequestPart {
+        .head(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"))
+    }
+
+    @Test("Heads that wait count with their bytes, as bodies do, and fill a connection")
+    func bytes() async throws {
+        let transferTimeout = TransferTimeout(limits: HTTPServer.Limits())
+        let input = HeldInput(transferTimeout)
+        let parts = RequestParts(input)
+        let channel = EmbeddedChannel()
+        for number in 1...3 {
+            #expect(!parts.isFull)
+            #expect(input.add(60_000, on: channel, of: .server))
+            input.pass(60_000)
+            parts.append(Self.head(), bytes: input.takePassed())
+            #expect(transferTimeout.heldBytes == number * 60_000)
+        }
+        #expect(parts.isFull)
+        #expect(parts.hasRequest)
+        for _ in 0..<3 { _ = try await parts.next() }
+        #expect(!parts.isFull)
+        #expect(!parts.hasRequest)
+        #expect(transferTimeout.heldBytes == 0)
+    }
+
+    @Test("A connection answers eight requests in a row, or for a millisecond, before others have a turn")
+    func turns() {
+        let now = ContinuousClock.now
+        var turn = AnswerTurn(at: now)
+        let isOver = (0..<8).map { _ in turn.isOver(hasRequest: true, at: now) }
+        #expect(isOver == [false, false, false, false, false, false, false, true])
+        turn = AnswerTurn(at: now)
+        let inTime = turn.isOver(hasRequest: true, at: now + .microseconds(999))
+        let late = turn.isOver(hasRequest: true, at: now + .milliseconds(1))
+        #expect(!inTime)
+        #expect(late)
+        // One that waits for its client begins anew.
+        turn = AnswerTurn(at: now)
+        for _ in 0..<20 {
+            let last = turn.isOver(hasRequest: false, at: now + .seconds(1))
+            #expect(!last)
+        }
+    }
+
+    @Test("Work that waits for a turn comes behind what the sockets have, one piece a turn, round robin by sender")
+    func loopTurns() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let order = Lines()
+        let senders = [Sender(address: "192.0.2.1"), Sender(address: "192.0.2.2")]
+        try await loop.submit {
+            let turns = try #require(LoopTurns.of(loop))
+            for number in 0..<3 { turns.later(of: senders[0]) { order.append("a\(number)") } }
+            turns.later(of: senders[1]) { order.append("b") }
+            // All that is added to the loop at once comes before, since it is no turn.
+            loop.execute { loop.execute { order.append("loop") } }
+        }.get()
+        let isDone = try await eventually { order.all.count == 5 }
+        #expect(isDone)
+        #expect(order.all == ["loop", "a0", "b", "a1", "a2"])
+    }
+}
