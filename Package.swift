@@ -353,7 +353,11 @@ let package = Package(
                 "ServerConfiguration", "Tasks", logging,
             ]),
         .testTarget(
-            name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
+            name: "LiveQueryTests",
+            dependencies: [
+                "HTTP", "LiveQuery", "JSON", "Operations", "ParseStorage", "Postgres", "ServerConfiguration", "Tasks",
+                "TestSupport", logging,
+            ]),
         .testTarget(
             name: "CloudCodeTests",
             dependencies: [
@@ -369,6 +373,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

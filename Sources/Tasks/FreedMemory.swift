@@ -18,6 +18,8 @@ public enum FreedMemory {
 
     /// How many bytes are freed before they are given back to the system.
     private static let most = 16 * 1024 * 1024
+    /// How long it is at least until they are given back again: other threads wait meanwhile.
+    private static let pause = Duration.milliseconds(500)
 
     /// Notes that so many bytes were freed. When they are many, they go back to the system.
     public static func note(_ bytes: Int) {
@@ -30,9 +32,25 @@ public enum FreedMemory {
             }
             guard isDue else { return }
             Task.detached(executorPreference: HeavyWork.executor) {
-                _ = malloc_trim(0)
-                state.withLock { $0.isBeingReturned = false }
+                repeat {
+                    _ = malloc_trim(0)
+                    try? await Task.sleep(for: pause)
+                } while isDueAgain()
             }
         #endif
     }
+
+    #if canImport(Glibc)
+        /// Whether as much was freed since the last time. What was noted may have been freed a little later.
+        private static func isDueAgain() -> Bool {
+            state.withLock { state in
+                guard state.bytes >= most else {
+                    state.isBeingReturned = false
+                    return false
+                }
+                state.bytes = 0
+                return true
+            }
+        }
+    #endif
 }

@@ -1,7 +1,9 @@
+import Foundation
 import JSON
 import Logging
 import Operations
 import ServerConfiguration
+import TestSupport
 import Testing
 
 @testable import LiveQuery
@@ -51,6 +53,57 @@ import Testing
         #expect(await !Self.ends(inbox, within: .milliseconds(50)))
         await feed.missChange(of: "Note")
         #expect(await Self.ends(inbox, within: .seconds(20)))
+    }
+
+    /// A change of an object that somebody follows.
+    private static func followed(number: Int64) -> Change {
+        Change(
+            className: "Other", objectId: "b", before: nil, after: ["objectId": "b"], number: number, origin: .server)
+    }
+
+    @Test("What is known of a class is forgotten when nobody follows it any more, however many changes wait")
+    func gapBehindMany() async throws {
+        let feed = Self.feed()
+        let (first, second) = (ChangeInbox(), ChangeInbox())
+        let (gate, relayed) = (Latch(), Lines())
+        let running = Task.detached {
+            await feed.run { change in
+                guard change.text.contains("Note") else { return }
+                relayed.append("")
+                while !gate.isOpen { usleep(1_000) }
+            }
+        }
+        defer { running.cancel() }
+        feed.add(first, to: .objects("Other"))
+        await feed.observe(Self.followed(number: 5))
+        await feed.observe(Self.change)
+        let isHeld = try await eventually { relayed.all.count == 1 }
+        #expect(isHeld)
+        for _ in 0..<16_384 { await feed.observe(Self.change) }
+        feed.remove(first, from: .objects("Other"))
+        gate.open()
+        let isEmpty = try await eventually { relayed.all.count == 16_385 }
+        #expect(isEmpty)
+        // The numbers of another server begin anew.
+        feed.add(second, to: .objects("Other"))
+        await feed.observe(Self.followed(number: 5))
+        #expect(await Self.hasChange(second))
+    }
+
+    private static func hasChange(_ inbox: ChangeInbox) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for await item in inbox.items { if case .change = item { return true } }
+                return false
+            }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(5))
+                return false
+            }
+            let isFirst = await group.next() ?? false
+            group.cancelAll()
+            return isFirst
+        }
     }
 
     private static func ends(_ inbox: ChangeInbox, within limit: Duration) async -> Bool {

@@ -8,7 +8,8 @@ import typing
 
 from attacks.sending import APPLICATION_ID, Wave, request, spread
 from attacks.sockets import subscribe_with_patterns
-from attacks.victim import Call, Event, Get, Save
+from attacks.victim import Call, Event, Get, Save, SaveLittle
+from attacks.wire import attacks as attacks_on_the_wire
 
 
 @dataclasses.dataclass
@@ -24,6 +25,8 @@ class Attack:
     allowed: int = 0
     # The option `transferMemory` in megabytes: what answers that are not read, and bodies that are not whole, may take.
     transfers: int = 32
+    # How many seconds longer the client beside it may wait than without it.
+    longer: float = 0.050
 
 
 def wave(make, count, **settings):
@@ -150,4 +153,5 @@ ATTACKS = {
         victim=Save),
     "long queries": Attack(wave(long_query, 1000, seconds=10)),
     "patterns in live queries": Attack(subscribe_with_patterns, victim=Event),
+    **attacks_on_the_wire(Attack, Save, SaveLittle),
 }

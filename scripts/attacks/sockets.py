@@ -44,8 +44,8 @@ def read_message(connection):
             raise ConnectionError("closed by the server")
 
 
-def open_socket(port, sender):
-    """A connection that speaks WebSocket and has sent its first message."""
+def open_socket(port, sender, connects=True):
+    """A connection that speaks WebSocket and has sent its first message, if it is to."""
     connection = connect(port, sender)
     key = base64.b64encode(os.urandom(16)).decode()
     connection.sendall(
@@ -57,7 +57,8 @@ def open_socket(port, sender):
         if not piece:
             raise ConnectionError("closed before WebSocket was agreed on")
         answer += piece
-    connection.sendall(frame({"op": "connect", "applicationId": APPLICATION_ID}))
+    if connects:
+        connection.sendall(frame({"op": "connect", "applicationId": APPLICATION_ID}))
     return connection
 
 

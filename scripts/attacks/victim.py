@@ -37,6 +37,12 @@ class Save(Get):
     data = request("PUT", "/classes/Item/i7", {"text": "x" * 1_100_000})
 
 
+class SaveLittle(Get):
+    """Saves an object of 20 kilobytes."""
+
+    data = request("PUT", "/classes/Item/i8", {"text": "x" * 20_000})
+
+
 class Event:
     """Saves an object, and waits for its event in a subscription."""
 

@@ -56,6 +56,7 @@ struct TransferState {
     private struct Reserved: Sendable {
         var bytes = 0
         var giantBytes = 0
+        var giantsWait = false
         var bySender: [Sender: Int] = [:]
 
         mutating func add(_ count: Int, of sender: Sender, in lane: Lane) {
@@ -65,16 +66,17 @@ struct TransferState {
             if bySender[sender] == 0 { bySender[sender] = nil }
         }
 
-        /// Whether so much more can be reserved. A quarter is left for those who do not wait, and half for those who are
-        /// not giant; one that is alone has room, however large it is. A sender has at most three times as much as is left
-        /// free: however many of its bodies are slow or wait, the next sender finds room.
+        /// Whether so much more can be reserved. A quarter is left for those who do not wait, half for those who are not
+        /// giant, and a quarter for giants that wait; one that is alone has room, however large it is. A sender has at most
+        /// three times as much as is left free: however many of its bodies are slow or wait, the next sender finds room.
         func fits(
             _ count: Int, of sender: Sender, in lane: Lane, _ memory: Int, besides held: Int
         ) -> SenderQueue<Waiter>.Choice {
             let room = memory / 4 * 3 - bytes - count
             let own = bySender[sender, default: 0]
             if own > 0, (own + count) / 3 > room { return .skip }
-            if lane == .giant, giantBytes > 0, giantBytes + count > memory / 2 { return .stop }
+            let ofLane = lane == .giant ? giantBytes : bytes - giantBytes
+            if lane == .giant || giantsWait, ofLane > 0, ofLane + count > memory / 2 { return .stop }
             return bytes == 0 || room >= 0 && held + count <= memory ? .take : .stop
         }
     }
@@ -157,6 +159,7 @@ struct TransferState {
 
     private mutating func nextWithRoom(_ memory: Int, in lane: Lane) -> (element: Waiter, sender: Sender)? {
         guard queues[lane]?.isEmpty == false else { return nil }
+        reserved.giantsWait = queues[.giant]?.isEmpty == false
         let (reserved, held) = (reserved, held)
         return queues[lane]?.popFirst { reserved.fits($0.bytes, of: $1, in: lane, memory, besides: held) }
     }

@@ -78,6 +78,30 @@ struct SecurityConnectionTests {
         }
     }
 
+    @Test(
+        "What is small on each of many connections counts together, and the slowest are closed",
+        arguments: [
+            // A body that does not end, requests that wait behind another, and heads that do not end.
+            "POST /parse/x HTTP/1.1\r\n\(keys)Content-Length: 60000\r\n\r\n" + String(repeating: " ", count: 50_000),
+            String(repeating: "GET /parse/stuck HTTP/1.1\r\n\(keys)\r\n", count: 500),
+            "GET /parse/x HTTP/1.1\r\n"
+                + (0..<900).map { "x-\($0): \(String(repeating: "y", count: 40))\r\n" }.joined(),
+        ])
+    func small(text: String) async throws {
+        let limits = Self.limits {
+            $0.transferMemory = 1024 * 1024
+            $0.grace = .milliseconds(100)
+        }
+        try await Server.run(limits: limits) { client in
+            let closed = try await occupy(60, of: client, saying: text) {
+                try await Task.sleep(for: .milliseconds(500))
+                await expectAnswer(from: client)
+            }
+            // A third has room.
+            #expect(closed >= 20, "\(closed)")
+        }
+    }
+
     @Test("A body that is sent for longer than all of them may take is cut off, however steadily it comes")
     func endlessBody() async throws {
         try await Server.run(limits: Self.limits { $0.transfer = .milliseconds(400) }) { client in

@@ -63,11 +63,12 @@ struct TransferTimeoutTests {
         var refused: [Int] { results.withLock { $0.filter { !$0.hasRoom }.map(\.name) } }
 
         func reserve(
-            _ name: Int, _ ticket: TransferTimeout.Ticket, _ bytes: Int, of network: String? = nil
+            _ name: Int, _ ticket: TransferTimeout.Ticket, _ bytes: Int, of network: String? = nil,
+            in lane: TransferState.Lane = .files
         ) -> Task<Void, Never> {
             Task {
                 let sender = Sender(address: network ?? "192.0.2.\(name)")
-                let hasRoom = await transferTimeout.reserve(ticket, bytes: bytes, of: sender)
+                let hasRoom = await transferTimeout.reserve(ticket, bytes: bytes, of: sender, in: lane)
                 results.withLock { $0.append((name, hasRoom)) }
             }
         }
@@ -206,5 +207,43 @@ struct TransferTimeoutTests {
         #expect(transferTimeout.heldBytes == 10)
         #expect(try await eventually { transferTimeout.heldBytes == 0 })
         watch.cancel()
+    }
+
+    @Test("A network that keeps far more than another makes room for it, and none for one that keeps as much")
+    func heaviest() {
+        let transferTimeout = Self.makeGuard(memory: 100, grace: .seconds(60))
+        let (heavy, light) = (Sender(address: "192.0.2.1"), Sender(address: "192.0.2.2"))
+        for _ in 0..<10 {
+            let ticket = transferTimeout.begin(.input, on: EmbeddedChannel(), of: heavy)
+            #expect(transferTimeout.hold(ticket, bytes: 10))
+        }
+        let own = transferTimeout.begin(.input, on: EmbeddedChannel(), of: heavy)
+        #expect(!transferTimeout.hold(own, bytes: 10))
+        let tickets = (0..<4).map { _ in transferTimeout.begin(.body, on: EmbeddedChannel(), of: light) }
+        #expect(tickets.map { transferTimeout.hold($0, bytes: 10) } == [true, true, true, false])
+        #expect(transferTimeout.heldBytes == 100)
+        transferTimeout.release(tickets[0], bytes: 4)
+        #expect(transferTimeout.heldBytes == 96)
+        for ticket in tickets { transferTimeout.end(ticket) }
+        #expect(transferTimeout.heldBytes == 70)
+    }
+
+    @Test("Giant bodies leave half of the memory to others, who wait among themselves")
+    func lanes() async throws {
+        let transferTimeout = Self.makeGuard(memory: 400, grace: .seconds(60))
+        let waiting = Waiting(transferTimeout)
+        let tickets = (0..<5).map { _ in transferTimeout.begin(.body, on: EmbeddedChannel()) }
+        for name in 0..<3 {
+            _ = waiting.reserve(name, tickets[name], 100, in: .giant)
+            let isPlaced = try await eventually { waiting.names.count + transferTimeout.waiting == name + 1 }
+            #expect(isPlaced)
+        }
+        #expect(waiting.names == [0, 1])
+        await waiting.reserve(3, tickets[3], 60, in: .large).value
+        await waiting.reserve(4, tickets[4], 40, in: .files).value
+        #expect(waiting.names == [0, 1, 3, 4])
+        #expect(transferTimeout.waiting == 1)
+        for ticket in tickets { transferTimeout.end(ticket) }
+        #expect(transferTimeout.heldBytes == 0)
     }
 }

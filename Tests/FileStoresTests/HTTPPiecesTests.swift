@@ -1,0 +1,23 @@
+import Outgoing
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+@Suite("Bodies of other servers' answers")
+struct HTTPPiecesTests {
+    @Test("A body that broke off stays broken: whoever reads on is not told that it has ended")
+    func broken() async throws {
+        let caller = try HTTPCaller(S3OptionTests.load([:]).outgoing)
+        let behaviour: StoreStandIn.Behaviour = { _, _ in .stall("12345", length: 10) }
+        try await StoreStandIn.run(behaviour) { store in
+            let call = HTTPCall("GET", "http://127.0.0.1:\(store.port)/")
+            let answer = try await caller.open(call, headWithin: .seconds(10), silence: .milliseconds(300))
+            #expect(try await answer.body.next()?.readableBytes == 5)
+            for _ in 0..<2 {
+                await #expect(throws: HTTPCallFailure.self) { _ = try await answer.body.next() }
+            }
+        }
+        await caller.shutdown()
+    }
+}

@@ -1,0 +1,196 @@
+"""Attacks on connections: what is cheap to send, on many of them, and never read or never whole."""
+
+import contextlib
+import pathlib
+import selectors
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from ports import free_port
+
+from attacks.sending import APPLICATION_ID, connect, request
+from attacks.sockets import frame, open_socket
+
+PIECE = 256 * 1024
+
+
+class Flood:
+    """Connections that send as fast as the server reads.
+
+    `open` gives a connection for a sender. `rest` gives what it sends: once, or again and again. A connection that the
+    server closes is opened again.
+    """
+
+    def __init__(self, port, count, senders, data, endless=True, reads=True, open=connect, seconds=3.0):
+        self.port, self.count, self.senders, self.open = port, count, senders, open
+        self.data, self.endless, self.reads, self.seconds = data, endless, reads, seconds
+        self.statuses = {}
+        self.selector = selectors.DefaultSelector()
+
+    def _note(self, what):
+        self.statuses[what] = self.statuses.get(what, 0) + 1
+
+    def _add(self, number):
+        try:
+            connection = self.open(self.port, number % self.senders)
+        except OSError:
+            return self._note("refused")
+        connection.setblocking(False)
+        self.selector.register(
+            connection, selectors.EVENT_WRITE | selectors.EVENT_READ, [number, memoryview(self.data)])
+
+    def _step(self, key, events):
+        connection, place = key.fileobj, key.data
+        try:
+            if events & selectors.EVENT_WRITE:
+                place[1] = place[1][connection.send(place[1][:PIECE]):]
+                if not place[1] and self.endless:
+                    place[1] = memoryview(self.data)
+                elif not place[1]:
+                    self._note("sent")
+                    self.selector.modify(connection, selectors.EVENT_READ, place)
+            if events & selectors.EVENT_READ and self.reads and not connection.recv(PIECE):
+                raise ConnectionError("closed")
+        except BlockingIOError:
+            return
+        except OSError:
+            self._note("closed")
+            self.selector.unregister(connection)
+            connection.close()
+            self._add(place[0])
+
+    def run(self):
+        for number in range(self.count):
+            self._add(number)
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            ready = self.selector.select(0.1)
+            for key, events in ready:
+                self._step(key, events)
+            if ready and all(events == selectors.EVENT_READ for _, events in ready) and not self.reads:
+                time.sleep(0.05)
+        for key in list(self.selector.get_map().values()):
+            key.fileobj.close()
+        return self.statuses
+
+
+def flood(data, count, **settings):
+    return lambda stand, port, senders: Flood(port, count, senders, data, **settings).run()
+
+
+def upgraded(port, sender):
+    """A connection of WebSocket that has not said who it is."""
+    return open_socket(port, sender, connects=False)
+
+
+def silent(port, sender):
+    """A connection whose client keeps little of what it does not read."""
+    return connect(port, sender, 4096)
+
+
+@contextlib.contextmanager
+def nginx(port):
+    """The port of Debian's nginx as a proxy of the server, or None where it is not installed."""
+    program = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
+    if program is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="roost-attack-nginx.") as name:
+        folder, own = pathlib.Path(name), free_port()
+        folder.chmod(0o755)
+        paths = "\n".join(
+            f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        (folder / "nginx.conf").write_text(f"""
+            daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
+            events {{ worker_connections 1024; }}
+            http {{
+                access_log off;
+                {paths}
+                server {{
+                    listen 127.0.0.1:{own};
+                    location / {{
+                        proxy_pass http://127.0.0.1:{port};
+                        proxy_http_version 1.1;
+                        proxy_set_header Upgrade $http_upgrade;
+                        proxy_set_header Connection "upgrade";
+                        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+                    }}
+                }}
+            }}""", encoding="utf-8")
+        process = subprocess.Popen(
+            [program, "-p", name, "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(100):
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", own)):
+                    break
+                time.sleep(0.05)
+            yield own
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def through_nginx(data, count):
+    def send(_, port, senders):
+        with nginx(port) as own:
+            return {"no nginx": 1} if own is None else Flood(own, count, senders, data, open=upgraded).run()
+    return send
+
+
+def message(_, port, senders):
+    """Messages of 0.9 MB that never end, of clients that are known."""
+    header = b"\x81\xff" + (900_001).to_bytes(8, "big") + bytes(4)
+    return Flood(port, 600, senders, header + b"x" * 900_000, endless=False, open=open_socket).run()
+
+
+def slow_then(rest):
+    """A call that takes long, and requests behind it."""
+    return request("POST", "/functions/slow", {}) + rest
+
+
+PING = b"\x89\x80" + bytes(4)
+UNKNOWN = frame({"op": "x"})
+HEAD = f" HTTP/1.1\r\nHost: localhost\r\nX-Parse-Application-Id: {APPLICATION_ID}\r\n\r\n".encode()
+MISSING = b"GET /parse/nothing" + HEAD
+SHORT = {
+    "missing": MISSING, "options": b"OPTIONS /parse/classes/Item" + HEAD, "ready": b"GET /parse/health/ready" + HEAD,
+    "page": b"GET /parse/apps/invalid_link.html" + HEAD,
+}
+CHUNKS = request("POST", "/classes/Item", headers={"Transfer-Encoding": "chunked"}) + b"1\r\n \r\n" * 200_000
+EMPTY_OBJECTS = request("POST", "/functions/hello", {"a": [{}] * 34_000})
+HUGE = request("POST", "/functions/hello", {"a": "x" * (19 * 1024 * 1024)})
+BODY = request("POST", "/classes/Item", b"{" + b" " * (64 * 1024))[:-1]
+# An answer of 110 KB.
+ANSWER = request("GET", "/classes/Wide", query={"limit": "33"})
+# What a connection takes in the server besides, in kilobytes.
+CONNECTION = 40
+
+
+def attacks(attack, save, save_little):
+    """The attacks by name, made by `attack`; the others are clients beside them."""
+    def many(data, count, **settings):
+        return attack(flood(data, count, endless=False, **settings), allowed=count * CONNECTION // 1024)
+
+    found = {}
+    for count in (1, 4, 16):
+        found[f"pings, {count}"] = attack(flood(PING * 10_000, count, open=upgraded))
+        found[f"unknown messages, {count}"] = attack(flood(UNKNOWN * 4_000, count, open=upgraded))
+    found["pings, nginx"] = attack(through_nginx(PING * 10_000, 16))
+    found["unknown messages, nginx"] = attack(through_nginx(UNKNOWN * 4_000, 16))
+    found["unfinished messages"] = attack(message, allowed=600 * CONNECTION // 1024)
+    for name, data in SHORT.items():
+        for count in (16, 64):
+            found[f"pipelined {name}, {count}"] = attack(flood(data * 1_000, count))
+    found["small bodies"] = many(BODY, 3_000)
+    found["requests behind slow ones"] = many(slow_then(MISSING * (120 * 1024 // len(MISSING))), 3_000)
+    found["small answers, unread"] = many(ANSWER, 2_000, reads=False, open=silent)
+    found["chunks of a byte"] = attack(flood(CHUNKS, 4))
+    found["empty objects"] = attack(
+        flood(EMPTY_OBJECTS, 64), victim=save_little, longer=0.3, transfers=256, allowed=64)
+    found["huge bodies"] = attack(
+        flood(HUGE, 16, seconds=6), victim=save, longer=3, transfers=256, allowed=2 * 19 * 4 + 100)
+    return found
