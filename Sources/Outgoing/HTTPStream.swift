@@ -77,7 +77,7 @@ public actor HTTPPieces {
             self.iterator = iterator
             return piece
         } catch {
-            // What broke off must not look like the end to whoever reads on.
+            // What broke off must not look like the end.
             failure = error is CancellationError ? HTTPCallFailure(description: "its reading was given up") : error
             throw error
         }

@@ -11,7 +11,7 @@ public enum HeavyWork {
         named.withLock { $0 }?(.current) ?? globalConcurrentExecutor
     }
 
-    /// Names the threads, which may tell senders apart.
+    /// Sets the threads, which may differ by sender.
     public static func use(_ executor: @escaping @Sendable (Sender) -> any TaskExecutor) {
         named.withLock { $0 = executor }
     }

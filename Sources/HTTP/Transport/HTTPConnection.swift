@@ -22,8 +22,8 @@ final class HTTPConnection: Sendable {
     /// Whether nothing is read because too much is waiting.
     private let holdsReads = Atomic(false)
     private let flushCoalescer: FlushCoalescer
-    /// Nil where nobody waits for a turn.
-    private let turns: LoopTurns?
+    /// Nil on event loops that serve no connections.
+    private let loopQueue: LoopQueue?
 
     /// - Parameters:
     ///   - flushCoalescer: That of the channel's event loop.
@@ -34,7 +34,7 @@ final class HTTPConnection: Sendable {
         record: RequestRecord = RequestRecord()
     ) {
         self.channel = channel
-        turns = LoopTurns.of(channel.eventLoop)
+        loopQueue = LoopQueue.of(channel.eventLoop)
         parts = RequestParts(HeldInput(transferTimeout))
         self.record = record
         self.flushCoalescer = flushCoalescer
@@ -67,12 +67,12 @@ final class HTTPConnection: Sendable {
 
     /// Runs a piece of work when the other connections of the event loop have had a turn. To be called on the loop.
     func later(_ work: @escaping () -> Void) {
-        guard let turns else { return work() }
-        turns.later(of: caller.sender, work)
+        guard let loopQueue else { return work() }
+        loopQueue.later(of: caller.sender, work)
     }
 
     /// Lets the other connections of the event loop have a turn.
-    func waitForTurn() async { await turns?.wait(of: caller.sender) }
+    func waitForTurn() async { await loopQueue?.wait(of: caller.sender) }
 
     /// Takes bytes that leave with those that are sent next.
     func hold(_ buffer: ByteBuffer) {

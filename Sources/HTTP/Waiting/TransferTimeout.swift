@@ -43,7 +43,7 @@ final class TransferTimeout: Sendable {
     private static let fastPace = 1024.0 * 1024
     /// The part of the memory up to which a network's messages are taken.
     private static let share = 4
-    /// How long nobody makes room after nobody could.
+    /// How long no transfer is asked to make room after none could.
     private static let searchPause = Duration.milliseconds(50)
 
     init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {

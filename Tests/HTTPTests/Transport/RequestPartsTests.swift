@@ -57,12 +57,12 @@ struct RequestPartsTests {
     }
 
     @Test("Work that waits for a turn comes behind what the sockets have, one piece a turn, round robin by sender")
-    func loopTurns() async throws {
+    func loopQueue() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let order = Lines()
         let senders = [Sender(address: "192.0.2.1"), Sender(address: "192.0.2.2")]
         try await loop.submit {
-            let turns = try #require(LoopTurns.of(loop))
+            let turns = try #require(LoopQueue.of(loop))
             for number in 0..<3 { turns.later(of: senders[0]) { order.append("a\(number)") } }
             turns.later(of: senders[1]) { order.append("b") }
             // All that is added to the loop at once comes before, since it is no turn.

@@ -18,7 +18,7 @@ struct WorkTurnTests {
 
         func answer(_ request: IncomingRequest) async -> Reply {
             if requests.all.isEmpty, let loop = MultiThreadedEventLoopGroup.currentEventLoop {
-                LoopTurns.of(loop)?.later(of: .server) { atTurn.append("\(requests.all.count)") }
+                LoopQueue.of(loop)?.later(of: .server) { atTurn.append("\(requests.all.count)") }
             }
             requests.append("")
             return overloaded

@@ -13,7 +13,7 @@ import Tasks
 /// Work of one event loop that waits until the loop has looked at its sockets again: one piece a turn, round robin by sender.
 ///
 /// SwiftNIO runs all that is added to a loop before it looks at the sockets. A byte in a pipe comes behind what they have.
-final class LoopTurns: Sendable {
+final class LoopQueue: Sendable {
     private struct State {
         var waiting = SenderQueue<() -> Void>()
         /// Whether a turn is under way.
@@ -23,11 +23,11 @@ final class LoopTurns: Sendable {
     /// Those of the event loops on which connections come.
     private static let all = Dictionary(
         uniqueKeysWithValues: MultiThreadedEventLoopGroup.singleton.makeIterator().map {
-            (ObjectIdentifier($0), LoopTurns(of: $0))
+            (ObjectIdentifier($0), LoopQueue(of: $0))
         })
 
-    /// The turns of an event loop, or nil if no connections come on it.
-    static func of(_ eventLoop: any EventLoop) -> LoopTurns? { all[ObjectIdentifier(eventLoop)] }
+    /// The queue of an event loop, or nil if no connections come on it.
+    static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
     /// How long a turn takes where there is no pipe.
     private static let pause = TimeAmount.milliseconds(1)
@@ -88,7 +88,7 @@ final class LoopTurns: Sendable {
         typealias InboundIn = ByteBuffer
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            LoopTurns.of(context.eventLoop)?.begin()
+            LoopQueue.of(context.eventLoop)?.begin()
         }
     }
 }
