@@ -128,6 +128,23 @@ import Testing
         }
     }
 
+    @Test("A client that sends as fast as it can is closed, and so is a long message before `connect`; others go on")
+    func floods() async throws {
+        try await TestServer.runLive(Self.options) { server, client in
+            try await client.subscribe(1, "Note")
+            try await server.liveQuery { flood in
+                for _ in 0..<4_000 { do { try await flood.send(text: #"{"op":"x"}"#) } catch { break } }
+                #expect(try await flood.isClosed())
+            }
+            try await server.liveQuery { stranger in
+                try await stranger.send(text: String(repeating: " ", count: 65_537))
+                #expect(try await stranger.isClosed())
+            }
+            _ = try await server.create("Note", ["number": 1])
+            #expect(try await client.next()["op"] == "create")
+        }
+    }
+
     @Test("Names that are kept with a connection are short", arguments: ["installationId", "sessionToken"])
     func longNames(key: String) async throws {
         try await TestServer.run(Self.options) { server in
