@@ -13,6 +13,20 @@ final class RequestParts: Sendable {
     private struct Entry {
         var part: HTTPServerRequestPart
         var bytes: Int
+
+        /// Whether another piece of a body may join it.
+        var mayGrow: Bool {
+            if case .body(let data) = part { data.readableBytes < RequestParts.mostJoined } else { false }
+        }
+
+        mutating func join(_ piece: inout ByteBuffer, bytes count: Int) {
+            guard case .body(var data) = part else { return }
+            // The buffer is not copied.
+            part = .end(nil)
+            data.writeBuffer(&piece)
+            part = .body(data)
+            bytes += count
+        }
     }
 
     private struct State {
@@ -32,12 +46,11 @@ final class RequestParts: Sendable {
         mutating func append(_ part: HTTPServerRequestPart, bytes count: Int) {
             bytes += count
             if case .head = part { heads += 1 }
-            guard case .body(var piece) = part, let entry = entries.last, case .body(var last) = entry.part,
-                last.readableBytes < RequestParts.mostJoined
-            else { return entries.append(Entry(part: part, bytes: count)) }
-            entries.removeLast()
-            last.writeBuffer(&piece)
-            entries.append(Entry(part: .body(last), bytes: entry.bytes + count))
+            guard case .body(var piece) = part, entries.last?.mayGrow == true, var last = entries.popLast() else {
+                return entries.append(Entry(part: part, bytes: count))
+            }
+            last.join(&piece, bytes: count)
+            entries.append(last)
         }
 
         mutating func popFirst() -> (part: HTTPServerRequestPart, bytes: Int)? {
