@@ -78,7 +78,19 @@ class Flood:
 
 
 def flood(data, count, **settings):
-    return lambda stand, port, senders: Flood(port, count, senders, data, **settings).run()
+    """An attack on so many connections, or as many as `count` gives for a number of senders."""
+    def send(_, port, senders):
+        return Flood(port, count(senders) if callable(count) else count, senders, data, **settings).run()
+    return send
+
+
+def few(senders):
+    """One connection a sender, 16 at most."""
+    return min(senders, 16)
+
+
+def some(senders):
+    return 16 if senders < 32 else 64
 
 
 def upgraded(port, sender):
@@ -173,18 +185,17 @@ CONNECTION = 40
 def attacks(attack, save, save_little):
     """The attacks by name, made by `attack`; the others are clients beside them."""
     def many(data, count, **settings):
-        return attack(flood(data, count, endless=False, **settings), allowed=count * CONNECTION // 1024)
+        send = flood(data, count, endless=False, **settings)
+        return attack(send, allowed=count * CONNECTION // 1024)
 
     found = {}
-    for count in (1, 4, 16):
-        found[f"pings, {count}"] = attack(flood(PING * 10_000, count, open=upgraded))
-        found[f"unknown messages, {count}"] = attack(flood(UNKNOWN * 4_000, count, open=upgraded))
+    found["pings"] = attack(flood(PING * 10_000, few, open=upgraded))
+    found["unknown messages"] = attack(flood(UNKNOWN * 4_000, few, open=upgraded))
     found["pings, nginx"] = attack(through_nginx(PING * 10_000, 16))
     found["unknown messages, nginx"] = attack(through_nginx(UNKNOWN * 4_000, 16))
     found["unfinished messages"] = attack(message, allowed=600 * CONNECTION // 1024)
     for name, data in SHORT.items():
-        for count in (16, 64):
-            found[f"pipelined {name}, {count}"] = attack(flood(data * 1_000, count))
+        found[f"pipelined {name}"] = attack(flood(data * 1_000, some))
     found["small bodies"] = many(BODY, 3_000)
     found["requests behind slow ones"] = many(slow_then(MISSING * (120 * 1024 // len(MISSING))), 3_000)
     found["small answers, unread"] = many(ANSWER, 2_000, reads=False, open=silent)
