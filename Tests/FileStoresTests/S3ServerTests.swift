@@ -263,7 +263,8 @@ struct S3ServerTests {
                         guard (try? await connection.send(chunk)) != nil else { break }
                         guard number % 10 == 9 else { continue }
                         let held = try await Self.transferMemory(port)
-                        #expect(held ?? .infinity <= Double(2 * S3Upload.partSize))
+                        // Beside what was read and waits for the store.
+                        #expect(held ?? .infinity <= Double(2 * S3Upload.partSize + 256 * 1024))
                     }
                     try? await connection.send("0\r\n\r\n")
                     return try await connection.receive()

@@ -21,6 +21,8 @@ final class HTTPConnection: Sendable {
     private let speaksWebSocket = Atomic(false)
     /// Whether nothing is read because too much is waiting.
     private let holdsReads = Atomic(false)
+    /// Whether a body waits for memory.
+    private let waitsForMemory = Atomic(false)
     private let flushCoalescer: FlushCoalescer
     /// Nil on event loops that serve no connections.
     private let loopQueue: LoopQueue?
@@ -59,10 +61,19 @@ final class HTTPConnection: Sendable {
 
     /// Whether more may be read from the client now; if not, it will be asked for when some of it has been taken.
     func mayRead() -> Bool {
-        guard parts.isFull else { return true }
+        guard isFull else { return true }
         holdsReads.store(true, ordering: .sequentiallyConsistent)
         // A task that took parts before that did not see it.
-        return !parts.isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
+        return !isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
+    }
+
+    private var isFull: Bool { parts.isFull || waitsForMemory.load(ordering: .sequentiallyConsistent) }
+
+    /// Reads nothing more while a body waits for memory.
+    func waitForMemory(_ waits: Bool) {
+        parts.input.excuse(waits)
+        waitsForMemory.store(waits, ordering: .sequentiallyConsistent)
+        if !waits, holdsReads.exchange(false, ordering: .sequentiallyConsistent) { channel.read() }
     }
 
     /// Runs a piece of work when the other connections of the event loop have had a turn. To be called on the loop.

@@ -96,6 +96,8 @@ package final class IncomingBody: AsyncSequence {
 
     private func reserve(_ bytes: Int, in lane: TransferState.Lane) async throws(HTTPError) {
         guard let ticket, !isReserved else { return }
+        connection.waitForMemory(true)
+        defer { connection.waitForMemory(false) }
         guard await transferTimeout.reserve(ticket, bytes: bytes, in: lane) else { throw .aborted }
         (isCounted, isReserved) = (true, true)
     }

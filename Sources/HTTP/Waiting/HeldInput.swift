@@ -11,6 +11,8 @@ final class HeldInput: Sendable {
         var counted = 0
         /// Those passed to the parser since the last part came out of it.
         var passed = 0
+        /// Whether the client waits for memory: then none of this is its fault.
+        var isExcused = false
         var ticket: TransferTimeout.Ticket?
     }
 
@@ -25,17 +27,33 @@ final class HeldInput: Sendable {
     /// - Parameter transferTimeout: Counts the bytes, or nil to count none.
     init(_ transferTimeout: TransferTimeout?) { self.transferTimeout = transferTimeout }
 
-    /// Counts bytes that came. Returns false if there is no memory for them.
+    /// Adds bytes that came.
     @inline(never)
-    func add(_ count: Int, on channel: any Channel, of network: Sender) -> Bool {
+    func add(_ count: Int) { state.withLock { $0.bytes += count } }
+
+    /// Counts what waits now. Returns false if there is no memory for it.
+    @inline(never)
+    func hold(on channel: any Channel, of network: Sender) -> Bool {
         state.withLock { state in
-            state.bytes += count
             guard let transferTimeout, state.bytes > Self.uncounted, state.bytes > state.counted else { return true }
             let ticket = state.ticket ?? transferTimeout.begin(.input, on: channel, of: network)
             state.ticket = ticket
-            guard transferTimeout.hold(ticket, atLeast: state.bytes) else { return false }
+            if state.isExcused {
+                transferTimeout.excuse(ticket, atLeast: state.bytes)
+            } else if !transferTimeout.hold(ticket, atLeast: state.bytes) {
+                return false
+            }
             state.counted = state.bytes
             return true
+        }
+    }
+
+    /// Excuses the client while it waits for memory.
+    @inline(never)
+    func excuse(_ isExcused: Bool) {
+        state.withLock { state in
+            state.isExcused = isExcused
+            if isExcused, let ticket = state.ticket { transferTimeout?.excuse(ticket, atLeast: state.counted) }
         }
     }
 

@@ -68,18 +68,19 @@ final class ReadPacer: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isRefused else { return }
         let buffer = unwrapInboundIn(data)
-        guard input.add(buffer.readableBytes, on: context.channel, of: network()) else {
-            isRefused = true
-            forget()
-            return context.channel.abort()
-        }
+        input.add(buffer.readableBytes)
         if isAsked, waiting.isEmpty, sliceLength(of: buffer) == buffer.readableBytes {
             isAsked = false
             input.pass(buffer.readableBytes)
-            return context.fireChannelRead(data)
+            context.fireChannelRead(data)
+        } else {
+            waiting.append(buffer)
+            deliver(context)
         }
-        waiting.append(buffer)
-        deliver(context)
+        guard !input.hold(on: context.channel, of: network()) else { return }
+        isRefused = true
+        forget()
+        context.channel.abort()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

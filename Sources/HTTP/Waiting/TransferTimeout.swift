@@ -121,6 +121,16 @@ final class TransferTimeout: Sendable {
         return bytes <= held || hold(ticket, bytes: bytes - held)
     }
 
+    /// Counts so much in all for a transfer, whether there is room or not: the client has done its part.
+    @inline(never)
+    func excuse(_ ticket: Ticket, atLeast bytes: Int) {
+        state.withLock { state in
+            guard let held = state.transfers[ticket.number]?.held else { return }
+            if bytes > held { state.add(bytes - held, to: ticket.number) }
+            state.transfers[ticket.number]?.isResting = true
+        }
+    }
+
     /// Counts off memory that a transfer no longer keeps.
     func release(_ ticket: Ticket, bytes: Int) {
         change { state in

@@ -24,9 +24,10 @@ struct RequestPartsTests {
         let channel = EmbeddedChannel()
         for number in 1...3 {
             #expect(!parts.isFull)
-            #expect(input.add(60_000, on: channel, of: .server))
+            input.add(60_000)
             input.pass(60_000)
             parts.append(Self.head(), bytes: input.takePassed())
+            #expect(input.hold(on: channel, of: .server))
             #expect(transferTimeout.heldBytes == number * 60_000)
         }
         #expect(parts.isFull)
@@ -35,6 +36,26 @@ struct RequestPartsTests {
         #expect(!parts.isFull)
         #expect(!parts.hasRequest)
         #expect(transferTimeout.heldBytes == 0)
+    }
+
+    @Test("What a client sent that waits for memory is counted, refused by nothing and closed for nobody")
+    func excused() {
+        var limits = HTTPServer.Limits()
+        (limits.transferMemory, limits.grace) = (100_000, .zero)
+        let transferTimeout = TransferTimeout(limits: limits)
+        let (waiting, other) = (HeldInput(transferTimeout), HeldInput(transferTimeout))
+        waiting.excuse(true)
+        for _ in 0..<2 {
+            waiting.add(60_000)
+            #expect(waiting.hold(on: EmbeddedChannel(), of: .server))
+        }
+        #expect(transferTimeout.heldBytes == 120_000)
+        other.add(5_000)
+        #expect(!other.hold(on: EmbeddedChannel(), of: .server))
+        #expect(transferTimeout.heldBytes == 120_000)
+        waiting.excuse(false)
+        waiting.removeAll()
+        #expect(other.hold(on: EmbeddedChannel(), of: .server))
     }
 
     @Test("A connection answers eight requests in a row, or for a millisecond, before others have a turn")
