@@ -2,6 +2,12 @@ import DequeModule
 import NIOCore
 import Tasks
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// Hands what a client sends to the handlers behind it in small slices, one each time that they ask for more.
 ///
 /// A parser makes all it can of the bytes that it gets. The shortest requests take ten times their bytes once they are
@@ -97,19 +103,18 @@ final class ReadPacer: ChannelDuplexHandler {
         guard isAsked, !isDelivering, !isPaused else { return }
         isDelivering = true
         let begin = ContinuousClock.now
-        while isAsked, let slice = takeSlice() {
+        var isLong = false
+        while !isLong, isAsked, let slice = takeSlice() {
             isAsked = false
             input.pass(slice.readableBytes)
             context.fireChannelRead(wrapInboundOut(slice))
             context.fireChannelReadComplete()
             // Begins behind the last handler, so that each of them decides whether it can take more.
             context.channel.read()
-            guard waiting.isEmpty || ContinuousClock.now - begin < Self.mostTime else {
-                pause(context)
-                break
-            }
+            isLong = !waiting.isEmpty && ContinuousClock.now - begin >= Self.mostTime
         }
         isDelivering = false
+        if isLong { return pause(context) }
         guard waiting.isEmpty else { return }
         if hidesEnd {
             hidesEnd = false
@@ -139,22 +144,21 @@ final class ReadPacer: ChannelDuplexHandler {
         let body = bodyToCome()
         let most = min(buffer.readableBytes, max(Self.sliceSize, body))
         guard body < most else { return most }
-        return buffer.withUnsafeReadableBytes { Self.end(ofHeads: Self.mostHeads, in: $0[body..<most]) }
+        return buffer.withUnsafeReadableBytes { Self.end(ofHeads: Self.mostHeads, in: $0, from: body, to: most) }
     }
 
-    /// The end of so many heads in some bytes, or of the bytes. A head ends in an empty line.
-    private static func end(ofHeads most: Int, in bytes: Slice<UnsafeRawBufferPointer>) -> Int {
-        var heads = 0
-        var rest = bytes
-        while let line = rest.firstIndex(of: 0x0A) {
-            let next = line + 1
-            rest = bytes[next...]
-            guard rest.count >= 2, rest[next] == 0x0D, rest[next + 1] == 0x0A else { continue }
+    /// The end of so many heads in a range of bytes, or of the range. A head ends in an empty line.
+    private static func end(ofHeads most: Int, in bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int {
+        guard let base = bytes.baseAddress else { return end }
+        var (heads, place) = (0, start)
+        while let line = memchr(base + place, 0x0A, end - place) {
+            place = UnsafeRawPointer(line) - base + 1
+            guard end - place >= 2, bytes[place] == 0x0D, bytes[place + 1] == 0x0A else { continue }
+            place += 2
             heads += 1
-            rest = rest.dropFirst(2)
-            if heads == most { return rest.startIndex }
+            if heads == most { return place }
         }
-        return bytes.endIndex
+        return end
     }
 
     private func forget() {

@@ -84,13 +84,9 @@ final class MessageAssembler: ChannelDuplexHandler {
 
     /// Reads frames while messages are asked for, and then asks for more bytes.
     private func deliver(_ context: ChannelHandlerContext) {
-        guard !isDelivering else { return }
+        guard !isDelivering, !isPaused else { return }
         isDelivering = true
-        while isAsked, !isPaused, !hasEnded {
-            guard framesOfTurn < Self.mostAtOnce else {
-                pause(context)
-                break
-            }
+        while isAsked, framesOfTurn < Self.mostAtOnce, !hasEnded {
             guard let frame = takeFrame(context) else {
                 let before = received.readableBytes
                 watch(context)
@@ -103,6 +99,7 @@ final class MessageAssembler: ChannelDuplexHandler {
         }
         isDelivering = false
         sendPong(context)
+        if framesOfTurn == Self.mostAtOnce { pause(context) }
     }
 
     private func pause(_ context: ChannelHandlerContext) {

@@ -54,11 +54,12 @@ struct ReadPacerTests {
     private let input: HeldInput
     private let turns = Turns()
 
-    /// Turns that come when they are told to.
+    /// Turns that come at once, or when they are told to.
     private final class Turns {
+        var isHeld = false
         private(set) var waiting: [() -> Void] = []
 
-        func add(_ work: @escaping () -> Void) { waiting.append(work) }
+        func add(_ work: @escaping () -> Void) { if isHeld { waiting.append(work) } else { work() } }
 
         func run() {
             let works = waiting
@@ -160,12 +161,14 @@ struct ReadPacerTests {
 
     @Test("When what is passed on takes long, others have a turn before the next slice")
     func turn() throws {
+        turns.isHeld = true
         try send(Self.text(10 * Self.slice))
         reader.time = .milliseconds(1)
         reader.take(10, of: channel)
         #expect(reader.received.count == 1)
         #expect(turns.waiting.count == 1)
         reader.time = .zero
+        turns.isHeld = false
         turns.run()
         #expect(reader.received.count == 10)
         #expect(turns.waiting.isEmpty)
