@@ -2,12 +2,12 @@ import NIOCore
 import NIOPosix
 import Tasks
 
-#if canImport(Glibc)
-    import Glibc
-    private let systemPipe = Glibc.pipe
-#else
+#if canImport(Darwin)
     import Darwin
-    private let systemPipe = Darwin.pipe
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
 #endif
 
 /// Work of one event loop that waits until the loop has looked at its sockets again: one piece a turn, round robin by sender.
@@ -34,18 +34,19 @@ final class LoopQueue: Sendable {
 
     private let eventLoop: any EventLoop
     private let state: NIOLoopBoundBox<State>
-    private let pipe: EventLoopFuture<any Channel>
+    /// A pipe from the loop to itself.
+    private let bell: EventLoopFuture<any Channel>
 
     private init(of eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
         state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
         var ends: [CInt] = [-1, -1]
-        guard systemPipe(&ends) == 0 else {
-            pipe = eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+        guard pipe(&ends) == 0 else {
+            bell = eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
             return
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        pipe = NIOPipeBootstrap(group: eventLoop)
+        bell = NIOPipeBootstrap(group: eventLoop)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Arrival()) }
             }
@@ -67,9 +68,9 @@ final class LoopQueue: Sendable {
     private func call() {
         guard !state.value.isComing, !state.value.waiting.isEmpty else { return }
         state.value.isComing = true
-        pipe.whenComplete { [self] pipe in
-            if case .success(let pipe) = pipe {
-                pipe.writeAndFlush(ByteBuffer(integer: UInt8(0)), promise: nil)
+        bell.whenComplete { [self] bell in
+            if case .success(let channel) = bell {
+                channel.writeAndFlush(ByteBuffer(integer: UInt8(0)), promise: nil)
             } else {
                 eventLoop.scheduleTask(in: Self.pause) { self.begin() }
             }

@@ -2,10 +2,12 @@ import DequeModule
 import NIOCore
 import Tasks
 
-#if canImport(Glibc)
-    import Glibc
-#else
+#if canImport(Darwin)
     import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
 #endif
 
 /// Hands what a client sends to the handlers behind it in small slices, one each time that they ask for more.
