@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import JSON
 import Migration
+import NIOCore
 
 /// `roost import`: everything that another backend has, into a database.
 struct ImportCommand: AsyncParsableCommand {
@@ -104,7 +105,7 @@ struct ImportCommand: AsyncParsableCommand {
             guard (1...64).contains(jobs) else { throw ValidationError("--jobs: a number from 1 to 64") }
             options.jobs = jobs
         } else {
-            options.jobs = max(1, ProcessInfo.processInfo.activeProcessorCount)
+            options.jobs = max(1, System.coreCount)
         }
         for text in type {
             guard let (className, field, type) = ImportOptions.type(text) else {

@@ -28,6 +28,7 @@ final class Services: Sendable {
     let peerFolders = PeerFolders()
     /// Subscribers to changes of what sessions depend on.
     let userChanges = UserChanges()
+    let growingClasses = GrowingClasses()
     /// What runs before and after objects are saved; nil for nothing.
     let triggerSet: (any TriggerSet)?
     /// Has observers know of changes of objects.

@@ -94,6 +94,8 @@ public struct Configuration: Sendable {
     public var maxTriggerSize = 8 * 1024 * 1024
     /// The most bytes of an object that clients may store; the master key stores larger ones.
     public var maxObjectSize = 4 * 1024 * 1024
+    /// The most fields that clients may give a class; the master key gives it more.
+    public var maxClientFields = 200
     public var requestKeywordDenylist = KeywordRules.defaults
     public var enableSanitizedErrorResponse = true
     public var allowAggregationForReadOnlyMasterKey = true

@@ -1,3 +1,5 @@
+import JSON
+import ParseModel
 import Testing
 
 @testable import ParseStorage
@@ -20,6 +22,20 @@ import Testing
             DatabaseFacts.Index(name: "i", table: "Song", isValid: true, keys: $0, isWhole: true)
         }
         return facts
+    }
+
+    @Test("A class with many fields to which every client may add more is worth a warning")
+    func growth() {
+        func findings(_ count: Int, _ permissions: ClassLevelPermissions?) -> [Finding] {
+            var facts = DatabaseFacts()
+            var schema = ClassSchema(name: "Song", permissions: permissions)
+            for number in 0..<count { schema.fields[Name("f\(number)")] = Field(.number) }
+            facts.classes = [schema]
+            return LayoutDiagnosis(facts: facts).findings.filter { $0.kind == .growingClass }
+        }
+        #expect(findings(100, nil).isEmpty)
+        #expect(findings(101, nil).map(\.severity) == [.warning])
+        #expect(findings(101, ClassLevelPermissions(json: ["find": ["*": true]])).isEmpty)
     }
 
     /// A statement, the indexes that there are, and the columns of the one that helps.

@@ -34,6 +34,15 @@ struct LeaseQueueTests {
         try await withUnsafeThrowingContinuation { _ = request.promise.wait(with: $0) }
     }
 
+    private static func refusal(of request: Request) async -> PostgresError? {
+        do {
+            _ = try await withUnsafeThrowingContinuation { _ = request.promise.wait(with: $0) }
+            return nil
+        } catch {
+            return error as? PostgresError
+        }
+    }
+
     @Test("Of several requests for a row one at a time has a connection, and others pass them")
     func conflicts() async throws {
         let requests = [Self.request("row"), Self.request("row"), Self.request("row"), Self.request()]
@@ -58,6 +67,63 @@ struct LeaseQueueTests {
         for _ in 0..<5 { Self.connect(pool) }
         #expect(Self.lent(requests) == [true, true, true, false, false, true])
         #expect(pool.idleConnections == 1)
+    }
+
+    private static func senders(_ count: Int) -> [Sender] { (1...count).map { Sender(address: "192.0.2.\($0)") } }
+
+    @Test("A sender that had connections for less time comes before those that had them for more")
+    func leastTime() async throws {
+        let senders = Self.senders(3)
+        let first = Self.request(of: senders[0])
+        let pool = Self.pool([first])
+        Self.connect(pool)
+        let requests = [senders[0], senders[0], senders[1], senders[2]].map { Self.request(of: $0) }
+        for request in requests { pool.lease(request) }
+        var lent = first
+        for next in [2, 3, 0, 1] {
+            pool.context.now = pool.context.now.after(.milliseconds(lent === first ? 20 : 5))
+            pool.release(lease: try await Self.number(of: lent), nil)
+            #expect(requests[next].promise.isFulfilled, "\(next)")
+            lent = requests[next]
+        }
+    }
+
+    @Test("What has taken the most time is stopped when others have waited for a second")
+    func heaviest() async throws {
+        let senders = Self.senders(5)
+        let requests = senders.dropLast().map { Self.request(of: $0) }
+        let pool = Self.pool([])
+        for request in requests {
+            pool.lease(request)
+            Self.connect(pool)
+            pool.context.now = pool.context.now.after(.milliseconds(10))
+        }
+        #expect(Self.lent(requests) == [true, true, true, true])
+        let (own, other) = (Self.request(of: senders[0]), Self.request(of: senders[4]))
+        pool.lease(own)
+        pool.context.now = pool.context.now.after(.milliseconds(500))
+        pool.lease(other)
+        // That the heaviest waits for itself stops nothing.
+        for pause in [Duration.milliseconds(600), .milliseconds(300)] {
+            pool.context.now = pool.context.now.after(pause)
+            pool.tick()
+            #expect(Self.lent([own, other]) == [false, false])
+        }
+        pool.context.now = pool.context.now.after(.milliseconds(200))
+        pool.tick()
+        #expect(Self.lent([own, other]) == [false, true])
+        let stopped = Request(.statements([]))
+        pool.submit(stopped, lease: try await Self.number(of: requests[0]))
+        #expect(await Self.refusal(of: stopped)?.sqlState == "57014")
+        let another = Request(.statements([]))
+        pool.submit(another, lease: try await Self.number(of: requests[1]))
+        #expect(await Self.refusal(of: another)?.kind == .connectionLost)
+    }
+
+    @Test("Connections for locks, administration and exports are not taken from who has them")
+    func patience() {
+        let stopped = PoolPurpose.allCases.filter(\.stopsHeaviest)
+        #expect(stopped == [.transactions, .batches, .slowReads, .limitedReads, .slowWrites])
     }
 
     @Test("Who waits for too long is refused as busy, those for a row that others wait for included")

@@ -64,6 +64,50 @@ struct SearchTests {
         }
     }
 
+    @Test("Reads of ever new texts are known by class and caller: after a slow one they keep nobody waiting")
+    func newTexts() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE SEQUENCE attempt")
+            let search = PostgresClient.Search(of: "Song", mostRows: 1)
+            /// How often a new text is sent before it is carried out.
+            @Sendable func attempts(_ text: String, _ seconds: Double) async throws -> Int64? {
+                let before = try await client.query("SELECT nextval('attempt')").int(0, 0) ?? 0
+                _ = try await client.search(
+                    Statement("SELECT nextval('attempt'), pg_sleep(\(seconds)), '\(text)'"), search)
+                return try await client.query("SELECT last_value FROM attempt").int(0, 0).map { $0 - before }
+            }
+            try await Self.asSender("192.0.2.1") {
+                #expect(try await attempts("a", 0.5) == 2)
+                for text in ["b", "c", "d"] { #expect(try await attempts(text, 0.5) == 1) }
+                #expect(try await attempts("quick", 0) == 1)
+            }
+            let known = ReadShape(
+                try EncodedStatement(Statement("SELECT nextval('attempt'), pg_sleep(0.0), 'quick'")).key, mostRows: 1,
+                leadsToMore: false, origin: ReadOrigin("Song"))
+            #expect(!client.history.isBarred(known, isSearch: true, memoryIsFull: false))
+            // One caller says nothing of others, several do.
+            try await Self.asSender("192.0.2.2") { #expect(try await attempts("e", 0.5) == 2) }
+            try await Self.asSender("192.0.2.3") { #expect(try await attempts("f", 0.5) == 1) }
+        }
+    }
+
+    @Test("While large results are read, smaller ones of kinds that nobody knows come all the same")
+    func smallBesideLarge() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            let reservation = try await client.rows.reserve(RowBudget.capacity)
+            let rows = Statement("SELECT repeat('x', 1000) FROM generate_series(1, 100)")
+            #expect(try await client.search(rows, Self.hundred).rowCount == 100)
+            // More than a shared connection takes.
+            let larger = Statement("SELECT repeat('x', 15000) FROM generate_series(1, 100)")
+            #expect(try await client.search(larger, Self.hundred).rowCount == 100)
+            let including = PostgresClient.Search(mostRows: 100, leadsToMore: true)
+            #expect(try await client.search(rows, including).rowCount == 100)
+            reservation.release()
+        }
+    }
+
     @Test("A kind of read that is quick again goes where quick ones go")
     func quickAgain() async throws {
         try await TestDatabase.run { (database) async throws in

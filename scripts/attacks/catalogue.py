@@ -6,6 +6,7 @@ import random
 import string
 import typing
 
+from attacks import database
 from attacks.sending import APPLICATION_ID, Wave, request, spread
 from attacks.sockets import subscribe_with_patterns
 from attacks.victim import Call, Event, Get, Save, SaveLittle
@@ -20,6 +21,8 @@ class Attack:
     uses_hooks: bool = False
     # What the client beside it does.
     victim: type = Get
+    # What other clients do beside it, and how many seconds more than a get each of these requests may take.
+    beside: dict = dataclasses.field(default_factory=dict)
     # How many megabytes one body or one answer of its own may take by the options, before and while it is values: it is
     # carried out alone, but no option splits it.
     allowed: int = 0
@@ -154,4 +157,5 @@ ATTACKS = {
     "long queries": Attack(wave(long_query, 1000, seconds=10)),
     "patterns in live queries": Attack(subscribe_with_patterns, victim=Event),
     **attacks_on_the_wire(Attack, Save, SaveLittle),
+    **database.attacks(Attack),
 }

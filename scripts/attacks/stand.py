@@ -1,5 +1,6 @@
 """The server under attack, its data, and what is measured beside an attack."""
 
+import contextlib
 import dataclasses
 import multiprocessing
 import os
@@ -7,6 +8,7 @@ import pathlib
 import time
 
 import processes
+from attacks import database
 from attacks.hooks import Hooks
 from attacks.victim import Get, Victim
 from server import Server
@@ -48,10 +50,14 @@ class Result:
     faults_of_victim: int
     statuses: dict
     is_alive: bool
+    # Of what other clients do: its name, the longest wait, how many seconds more it may take, and what failed.
+    beside: list = dataclasses.field(default_factory=list)
 
     def line(self):
         answers = " ".join(f"{status}:{count}" for status, count in sorted(self.statuses.items(), key=str))
-        return f"{self.longest * 1000:>10.0f} ms {self.ninety_ninth * 1000:>7.0f} ms {self.megabytes:>6.0f} MB  {answers}"
+        waits = "".join(f"; {name} {wait * 1000:.0f} ms" for name, wait, *_ in self.beside)
+        return (f"{self.longest * 1000:>10.0f} ms {self.ninety_ninth * 1000:>7.0f} ms {self.megabytes:>6.0f} MB  "
+                f"{answers}{waits}")
 
     def faults(self, longest, megabytes):
         faults = []
@@ -62,6 +68,11 @@ class Result:
             faults.append(f"{self.megabytes:.0f} MB above idle, not {megabytes:.0f}")
         if self.faults_of_victim:
             faults.append(f"{self.faults_of_victim} of its requests failed")
+        for name, wait, more, failures in self.beside:
+            if wait > longest + more:
+                faults.append(f"{name} waited {wait * 1000:.0f} ms, not {(longest + more) * 1000:.0f}")
+            if failures:
+                faults.append(f"{name} failed {failures} times")
         if not self.is_alive:
             faults.append("the server ended")
         return faults
@@ -105,10 +116,12 @@ class AttackStand:
         make("Published", n="Number", text="String")
         make("Item", n="Number", text="String")
         make("Hooked", n="Number", text="String")
+        for name, fields in database.SCHEMA.items():
+            make(name, **fields)
         server.call("PUT", "/schemas/_User", {"fields": {"notes": {"type": "String"}}}, master=True)
         user = {"username": "heavy", "password": "benchmark"}
         self.token = server.call("POST", "/users", user)["sessionToken"]
-        self.cluster.sql(ROWS.format(rows=self.rows))
+        self.cluster.sql(database.ROWS + ROWS.format(rows=self.rows))
         song = os.urandom(19 * 1024 * 1024)
         url = server.call("POST", "/files/song.mp3", song, content_type="audio/mpeg", master=True)["url"]
         self.file_path = url.split("/parse", 1)[1]
@@ -137,7 +150,8 @@ class AttackStand:
                 time.sleep(1)
             idle = processes.resident_megabytes(server.pid)
             processes.forget_peak(server.pid)
-            with Victim(attack.victim, server.port) as victim:
+            with Victim(attack.victim, server.port) as victim, contextlib.ExitStack() as others:
+                beside = {kind: others.enter_context(Victim(kind, server.port)) for kind in attack.beside}
                 context = multiprocessing.get_context("fork")
                 outcome = context.Queue()
                 process = context.Process(
@@ -150,4 +164,7 @@ class AttackStand:
             peak = processes.peak_megabytes(server.pid) if is_alive else 0
             if attack.uses_hooks and is_alive:
                 server.call("PUT", "/hooks/triggers/Hooked/beforeSave", {"__op": "Delete"}, master=True)
-        return Result(quiet.longest, victim.longest, victim.ninety_ninth, peak - idle, victim.faults, statuses, is_alive)
+        waits = [
+            (kind.__name__, client.longest, attack.beside[kind], client.faults) for kind, client in beside.items()]
+        return Result(
+            quiet.longest, victim.longest, victim.ninety_ninth, peak - idle, victim.faults, statuses, is_alive, waits)

@@ -15,14 +15,15 @@ class Get:
     """Asks for one object."""
 
     data = request("GET", "/classes/Item/i7")
+    status = 200
 
     def __init__(self, port):
         self.connection = connect(port, SENDER)
 
     def ask(self):
         self.connection.sendall(self.data)
-        if read_answer(self.connection) != 200:
-            raise ConnectionError("not answered with 200")
+        if read_answer(self.connection) != self.status:
+            raise ConnectionError(f"not answered with {self.status}")
 
 
 class Call(Get):
@@ -41,6 +42,50 @@ class SaveLittle(Get):
     """Saves an object of 20 kilobytes."""
 
     data = request("PUT", "/classes/Item/i8", {"text": "x" * 20_000})
+
+
+class FindHundred(Get):
+    """Finds a hundred objects."""
+
+    data = request("GET", "/classes/Item", query={"limit": "100"})
+
+
+class FindWide(Get):
+    """Finds the objects of the class that is given fields."""
+
+    data = request("GET", "/classes/Grown", query={"limit": "100", "where": {"n": {"$gt": 0}}})
+
+
+class Count(Get):
+    """Counts the objects of a small class."""
+
+    data = request("GET", "/classes/Few", query={"count": "1", "limit": "0", "where": {"n": {"$gt": 3}}})
+
+
+class Near(Get):
+    """Finds the objects of a small class that are nearest to a place, and those with a word, in turns."""
+
+    place = {"__type": "GeoPoint", "latitude": 3, "longitude": 4}
+    near = request("GET", "/classes/Few", query={"where": {"place": {"$nearSphere": place}}})
+    word = request("GET", "/classes/Few", query={"where": {"t": {"$text": {"$search": {"$term": "word7"}}}}})
+
+    def ask(self):
+        for self.data in (self.near, self.word):
+            super().ask()
+
+
+class Create(Get):
+    """Saves a new object."""
+
+    data = request("POST", "/classes/Item", {"n": 7})
+    status = 201
+
+
+class Transaction(Get):
+    """Changes an object in a transaction."""
+
+    data = request("POST", "/batch", {"transaction": True, "requests": [
+        {"method": "PUT", "path": "/parse/classes/Item/i9", "body": {"n": {"__op": "Increment", "amount": 1}}}]})
 
 
 class Event:

@@ -114,3 +114,8 @@ private final class SenderExecutor: TaskExecutor {
         threads.submit(of: sender) { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 }
+
+/// The processors that the process may use.
+package enum Processors {
+    package static let count = System.coreCount
+}

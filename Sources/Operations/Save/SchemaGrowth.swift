@@ -3,6 +3,8 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import Synchronization
+import Tasks
 
 /// Classes and fields that are made because a request writes to them.
 extension Saving {
@@ -11,11 +13,12 @@ extension Saving {
     /// - Parameter objectId: The object that the write changes. Fields are made for one that the caller may change.
     /// - Returns: The class, and a condition on the object for a caller who may add fields to some objects only.
     /// - Throws: 101 for an object that is not there, 111 for a value of another type, 119 when the caller may not add
-    ///   fields.
+    ///   fields, or so many.
     func prepare(
         _ className: String, _ operations: OrderedDictionary<Name, FieldOperation>, _ caller: Caller,
         isCreating: Bool, objectId: String? = nil
     ) async throws -> (schema: ClassSchema, filter: Filter) {
+        let mostFields = caller.writesEverything ? nil : configuration.maxClientFields
         let known = catalog.schema(className)
         let current = known ?? ClassSchema(name: className)
         let fields: OrderedDictionary<Name, Field>
@@ -34,7 +37,7 @@ extension Saving {
             }
             try WrittenFields.checkPoints(fields, operations)
             if isInTransaction { throw isCreating ? Self.cannotAddFields : ParseError.notFound }
-            return (try await store.ensure(className, fields), .everything)
+            return (try await store.ensure(className, fields, atMost: mostFields), .everything)
         }
         guard let first = fields.keys.first else { return (known, .everything) }
         guard !SystemClass.volatileNames.contains(className) else {
@@ -51,10 +54,31 @@ extension Saving {
             }
         }
         if isInTransaction { throw Self.cannotAddFields }
-        return (try await store.ensure(className, fields), filter)
+        let schema = try await store.ensure(className, fields, atMost: mostFields)
+        if mostFields != nil, backend.services.growingClasses.insert(className) {
+            logger.warning(
+                "A client added fields to a class. Deny addField in its class-level permissions when the app is done.",
+                metadata: ["class": "\(className)", "field": "\(first)", "fields": "\(schema.fields.count)"])
+        }
+        return (schema, filter)
     }
 
     /// What adds fields waits for all who use the table, a transaction of its own included.
     private static let cannotAddFields = ParseError(
         ParseError.operationForbidden, "Classes and fields cannot be made inside a transaction.")
+}
+
+/// The classes to which clients added fields since the process started.
+final class GrowingClasses: Sendable {
+    private let names = Mutex(BoundedTable<Name, Bool>(capacity: 1_000))
+
+    /// Returns false if the class was among them before.
+    @inline(never)
+    func insert(_ className: String) -> Bool {
+        names.withLock { names in
+            guard names.value(of: Name(className)) == nil else { return false }
+            names.set(true, for: Name(className))
+            return true
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Synchronization
 import Tasks
 
@@ -24,7 +25,8 @@ final class ChangeQueue: Sendable {
 
     /// Does something when it is its turn.
     ///
-    /// - Throws: 155 where too many wait; `CancellationError` when the caller leaves before.
+    /// - Throws: ``ObjectStore/tooBusy`` where too many wait, as for those that wait in vain for a row's lock without
+    ///   followers; `CancellationError` when the caller leaves before.
     func take<R: Sendable>(_ className: String, _ objectId: String, _ body: () async throws -> R) async throws -> R {
         let key = Key(className: Name(className), objectId: Name(objectId))
         let gate = enter(key)
@@ -32,7 +34,7 @@ final class ChangeQueue: Sendable {
         do {
             try await gate.enter()
         } catch is Gate.Full {
-            throw ParseError(ParseError.requestLimitExceeded, "Too many others change this object. Try again later.")
+            throw ObjectStore.tooBusy
         }
         defer { gate.leave() }
         return try await body()

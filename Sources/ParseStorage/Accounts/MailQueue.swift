@@ -77,7 +77,7 @@ public struct MailRows: Sendable {
             Statement(
                 """
                 UPDATE "_roost_mail" SET "attempts" = "attempts" + 1, "due" = now() + make_interval(secs => $1)
-                WHERE "id" IN (
+                WHERE "id" = (
                     SELECT "id" FROM "_roost_mail" WHERE "due" <= now() AND "due" < 'infinity'
                         AND lower(split_part("content" ->> 'to', '@', -1)) <> ALL($2)
                     ORDER BY "due" LIMIT 1 FOR UPDATE SKIP LOCKED)

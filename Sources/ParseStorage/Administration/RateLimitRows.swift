@@ -90,8 +90,8 @@ public struct RequestRows: Sendable {
         try await store.client.exclusively { session in
             let over = Statement(
                 """
-                DELETE FROM "_roost_request_count" WHERE "key" IN (
-                    SELECT "key" FROM "_roost_request_count" WHERE "until" <= now() LIMIT 10000 FOR UPDATE SKIP LOCKED)
+                DELETE FROM "_roost_request_count" WHERE "key" = ANY (ARRAY(
+                    SELECT "key" FROM "_roost_request_count" WHERE "until" <= now() LIMIT 10000 FOR UPDATE SKIP LOCKED))
                 """)
             while try await session.query(over).affectedRows >= 10_000 {}
             _ = try await session.query(
@@ -123,9 +123,9 @@ extension RequestRows {
             let rows = try await store.query(
                 """
                 WITH swept AS (
-                    DELETE FROM "_Idempotency" WHERE "objectId" IN (
+                    DELETE FROM "_Idempotency" WHERE "objectId" = ANY (ARRAY(
                         SELECT "objectId" FROM "_Idempotency" WHERE "expire" < $2 AND "reqId" <> $3
-                        LIMIT 10 FOR UPDATE SKIP LOCKED))
+                        LIMIT 10 FOR UPDATE SKIP LOCKED)))
                 INSERT INTO "_Idempotency" ("objectId", "createdAt", "updatedAt", "reqId", "expire")
                 VALUES ($1, $2, $2, $3, $4)
                 ON CONFLICT ("reqId") DO UPDATE SET "expire" = EXCLUDED."expire", "updatedAt" = EXCLUDED."updatedAt"

@@ -14,6 +14,7 @@ public struct Finding: Sendable, Equatable {
         case literalOperations = "literal-operations"
         case oddHashes = "odd-hashes"
         case uniqueRows = "unique-rows"
+        case growingClass = "growing-class"
         case unownedTable = "unowned-table"
         case slowQuery = "slow-query"
         case missingIndex = "missing-index"

@@ -9,9 +9,23 @@ struct LayoutDiagnosis {
 
     var findings: [Finding] {
         let classes = facts.classes
-        return classes.flatMap { tableFindings($0) + relationFindings($0) } + unknownTypes + unowned(classes)
+        return classes.flatMap { tableFindings($0) + relationFindings($0) + growth($0) } + unknownTypes
+            + unowned(classes)
             + lookAlikes(classes) + invalidIndexes
     }
+
+    /// A class with many fields to which every client may add more: each find reads all of them.
+    private func growth(_ schema: ClassSchema) -> [Finding] {
+        let count = schema.fields.keys.count { !SystemClass.isDefaultField($0.text, of: schema.name) }
+        guard count > Self.manyFields, schema.effectivePermissions.admits([], to: .addField) else { return [] }
+        return [
+            Finding(
+                .growingClass, .warning, schema.name,
+                "the class has \(count) fields, and every client may add more: deny addField in its permissions")
+        ]
+    }
+
+    private static let manyFields = 100
 
     /// The table of a class: whether it is there, with its columns.
     private func tableFindings(_ schema: ClassSchema) -> [Finding] {

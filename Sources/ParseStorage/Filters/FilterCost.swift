@@ -1,35 +1,29 @@
 import ParseModel
 
-/// How long a condition may keep the database busy.
-enum FilterCost: Comparable {
-    /// Not long: other statements can wait behind it.
-    case short
-    /// Long, growing with the number of objects.
-    case long
-    /// Long, growing with what a caller writes: a regular expression.
-    case pattern
+/// What is known of a condition's cost before it is carried out.
+struct FilterCost {
+    /// Whether its time grows with what a caller writes: it has a regular expression.
+    var hasPattern = false
+    /// The queries inside the condition.
+    var subqueries = 0
+
+    /// Whether PostgreSQL plans it for longer than others can wait.
+    var takesLongToPlan: Bool { subqueries > 3 }
 }
 
 extension Filter {
-    /// Queries inside of a condition that PostgreSQL plans and carries out in no time; more take longer than others can wait.
-    private static let fewSubqueries = 3
-
     /// The cost of the condition, with all queries inside it.
     var cost: FilterCost {
-        var cost = FilterCost.short
-        var subqueries = 0
+        var cost = FilterCost()
         visitLeaves { leaf in
-            guard case .field(let path, let constraint) = leaf else { return }
-            // A step that may be a place is looked for in every array on the way.
-            if path.steps.contains(where: JSONPath.isPlace) { cost = max(cost, .long) }
+            guard case .field(_, let constraint) = leaf else { return }
             switch constraint {
             case .regex(let pattern, let options):
-                if RegexPattern.prefix(pattern, options: options) == nil { cost = .pattern }
-            case .text, .near, .insideCircle, .insidePolygon: cost = max(cost, .long)
+                if RegexPattern.prefix(pattern, options: options) == nil { cost.hasPattern = true }
             case .inQuery(let query), .notInQuery(let query):
-                cost = max(cost, query.filter.cost)
-                subqueries += 1
-                if subqueries > Self.fewSubqueries { cost = max(cost, .long) }
+                let inner = query.filter.cost
+                cost.hasPattern = cost.hasPattern || inner.hasPattern
+                cost.subqueries += 1 + inner.subqueries
             default: break
             }
         }

@@ -30,7 +30,7 @@ struct NearestSearch {
         guard let limit = request.limit, limit > 0, request.order.isEmpty, !request.wantsCount,
             request.keys?.contains("$score") != true,
             Self.nearnesses(in: request.filter) == 1, Self.nearnesses(in: request.access.filter) == 0,
-            request.filter.cost == .long, Self.narrowed(request.filter, to: Self.firstRadius) != nil
+            !request.filter.cost.hasPattern, Self.narrowed(request.filter, to: Self.firstRadius) != nil
         else { return nil }
         filter = request.filter
         self.limit = limit

@@ -169,15 +169,14 @@ extension ObjectStore {
         -> [PostgresResult]
     {
         let cost = request.filter.cost
-        let isSlow = request.wantsCount || request.isApart || cost != .short
-        let timeLimit = cost == .pattern ? request.patternTimeLimit : nil
-        guard session == nil else { return try await run(statements, isSlow: isSlow, timeLimit: timeLimit) }
+        let timeLimit = cost.hasPattern ? request.patternTimeLimit : nil
+        guard session == nil else { return try await run(statements, isSlow: false, timeLimit: timeLimit) }
         var results: [PostgresResult] = []
         for statement in statements {
             let givesRows = results.isEmpty && request.limit != 0
             let search = PostgresClient.Search(
-                mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
-                leadsToMore: givesRows && request.include != nil, takesLong: isSlow,
+                of: request.className, mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
+                leadsToMore: givesRows && request.include != nil, isApart: request.isApart || cost.takesLongToPlan,
                 timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)
             results.append(
                 try await noting(statement.sql, isTrial: trialTime != nil) {

@@ -161,14 +161,28 @@ public final class SchemaCatalog: Sendable {
     /// Makes sure that a class exists and has fields, and gives it as it is then.
     ///
     /// Nothing is sent when the class is known to have them. Two writers adding the same field at once both succeed.
-    /// - Throws: 111 when a field exists with another type.
-    public func ensure(_ className: String, _ fields: OrderedDictionary<Name, Field>) async throws -> ClassSchema {
-        if let known = schema(className), try Self.missing(fields, in: known).isEmpty { return known }
-        return try await change(className) { current in
-            var schema = current ?? ClassSchema(name: className)
-            for (name, field) in try Self.missing(fields, in: schema) { schema.fields[name] = field }
-            return schema
+    ///
+    /// - Parameter most: The most fields that the class may have afterwards, default fields aside, or nil for any number.
+    /// - Throws: 111 when a field exists with another type; 119 for too many fields.
+    public func ensure(
+        _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost most: Int? = nil
+    ) async throws -> ClassSchema {
+        @Sendable func grown(_ schema: ClassSchema) throws(ParseError) -> ClassSchema {
+            var grown = schema
+            for (name, field) in try Self.missing(fields, in: schema) { grown.fields[name] = field }
+            let count = grown.fields.keys.count { !SystemClass.isDefaultField($0.text, of: className) }
+            if let most, count > most, grown.fields.count > schema.fields.count {
+                throw ParseError(
+                    ParseError.operationForbidden,
+                    "Clients cannot give class \(className) more than \(most) fields (maxClientFields).")
+            }
+            return grown
         }
+        let known = schema(className)
+        // What is refused anyway waits for no lock.
+        let wanted = try grown(known ?? ClassSchema(name: className))
+        if let known, wanted.fields.count == known.fields.count { return known }
+        return try await change(className) { try grown($0 ?? ClassSchema(name: className)) }
     }
 
     /// The fields that a class lacks; throws 111 when it has one of them with another type.

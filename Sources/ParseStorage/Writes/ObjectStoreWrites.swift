@@ -20,10 +20,13 @@ extension ObjectStore {
 
     /// Makes sure that a class exists and has fields, and gives it as it is then.
     ///
-    /// - Throws: 111 when a field exists with another type.
-    public func ensure(_ className: String, _ fields: OrderedDictionary<Name, Field>) async throws -> ClassSchema {
+    /// - Parameter most: The most fields that the class may have afterwards, default fields aside, or nil for any number.
+    /// - Throws: 111 when a field exists with another type; 119 for too many fields.
+    public func ensure(
+        _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost most: Int? = nil
+    ) async throws -> ClassSchema {
         do {
-            return try await catalog.ensure(className, fields)
+            return try await catalog.ensure(className, fields, atMost: most)
         } catch let error as PostgresError {
             throw failure(error)
         }

@@ -149,6 +149,8 @@ final class LeaseRequest: @unchecked Sendable {
     let end: MonotonicInstant?
     /// On whose behalf: the queue is fair to senders.
     let sender = Sender.current
+    /// Since when it waits for a connection.
+    var arrival: MonotonicInstant?
     /// Until when it waits for a connection.
     var deadline: MonotonicInstant?
     /// Its place in the queue, while it has one.

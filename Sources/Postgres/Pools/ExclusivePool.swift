@@ -20,6 +20,7 @@ final class ExclusivePool: ConnectionPool {
     /// By conflict key, requests for a row that another request waits for already, or has a connection for: one is
     /// enough.
     private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
+    private var turns = LeaseTurns()
     private var backOff = BackOff()
     private var nextOpening = MonotonicInstant.now
     private var lastFailure: PostgresError?
@@ -32,6 +33,7 @@ final class ExclusivePool: ConnectionPool {
     private let waitLimit: Duration
     private let parameters: ConnectionParameters
     private let keepsWrites: Bool
+    private let stopsHeaviest: Bool
 
     private static let idleTimeout: Int64 = 60_000
 
@@ -45,6 +47,7 @@ final class ExclusivePool: ConnectionPool {
         waitLimit = context.configuration.waitLimit(of: purpose)
         parameters = context.configuration.parameters(of: purpose)
         keepsWrites = purpose.keepsWrites
+        stopsHeaviest = purpose.stopsHeaviest
         lastNumber = purpose.rawValue
     }
 
@@ -66,6 +69,7 @@ final class ExclusivePool: ConnectionPool {
         }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
         earliest.consider(arrivals.first?.deadline)
+        if mayStop { earliest.consider(turns.nextLook) }
         if mayOpen { earliest.consider(nextOpening) }
         return earliest.instant
     }
@@ -76,6 +80,7 @@ final class ExclusivePool: ConnectionPool {
     func lease(_ request: LeaseRequest) {
         guard !request.promise.isFulfilled else { return }
         if context.isStopping { return fail(request, .shutDown) }
+        request.arrival = context.now
         request.deadline = context.now.after(waitLimit)
         arrivals.append(request)
         if let key = request.conflictKey {
@@ -120,11 +125,13 @@ final class ExclusivePool: ConnectionPool {
 
     /// Lends a connection to the request whose turn it is; false where none may have it.
     private func lend(_ connection: Connection) -> Bool {
-        while let (waiter, _) = waiters.popFirst({ _, sender in mayLend(to: sender) ? .take : .skip }) {
+        let rank = { self.turns.time(of: $0, among: self.leases.values, at: self.context.now) }
+        while let (waiter, _) = waiters.popFirst(by: rank, { mayLend(to: $1) ? .take : .skip }) {
             waiter.ticket = nil
             lastNumber += PoolPurpose.allCases.count
-            let lease = Lease(number: lastNumber, connection: connection, for: waiter)
+            let lease = Lease(number: lastNumber, connection: connection, for: waiter, at: context.now)
             leases[lease.number] = lease
+            turns.begin(lease)
             if waiter.promise.fulfill(.success(lease.number)) { return true }
             leases[lease.number] = nil
             leave(waiter.conflictKey)
@@ -134,6 +141,18 @@ final class ExclusivePool: ConnectionPool {
 
     private func mayLend(to sender: Sender) -> Bool {
         share == limit || sender == .server || leases.values.count { $0.request.sender == sender } < share
+    }
+
+    /// Whether others wait while all connections are lent.
+    private var mayStop: Bool {
+        stopsHeaviest && !waiters.isEmpty && leases.values.count { !$0.isBrokenOff } >= limit
+    }
+
+    /// Stops what has taken the most time when others have waited for long.
+    private func stopHeaviest() {
+        guard mayStop else { return }
+        let lease = turns.leaseToStop(among: leases.values, for: arrivals, at: context.now, mayLend: mayLend)
+        if let lease { expire(lease) }
     }
 
     /// Forgets a request whose caller waits no longer.
@@ -339,15 +358,21 @@ final class ExclusivePool: ConnectionPool {
         if lease.isReleased {
             end(lease)
         } else {
-            leave(lease.request.conflictKey)
+            settle(lease)
             lease.isBrokenOff = true
         }
         offer(connection)
     }
 
+    /// Counts the time of a lease whose connection goes to others, and lets the next request for its row wait for one.
+    private func settle(_ lease: Lease) {
+        turns.end(lease, at: context.now)
+        leave(lease.request.conflictKey)
+    }
+
     private func end(_ lease: Lease) {
         leases[lease.number] = nil
-        if !lease.isBrokenOff { leave(lease.request.conflictKey) }
+        if !lease.isBrokenOff { settle(lease) }
         lease.releaseRequest?.promise.fulfill(.success(()))
     }
 
@@ -392,6 +417,7 @@ final class ExclusivePool: ConnectionPool {
             if !context.isStopping, !first.promise.isFulfilled { timeouts += 1 }
             giveUp(first)
         }
+        stopHeaviest()
         lendIdle()
         for connection in retired where connection.failure == nil {
             connections.removeAll { $0 === connection }

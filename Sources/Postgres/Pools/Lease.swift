@@ -7,6 +7,7 @@ final class Lease {
     let connection: Connection
     /// What it was lent for.
     let request: LeaseRequest
+    let begin: MonotonicInstant
     /// What is still to be sent before the first statement.
     var prelude: EncodedStatement?
     /// Requests that cannot be sent yet.
@@ -20,6 +21,8 @@ final class Lease {
     var isExpired = false
     /// Whether the connection went to others, since the time was over.
     var isBrokenOff = false
+    /// Whether its time is over, and the server has not stopped yet.
+    var isBeingStopped: Bool { isExpired && !isBrokenOff && failure == nil }
     /// Why the connection can no longer be used.
     var failure: PostgresError?
     /// Whether it was given back.
@@ -29,8 +32,9 @@ final class Lease {
     /// The task that waits until the connection is clean again.
     var releaseRequest: WaitRequest?
 
-    init(number: Int, connection: Connection, for request: LeaseRequest) {
+    init(number: Int, connection: Connection, for request: LeaseRequest, at begin: MonotonicInstant) {
         self.number = number
+        self.begin = begin
         self.connection = connection
         self.request = request
         prelude = request.prelude

@@ -30,6 +30,15 @@ enum PoolPurpose: Int, CaseIterable, Sendable {
         }
     }
 
+    /// Whether what has taken the most time is stopped when others have waited for long. A statement that waits for a lock
+    /// takes nothing from others, and what keys of administrators ask for is theirs.
+    var stopsHeaviest: Bool {
+        switch self {
+        case .transactions, .batches, .slowReads, .limitedReads, .slowWrites: true
+        case .administration, .heavyReads, .lockWaits, .exports: false
+        }
+    }
+
     /// The purpose that a lease is for.
     init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
 }

@@ -3,12 +3,14 @@ import Tasks
 extension PostgresClient {
     /// How a read is done that gives as many rows as its caller asks for.
     public struct Search: Sendable {
+        /// The class that is read, or nil if the read is of none.
+        public var className: String?
         /// How many rows are asked for.
         public var mostRows: Int
         /// Whether more is read for the rows; ``PostgresResult/hold(with:)`` then counts it.
         public var leadsToMore: Bool
-        /// Whether it is known to take long.
-        public var takesLong: Bool
+        /// Whether no other request may wait behind it, however quick it is.
+        public var isApart: Bool
         /// How long it may take, where that is less than ``PostgresConfiguration/statementTimeout``.
         public var timeLimit: Duration?
         /// Whether the caller asks in another way when the time limit is over: such a read waits for its connection
@@ -19,12 +21,13 @@ extension PostgresClient {
 
         /// Describes a read.
         public init(
-            mostRows: Int, leadsToMore: Bool = false, takesLong: Bool = false, timeLimit: Duration? = nil,
-            isTrial: Bool = false, expectedBytes: Int? = nil
+            of className: String? = nil, mostRows: Int, leadsToMore: Bool = false, isApart: Bool = false,
+            timeLimit: Duration? = nil, isTrial: Bool = false, expectedBytes: Int? = nil
         ) {
+            self.className = className
             self.mostRows = mostRows
             self.leadsToMore = leadsToMore
-            self.takesLong = takesLong
+            self.isApart = isApart
             self.timeLimit = timeLimit
             self.isTrial = isTrial
             self.expectedBytes = expectedBytes
@@ -43,13 +46,16 @@ extension PostgresClient {
     ///
     /// It is sent on a shared connection as long as statements like it are quick and their results small. One that is
     /// not is stopped there, and carried out on a connection of its own, for which there is a fair queue; so are the
-    /// next of its kind. Where rows are many bytes, it waits until there is memory for them (``RowBudget``), and has
-    /// that until the result is gone. When the caller leaves, it waits no longer and is stopped on the server.
+    /// next of its kind, and the caller's next ones of the class that are not known. Where rows are many bytes, it waits
+    /// until there is memory for them (``RowBudget``), and has that until the result is gone. When the caller leaves, it
+    /// waits no longer and is stopped on the server.
     ///
     /// - Throws: `PostgresError`.
     public func search(_ statement: Statement, _ search: Search) async throws -> PostgresResult {
         let encoded = try EncodedStatement(statement)
-        let shape = ReadShape(encoded.key, mostRows: search.mostRows, leadsToMore: search.leadsToMore)
+        let shape = ReadShape(
+            encoded.key, mostRows: search.mostRows, leadsToMore: search.leadsToMore,
+            origin: search.className.map(ReadOrigin.init))
         return try await self.search(statement, encoded, search, shape)
     }
 
@@ -62,11 +68,18 @@ extension PostgresClient {
             if detours == 0, let known = search.expectedBytes { expected.bytes = known }
             if detours > 0, rows.isOverfull { expected.bytes = max(expected.bytes, RowBudget.free + 1) }
             if detours >= Self.mostDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
-            let reservation = expected.bytes > RowBudget.free ? try await rows.reserve(expected.bytes) : nil
+            let isLent =
+                search.isApart || encoded.isOneOff || expected.isSlow || expected.bytes > Self.mostShared
+            // The number of lent connections bounds small results there. A slow read holds no memory that quick ones need.
+            let waits = expected.bytes > (isLent ? RowBudget.mostSmall : RowBudget.free)
+            let reservation = waits ? try await rows.reserve(expected.bytes) : nil
             do {
                 let result: PostgresResult
-                if search.takesLong || encoded.isOneOff || expected.isSlow || expected.bytes > Self.mostShared {
-                    result = try await onLentConnection(statement, search, shape, expected.bytes)
+                if isLent {
+                    let bytes = expected.bytes
+                    result = try await rows.reading(reservation) {
+                        try await self.onLentConnection(statement, search, shape, bytes)
+                    }
                 } else {
                     result = try Self.last(of: try await onSharedConnection([statement], [encoded], shape))
                 }
@@ -152,18 +165,26 @@ extension PostgresClient {
     private func onLentConnection(_ statement: Statement, _ search: Search, _ shape: ReadShape, _ expected: Int)
         async throws -> PostgresResult
     {
-        let isAlone = expected >= RowBudget.capacity
         do {
             let statements = search.timeLimit.map { [.limitingTime(to: $0), statement] } ?? [statement]
             let (results, isSlow) = try await read(
                 statements, in: search.timeLimit == nil || search.isTrial ? .slowReads : .limitedReads,
-                sizeLimit: isAlone ? .max : max(Self.mostShared, 2 * expected))
-            if !search.takesLong { history.note(isSlow: isSlow, shape) }
+                sizeLimit: Self.sizeLimit(expected))
+            if !search.isApart { history.note(isSlow: isSlow, shape) }
             return try Self.last(of: results)
         } catch let error as PostgresError where error.isDetour {
             history.noteOutgrown(shape)
             throw error
+        } catch let error as PostgresError where error.isOverdue && search.timeLimit == nil {
+            history.note(isSlow: true, shape)
+            throw error
         }
+    }
+
+    /// The bytes after which a result on a lent connection is stopped: it stays in its lane of the ``RowBudget``.
+    private static func sizeLimit(_ expected: Int) -> Int {
+        if expected >= RowBudget.capacity { return .max }
+        return expected > RowBudget.mostSmall ? 2 * expected : RowBudget.mostSmall
     }
 
     /// Lets a result have the memory that it takes.

@@ -1,3 +1,4 @@
+import Encoding
 import Synchronization
 import Tasks
 
@@ -23,17 +24,25 @@ final class ReadHistory: Sendable {
         var isSlow: Bool { slowUntil.map { $0 > .now } ?? false }
     }
 
+    /// By class and caller, or by class for all callers: reads that were slow lately.
+    private struct SlowOrigin {
+        var until: MonotonicInstant
+        /// Whose read was slow last.
+        var sender: Sender
+        /// Whether reads of others were slow before it.
+        var isOfSeveral = false
+    }
+
     private let hasLargeRows = Atomic(false)
+    private let slowOrigins = Mutex(BoundedTable<ReadOrigin, SlowOrigin>(capacity: 4096))
     private let entries = Mutex(BoundedTable<ReadShape, Entry>(capacity: 2 * 1024 * 1024))
 
     /// For how long a shape that was slow counts as such.
     private static let memory: Duration = .seconds(60)
     /// How many bytes a row takes whose shape is not known.
     private static let usualRow = 1024
-    /// How many bytes a row is expected to take that does not come on a shared connection.
-    private static let largeRow = 4 * PostgresClient.mostShared
     /// How many bytes are expected for rows of unknown shape for which more is read.
-    private static let unknownIncludes = 8 * 1024 * 1024
+    private static let unknownIncludes = RowBudget.mostSmall
 
     /// What is expected of a read.
     func expectation(of shape: ReadShape, mostRows: Int, leadsToMore: Bool) -> Expectation {
@@ -41,7 +50,17 @@ final class ReadHistory: Sendable {
         let ofKind = kind?.bytes.map { min($0, PostgresClient.mostShared) }
         return Expectation(
             bytes: entry?.bytes ?? ofKind ?? Self.bytes(mostRows: mostRows, leadsToMore: leadsToMore),
-            isSlow: entry?.isSlow ?? false)
+            isSlow: entry?.isSlow ?? isSlow(shape.origin))
+    }
+
+    /// Whether unknown reads of a class are expected to be slow: the caller's were lately, or those of several others.
+    private func isSlow(_ origin: ReadOrigin?) -> Bool {
+        guard let origin else { return false }
+        let now = MonotonicInstant.now
+        return slowOrigins.withLock { origins in
+            if let own = origins.peek(origin), own.until > now { return true }
+            return origins.peek(origin.ofAll).map { $0.until > now && $0.isOfSeveral } ?? false
+        }
     }
 
     private static func bytes(mostRows: Int, leadsToMore: Bool) -> Int {
@@ -58,6 +77,7 @@ final class ReadHistory: Sendable {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         if entry?.isSlow == true { return true }
         guard let bytes = entry?.bytes else {
+            if entry == nil, isSlow(shape.origin) { return true }
             // One large row says nothing of the others of its kind, as long as there is room for another.
             return memoryIsFull && (shape.isRow ? (kind?.bytes ?? 0) > RowBudget.free : isSearch)
         }
@@ -88,11 +108,11 @@ final class ReadHistory: Sendable {
         }
     }
 
-    /// Notes that the rows of a read were more than was expected. A single row counts as of a usual size before it counts as
+    /// Records that a read gave more than was expected: it counts as the largest of the small results before it counts as
     /// larger than any.
     func noteOutgrown(_ shape: ReadShape) {
         let known = entries.withLock { $0.peek(shape)?.bytes } ?? 0
-        note(bytes: shape.isRow && known < Self.largeRow ? Self.largeRow : RowBudget.capacity, of: shape)
+        note(bytes: known < RowBudget.mostSmall ? RowBudget.mostSmall : RowBudget.capacity, of: shape)
     }
 
     /// Whether a read of one row by its key ever gave many bytes.
@@ -108,6 +128,40 @@ final class ReadHistory: Sendable {
             entry.slowUntil = isSlow ? .now.after(Self.memory) : nil
             entries.set(entry, for: shape, weight: shape.size)
         }
+        if isSlow, let origin = shape.origin { noteSlow(origin) }
+    }
+
+    private func noteSlow(_ origin: ReadOrigin) {
+        let now = MonotonicInstant.now
+        let sender = origin.sender ?? .server
+        slowOrigins.withLock { origins in
+            for key in [origin, origin.ofAll] {
+                var slow = SlowOrigin(until: now.after(Self.memory), sender: sender)
+                if let before = origins.peek(key), before.until > now {
+                    slow.isOfSeveral = before.isOfSeveral || before.sender != sender
+                }
+                origins.set(slow, for: key)
+            }
+        }
+    }
+}
+
+/// The class and the caller of a read, which reads of ever new texts have in common.
+struct ReadOrigin: Hashable, Sendable {
+    /// A hash of the class's name.
+    private var className: UInt64
+    /// The caller, or nil for all callers.
+    private(set) var sender: Sender?
+
+    init(_ className: String) {
+        self.className = StableHash.of(className)
+        sender = .current
+    }
+
+    var ofAll: ReadOrigin {
+        var origin = self
+        origin.sender = nil
+        return origin
     }
 }
 
@@ -120,9 +174,12 @@ struct ReadShape: Hashable, Sendable {
     private let leadsToMore: Bool
     /// A hash of the key; nil for all others.
     private var row: Int?
+    /// The class and the caller, which do not make another shape, or nil for a read of no class.
+    let origin: ReadOrigin?
 
-    init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool) {
+    init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {
         self.key = key
+        self.origin = origin
         magnitude = Int.bitWidth - max(0, mostRows).leadingZeroBitCount
         self.leadsToMore = leadsToMore
     }
@@ -139,6 +196,17 @@ struct ReadShape: Hashable, Sendable {
         var kind = self
         kind.row = nil
         return kind
+    }
+
+    static func == (one: ReadShape, other: ReadShape) -> Bool {
+        one.key == other.key && one.magnitude == other.magnitude && one.leadsToMore == other.leadsToMore
+            && one.row == other.row
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(key)
+        hasher.combine(magnitude)
+        hasher.combine(row)
     }
 
     /// About how many bytes of memory it takes to remember it.

@@ -3,24 +3,51 @@ import Tasks
 
 /// The memory of rows that were read, or are about to be, and are not written into an answer yet.
 ///
-/// Reads that may give many bytes wait for room before they are sent, in a queue that is fair to senders. Small ones,
-/// as most are, neither wait nor count.
+/// Reads that may give many bytes wait for room before they are sent. Small results have a lane of their own, so that they
+/// never wait for large ones. In each lane the sender comes first that had rows for the least time. Results of a few
+/// kilobytes, as most are, neither wait nor count.
 final class RowBudget: Sendable {
-    /// How many bytes there are for all; a result that is larger is read alone.
+    /// The bytes of all large results; one that is larger is read alone.
     static let capacity = 32 * 1024 * 1024
-    /// How many bytes of rows do not count.
+    /// The most bytes of a result in the lane of small ones.
+    static let mostSmall = 2 * 1024 * 1024
+    /// The bytes of a result that do not count.
     static let free = 64 * 1024
 
-    private let gate = Gate(capacity: capacity, share: capacity / 2, mostWaiting: 10_000)
+    private static let smallCapacity = 8 * 1024 * 1024
+    private static let mostWaiting = 10_000
 
-    /// Whether rows turned out to be larger than there is room for.
-    var isOverfull: Bool { gate.isOverfull }
-    /// How many bytes are taken.
-    var used: Int { gate.used }
+    private let small = Gate(
+        capacity: smallCapacity, share: smallCapacity / 2, countsTime: true, mostWaiting: mostWaiting)
+    private let large = Gate(capacity: capacity, share: capacity / 2, countsTime: true, mostWaiting: mostWaiting)
 
-    /// Waits for room; throws `PostgresError` of the kinds `cancelled` and `busy`.
+    /// The reads of large results that are under way.
+    private let reads = Mutex<[ObjectIdentifier: RowReservation]>([:])
+
+    private let shortestRead: Duration
+    private let patience: Duration
+
+    /// - Parameters:
+    ///   - shortestRead: How long a large read goes on at least before it is stopped for others.
+    ///   - patience: How long others wait before.
+    init(shortestRead: Duration = .seconds(3), patience: Duration = .seconds(1)) {
+        self.shortestRead = shortestRead
+        self.patience = patience
+    }
+
+    /// Whether small results turned out to be larger than there is room for.
+    var isOverfull: Bool { small.isOverfull }
+    /// The bytes in use.
+    var used: Int { small.used + large.used }
+
+    /// Waits for room.
+    ///
+    /// - Throws: `PostgresError` of the kinds `cancelled` and `busy`.
     func reserve(_ bytes: Int) async throws -> RowReservation {
-        let (weight, sender) = (min(bytes, Self.capacity), Sender.current)
+        let (weight, sender, gate) = (min(bytes, Self.capacity), Sender.current, lane(of: bytes))
+        if gate.tryEnter(weight: weight, of: sender) { return RowReservation(of: weight, in: self, for: sender) }
+        let impatience = gate === large ? Task { try await stopOthers(sender) } : nil
+        defer { impatience?.cancel() }
         do {
             try await gate.enter(weight: weight, of: sender)
         } catch is Gate.Full {
@@ -28,23 +55,58 @@ final class RowBudget: Sendable {
         } catch {
             throw PostgresError.cancelled
         }
-        return RowReservation(of: weight, in: gate, for: sender)
+        return RowReservation(of: weight, in: self, for: sender)
     }
 
     /// Takes room without waiting for it, for rows that are here already.
-    func reservation() -> RowReservation { RowReservation(of: 0, in: gate, for: .current) }
+    func reservation() -> RowReservation { RowReservation(of: 0, in: self, for: .current) }
+
+    /// Carries out a read. One that keeps room from others for long is stopped.
+    ///
+    /// - Throws: What `read` throws; `PostgresError` with SQLSTATE 57014 when it was stopped.
+    func reading<Value: Sendable>(
+        _ reservation: RowReservation?, _ read: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard let reservation else { return try await read() }
+        let id = ObjectIdentifier(reservation)
+        reads.withLock { $0[id] = reservation }
+        defer { reads.withLock { _ = $0.removeValue(forKey: id) } }
+        do {
+            return try await reservation.presence.whilePresent(read)
+        } catch let error as PostgresError where error.kind == .cancelled && reservation.presence.hasLeft {
+            throw PostgresError.tookTooLong
+        }
+    }
+
+    /// Stops the read of another sender that has gone on for longest, again and again until the task is cancelled.
+    private func stopOthers(_ sender: Sender) async throws {
+        while true {
+            try await Task.sleep(for: patience)
+            let now = MonotonicInstant.now
+            let longest = reads.withLock { reads in
+                reads.values.filter { $0.sender != sender && $0.begin.after(shortestRead) <= now }
+                    .min { $0.begin < $1.begin }
+            }
+            longest?.presence.leave()
+        }
+    }
+
+    fileprivate func lane(of bytes: Int) -> Gate { bytes > Self.mostSmall ? large : small }
 }
 
 /// Room in a ``RowBudget``, until it is given back.
 final class RowReservation: Sendable {
-    private let gate: Gate
-    private let sender: Sender
-    /// Nil when it was given back.
+    private let budget: RowBudget
+    fileprivate let sender: Sender
+    fileprivate let begin = MonotonicInstant.now
+    /// Ends the read that it is for.
+    fileprivate let presence = CallerPresence()
+    /// The bytes, or nil if they were given back.
     private let weight: Mutex<Int?>
 
-    fileprivate init(of weight: Int, in gate: Gate, for sender: Sender) {
+    fileprivate init(of weight: Int, in budget: RowBudget, for sender: Sender) {
         self.weight = Mutex(weight)
-        self.gate = gate
+        self.budget = budget
         self.sender = sender
     }
 
@@ -57,8 +119,8 @@ final class RowReservation: Sendable {
             return before
         }
         guard let before else { return }
-        gate.add(weight: bytes, of: sender)
-        gate.leave(weight: before, of: sender)
+        budget.lane(of: bytes).add(weight: bytes, of: sender)
+        budget.lane(of: before).leave(weight: before, of: sender)
     }
 
     func release() {
@@ -67,7 +129,7 @@ final class RowReservation: Sendable {
             return weight
         }
         guard let before else { return }
-        gate.leave(weight: before, of: sender)
+        budget.lane(of: before).leave(weight: before, of: sender, spending: begin.duration(to: .now))
         if before >= PostgresClient.mostShared { FreedMemory.note(before) }
     }
 }

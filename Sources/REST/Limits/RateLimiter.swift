@@ -186,11 +186,11 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// All of an IPv4 address, and the half of one of IPv6 that names a network: its owner has all addresses of it.
+    /// All of an IPv4 address, and the first 56 bits of one of IPv6: its owner has all addresses of such a network.
     private static func network(_ address: String) -> [UInt8] {
         guard let address = IPAddress(address) else { return Array(address.utf8.prefix(64)) }
         let plain = address.mappedVersion4 ?? address
-        return plain.isVersion4 ? plain.bytes : Array(plain.bytes.prefix(8))
+        return plain.isVersion4 ? plain.bytes : Array(plain.bytes.prefix(7))
     }
 }
 

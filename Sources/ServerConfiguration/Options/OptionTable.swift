@@ -94,6 +94,9 @@ public enum OptionTable {
                 "maxTriggerSize", "ROOST_MAX_TRIGGER_SIZE", \.maxTriggerSize, atLeast: 1024,
                 "The most bytes of objects that a find of a client hands to triggers; the master key hands over more"),
             .whole(
+                "maxClientFields", "ROOST_MAX_CLIENT_FIELDS", \.maxClientFields, in: 0...1000,
+                "The most fields that clients may give a class; the master key gives it more"),
+            .whole(
                 "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
                 "The most connections of clients at a time, or fewer where the system gives fewer descriptors"),
             .whole(

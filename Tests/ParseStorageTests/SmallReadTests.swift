@@ -1,0 +1,46 @@
+import JSON
+import ParseModel
+import Postgres
+import Tasks
+import TestSupport
+import Testing
+
+@testable import ParseStorage
+
+@Suite("Reads of small classes beside reads that take long")
+struct SmallReadTests {
+    @Test("Counts, places, words and patterns are answered while all connections for slow reads are taken")
+    func beside() async throws {
+        try await TestStore.run { test in
+            try await test.create(
+                "G", "a", #"{"n":1,"t":"word","g":{"__type":"GeoPoint","latitude":1,"longitude":1}}"#)
+            let sleeping = (1...12).map { number in
+                Task {
+                    let caller = CallerPresence(sender: Sender(address: "192.0.2.\(number)"))
+                    try await CallerPresence.$current.withValue(caller) {
+                        let limit: Duration? = number.isMultiple(of: 2) ? .seconds(25) : nil
+                        _ = try await test.client.slowQuery(Statement("SELECT pg_sleep(20)"), timeLimit: limit)
+                    }
+                }
+            }
+            #expect(try await eventually { test.client.statistics.waiting >= 6 })
+            let center = GeoPoint(latitude: 1, longitude: 2)
+            let parser = FilterParser(isMaster: false, now: 0)
+            let filters: [Filter] = [
+                .everything, .field(FieldPath("g"), .near(center, radians: nil)),
+                .field(FieldPath("g"), .near(center, radians: 1)),
+                try parser.parse(["t": ["$text": ["$search": ["$term": "word"]]]]),
+                try parser.parse(["t": ["$regex": "or"]]),
+            ]
+            for filter in filters {
+                var request = ObjectStore.FindRequest(className: "G")
+                request.filter = filter
+                request.limit = 10
+                request.patternTimeLimit = .seconds(2)
+                request.wantsCount = filter == .everything
+                #expect(try await test.store.find(request).rowCount == 1, "\(filter)")
+            }
+            for task in sleeping { task.cancel() }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Tasks
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite("The memory of rows")
+struct RowBudgetTests {
+    private static func asSender<R: Sendable>(
+        _ address: String, _ body: @Sendable () async throws -> R
+    ) async throws -> R {
+        try await CallerPresence.$current.withValue(CallerPresence(sender: Sender(address: address)), operation: body)
+    }
+
+    @Test("Small results have room however many large ones are read or wait", .timeLimit(.minutes(1)))
+    func lanes() async throws {
+        let budget = RowBudget()
+        let large = try await budget.reserve(RowBudget.capacity)
+        let waits = (1...32).map { number in
+            Task {
+                try await Self.asSender("192.0.2.\(number)") { try await budget.reserve(RowBudget.capacity).release() }
+            }
+        }
+        for _ in 0..<100 { try await Self.asSender("198.51.100.1") { try await budget.reserve(100 * 1024).release() } }
+        let small = try await budget.reserve(RowBudget.mostSmall)
+        #expect(budget.used == RowBudget.capacity + RowBudget.mostSmall)
+        small.release()
+        large.release()
+        for wait in waits { try await wait.value }
+        #expect(budget.used == 0)
+    }
+
+    @Test("A result that turns out to be large leaves the lane of small ones")
+    func changes() async throws {
+        let budget = RowBudget()
+        let grown = try await budget.reserve(RowBudget.mostSmall)
+        grown.resize(to: 64 * 1024 * 1024)
+        #expect(!budget.isOverfull)
+        grown.resize(to: 1_000_000)
+        #expect(budget.used == 1_000_000)
+        grown.release()
+        grown.resize(to: 5)
+        #expect(budget.used == 0)
+    }
+
+    @Test("A large read that keeps room from others for long is stopped, and no other", .timeLimit(.minutes(1)))
+    func stop() async throws {
+        let budget = RowBudget(shortestRead: .zero, patience: .milliseconds(10))
+        @Sendable func read(_ address: String) -> Task<Void, any Error> {
+            Task {
+                try await Self.asSender(address) {
+                    let reservation = try await budget.reserve(RowBudget.capacity)
+                    try await budget.reading(reservation) {
+                        do {
+                            try await Task.sleep(for: .seconds(600))
+                        } catch {
+                            throw PostgresError.cancelled
+                        }
+                    }
+                }
+            }
+        }
+        let first = read("192.0.2.1")
+        #expect(try await eventually { budget.used == RowBudget.capacity })
+        let own = read("192.0.2.1")
+        let other = read("192.0.2.2")
+        let error = try await failure { try await first.value }
+        #expect(error?.sqlState == "57014")
+        // The other one is stopped in turn, for what waits of the first sender.
+        #expect(try await failure { try await other.value }?.sqlState == "57014")
+        own.cancel()
+        #expect(try await failure { try await own.value }?.kind == .cancelled)
+        #expect(budget.used == 0)
+    }
+}
