@@ -1,5 +1,4 @@
 import Tasks
-import TestSupport
 import Testing
 
 @testable import Postgres

@@ -23,6 +23,8 @@ class Attack:
     victim: type = Get
     # What other clients do beside it, and how many seconds more than a get each of these requests may take.
     beside: dict = dataclasses.field(default_factory=dict)
+    # The status of refusals, where an attack is one that must be refused.
+    refusal: int = 0
     # How many megabytes one body or one answer of its own may take by the options, before and while it is values: it is
     # carried out alone, but no option splits it.
     allowed: int = 0

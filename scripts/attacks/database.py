@@ -123,5 +123,5 @@ def attacks(attack):
         "transactions on long lists": attack(
             again(long_transaction, 12, seconds=8), victim=Get, allowed=33, beside={FindHundred: 0, Transaction: 3}),
         "finds of ever new texts": attack(new_texts, beside={FindHundred: 0, Create: 0.1}),
-        "new fields": attack(new_fields, beside={FindWide: 0}),
+        "new fields": attack(new_fields, refusal=400, beside={FindWide: 0}),
     }

@@ -52,6 +52,8 @@ class Result:
     is_alive: bool
     # Of what other clients do: its name, the longest wait, how many seconds more it may take, and what failed.
     beside: list = dataclasses.field(default_factory=list)
+    # The status that answers must have, some of them at least; 0 for any.
+    refusal: int = 0
 
     def line(self):
         answers = " ".join(f"{status}:{count}" for status, count in sorted(self.statuses.items(), key=str))
@@ -73,6 +75,8 @@ class Result:
                 faults.append(f"{name} waited {wait * 1000:.0f} ms, not {(longest + more) * 1000:.0f}")
             if failures:
                 faults.append(f"{name} failed {failures} times")
+        if self.refusal and not self.statuses.get(self.refusal):
+            faults.append(f"nothing was refused with {self.refusal}")
         if not self.is_alive:
             faults.append("the server ended")
         return faults
@@ -167,4 +171,5 @@ class AttackStand:
         waits = [
             (kind.__name__, client.longest, attack.beside[kind], client.faults) for kind, client in beside.items()]
         return Result(
-            quiet.longest, victim.longest, victim.ninety_ninth, peak - idle, victim.faults, statuses, is_alive, waits)
+            quiet.longest, victim.longest, victim.ninety_ninth, peak - idle, victim.faults, statuses, is_alive, waits,
+            attack.refusal)

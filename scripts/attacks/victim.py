@@ -45,9 +45,9 @@ class SaveLittle(Get):
 
 
 class FindHundred(Get):
-    """Finds a hundred objects."""
+    """Finds a hundred objects of some kilobytes each."""
 
-    data = request("GET", "/classes/Item", query={"limit": "100"})
+    data = request("GET", "/classes/Wide", query={"limit": "100"})
 
 
 class FindWide(Get):
