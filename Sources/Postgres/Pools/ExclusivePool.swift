@@ -20,7 +20,7 @@ final class ExclusivePool: ConnectionPool {
     /// By conflict key, requests for a row that another request waits for already, or has a connection for: one is
     /// enough.
     private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
-    private var turns = LeaseTurns()
+    private var order = LeaseOrder()
     private var backOff = BackOff()
     private var nextOpening = MonotonicInstant.now
     private var lastFailure: PostgresError?
@@ -69,7 +69,7 @@ final class ExclusivePool: ConnectionPool {
         }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
         earliest.consider(arrivals.first?.deadline)
-        if mayStop { earliest.consider(turns.nextLook) }
+        if mayStop { earliest.consider(order.nextLook) }
         if mayOpen { earliest.consider(nextOpening) }
         return earliest.instant
     }
@@ -125,13 +125,13 @@ final class ExclusivePool: ConnectionPool {
 
     /// Lends a connection to the request whose turn it is; false where none may have it.
     private func lend(_ connection: Connection) -> Bool {
-        let rank = { self.turns.time(of: $0, among: self.leases.values, at: self.context.now) }
+        let rank = { self.order.time(of: $0, among: self.leases.values, at: self.context.now) }
         while let (waiter, _) = waiters.popFirst(by: rank, { mayLend(to: $1) ? .take : .skip }) {
             waiter.ticket = nil
             lastNumber += PoolPurpose.allCases.count
             let lease = Lease(number: lastNumber, connection: connection, for: waiter, at: context.now)
             leases[lease.number] = lease
-            turns.begin(lease)
+            order.begin(lease)
             if waiter.promise.fulfill(.success(lease.number)) { return true }
             leases[lease.number] = nil
             leave(waiter.conflictKey)
@@ -151,7 +151,7 @@ final class ExclusivePool: ConnectionPool {
     /// Stops what has taken the most time when others have waited for long.
     private func stopHeaviest() {
         guard mayStop else { return }
-        let lease = turns.leaseToStop(among: leases.values, for: arrivals, at: context.now, mayLend: mayLend)
+        let lease = order.leaseToStop(among: leases.values, for: arrivals, at: context.now, mayLend: mayLend)
         if let lease { expire(lease) }
     }
 
@@ -366,7 +366,7 @@ final class ExclusivePool: ConnectionPool {
 
     /// Counts the time of a lease whose connection goes to others, and lets the next request for its row wait for one.
     private func settle(_ lease: Lease) {
-        turns.end(lease, at: context.now)
+        order.end(lease, at: context.now)
         leave(lease.request.conflictKey)
     }
 

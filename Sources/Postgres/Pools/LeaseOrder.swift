@@ -1,8 +1,8 @@
 import Tasks
 
-/// Decides which sender gets a lent connection next, and which one gives its connection back for others: turns go by the
-/// time that senders had connections for.
-struct LeaseTurns {
+/// Orders senders by the time that they had lent connections for: the sender with the least time gets the next one, the
+/// sender with the most gives one back when others have waited for long.
+struct LeaseOrder {
     private var spent = SpentTime()
     /// When to look again whether others have waited for too long.
     private(set) var nextLook = MonotonicInstant.now
