@@ -65,6 +65,16 @@ struct SharedPoolChoiceTests {
         #expect(Self.place(pool.connectionForSearches(), in: pool) == expected)
     }
 
+    @Test("A read that may take long and shares no sync goes where no other like it is before it")
+    func alone() {
+        for (connections, expected) in [([[], [.search], []], 2), ([[], [.search]], nil), ([[], [.read]], nil)]
+            as [([[Kind]], Int?)]
+        {
+            let pool = Self.pool(connections, isFlushed: false)
+            #expect(Self.place(pool.connectionForSearches(isAlone: true), in: pool) == expected)
+        }
+    }
+
     @Test(
         "Writes leave the first connection to others, too, and avoid what may take long or does",
         arguments: [

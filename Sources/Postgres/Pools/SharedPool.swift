@@ -105,11 +105,12 @@ final class SharedPool: ConnectionPool {
         if lockedKeys.include(request.conflictKey, at: context.now) { return request.fail(.rowIsLocked) }
         if isBarred(request) { return request.fail(.detour) }
         if refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
-        if !request.travelsAlone, connections.contains(where: \.takesRequests) {
-            if request.isSearch {
-                searches.append(request)
-                return sendSearches()
-            }
+        let isOpen = connections.contains(where: \.takesRequests)
+        if request.isSearch, isOpen {
+            searches.append(request)
+            return sendSearches()
+        }
+        if !request.travelsAlone, isOpen {
             if request.isReadOnly {
                 reads.append(request)
                 return sendReads()
@@ -117,7 +118,7 @@ final class SharedPool: ConnectionPool {
             // Sent with the next tick, when all that came meanwhile are here.
             if request.sharesTransaction { return changes.append(request) }
         }
-        let connection = request.isReadOnly && !request.isSearch ? leastBusy() : leastBusyForWrites()
+        let connection = request.isReadOnly ? leastBusy() : leastBusyForWrites()
         if let connection, connection.send(request) { return }
         if context.isStopping { return request.fail(.shutDown) }
         wait(request)

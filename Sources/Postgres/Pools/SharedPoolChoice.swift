@@ -12,9 +12,12 @@ extension SharedPool {
     }
 
     /// The connection for the next reads that may take long: the first is left to others, if there are more.
-    func connectionForSearches() -> Connection? {
-        if let connection = connections.first(where: { $0.takesRead(isSearch: true) }) { return connection }
-        return leastBusyForWrites(where: { $0.inFlight.batched == 0 })
+    ///
+    /// - Parameter isAlone: Whether it is for one that shares no sync. Others do not follow before that one is done: each may
+    ///   take as long as it may keep a connection.
+    func connectionForSearches(isAlone: Bool = false) -> Connection? {
+        if !isAlone, let connection = connections.first(where: { $0.takesRead(isSearch: true) }) { return connection }
+        return leastBusyForWrites(where: { $0.inFlight.batched == 0 && $0.inFlight.searches == 0 })
     }
 
     /// The connection with the fewest before it, but not the first if there are others: that one is left to reads.
@@ -43,7 +46,9 @@ extension SharedPool {
                 if isBarred(request) {
                     request.fail(.detour)
                 } else {
-                    guard let connection = connectionForSearches(), connection.sendInBatch(request) else { return }
+                    guard let connection = connectionForSearches(isAlone: request.travelsAlone),
+                        request.travelsAlone ? connection.send(request) : connection.sendInBatch(request)
+                    else { return }
                 }
             }
             searches.removeFirst()
