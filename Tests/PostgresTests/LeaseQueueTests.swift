@@ -83,7 +83,8 @@ struct LeaseQueueTests {
         for next in [2, 3, 0, 1] {
             pool.context.now = pool.context.now.after(.milliseconds(lent === first ? 20 : 5))
             pool.release(lease: try await Self.number(of: lent), nil)
-            #expect(requests[next].promise.isFulfilled, "\(next)")
+            let isLent = requests[next].promise.isFulfilled
+            #expect(isLent, "\(next)")
             lent = requests[next]
         }
     }
