@@ -71,11 +71,11 @@ struct SearchTests {
             _ = try await client.query("CREATE SEQUENCE attempt")
             let search = PostgresClient.Search(of: "Song", mostRows: 1)
             /// How often a new text is sent before it is carried out.
-            @Sendable func attempts(_ text: String, _ seconds: Double) async throws -> Int64? {
+            @Sendable func attempts(_ text: String, _ seconds: Double) async throws -> Int64 {
                 let before = try await client.query("SELECT nextval('attempt')").int(0, 0) ?? 0
                 _ = try await client.search(
                     Statement("SELECT nextval('attempt'), pg_sleep(\(seconds)), '\(text)'"), search)
-                return try await client.query("SELECT last_value FROM attempt").int(0, 0).map { $0 - before }
+                return (try await client.query("SELECT last_value FROM attempt").int(0, 0) ?? 0) - before
             }
             try await Self.asSender("192.0.2.1") {
                 #expect(try await attempts("a", 0.5) == 2)

@@ -126,6 +126,9 @@ struct ConfigurationSourceTests {
     }
 }
 
+private let listOfStrings = "a list of strings, for example [\"a\", \"b\"]"
+private let listOfProxies = "true, a number of proxies or a list of addresses, for example [\"10.0.0.0/8\"]"
+
 @Suite("How texts become values")
 struct OptionParserTests {
     @Test("Switches are true for true and 1, and false for anything else")
@@ -247,29 +250,25 @@ struct OptionParserTests {
                 == .addresses(try AddressList(["10.0.0.1"])))
     }
 
-    private static let list = "a list of strings, for example [\"a\", \"b\"]"
-    private static let proxies =
-        "true, a number of proxies or a list of addresses, for example [\"10.0.0.0/8\"]"
-
     @Test(
         "An element of a list that is no text is refused, and does not get lost",
         arguments: [
-            (["idempotencyOptions": ["paths": ["a", 1]]], "idempotencyOptions.paths must be \(Self.list)"),
-            (["fileUpload": ["fileExtensions": [nil]]], "fileUpload.fileExtensions must be \(Self.list)"),
+            (["idempotencyOptions": ["paths": ["a", 1]]], "idempotencyOptions.paths must be \(listOfStrings)"),
+            (["fileUpload": ["fileExtensions": [nil]]], "fileUpload.fileExtensions must be \(listOfStrings)"),
             (
                 ["fileUpload": ["allowedFileUrlDomains": [["a.example"]]]],
-                "fileUpload.allowedFileUrlDomains must be \(Self.list)"
+                "fileUpload.allowedFileUrlDomains must be \(listOfStrings)"
             ),
-            (["trustProxy": ["10.0.0.1", 2]], "trustProxy must be \(Self.proxies)"),
+            (["trustProxy": ["10.0.0.1", 2]], "trustProxy must be \(listOfProxies)"),
             (
                 ["trustProxy": ["10.0.0.1", "proxy"]],
                 "The Parse Server option \"trustProxy\" contains an invalid IP address \"proxy\"."
             ),
-            (["trustProxy": ["hops": 2]], "trustProxy must be \(Self.proxies)"),
-            (["masterKeyIps": [true]], "masterKeyIps must be \(Self.list)"),
-            (["allowHeaders": [5]], "allowHeaders must be \(Self.list)"),
+            (["trustProxy": ["hops": 2]], "trustProxy must be \(listOfProxies)"),
+            (["masterKeyIps": [true]], "masterKeyIps must be \(listOfStrings)"),
+            (["allowHeaders": [5]], "allowHeaders must be \(listOfStrings)"),
             (["allowOrigin": ["*", 5]], "allowOrigin must be a string or a list of strings"),
-            (["userSensitiveFields": [5]], "userSensitiveFields must be \(Self.list)"),
+            (["userSensitiveFields": [5]], "userSensitiveFields must be \(listOfStrings)"),
             (
                 ["schema": ["beforeMigration": ["a", 5]]],
                 "schema.beforeMigration must be a string or a list of strings"
