@@ -10,9 +10,11 @@ enum UnknownCommand {
         guard let first = arguments.first, !subcommands.isEmpty, !usual.contains(where: first.hasPrefix) else {
             return nil
         }
-        let names = subcommands.compactMap(\.configuration.commandName)
-        if let next = subcommands.first(where: { $0.configuration.commandName == first }) {
-            return message(Array(arguments.dropFirst()), of: next)
+        var names: [String] = []
+        for subcommand in subcommands {
+            guard let name = subcommand.configuration.commandName else { continue }
+            if name == first { return message(Array(arguments.dropFirst()), of: subcommand) }
+            names.append(name)
         }
         let list = "The commands are \(names.joined(separator: ", "))"
         guard !first.hasPrefix("-") else {

@@ -97,7 +97,7 @@ package enum TransportServer {
         try adjust(&configuration)
         var limits = limits
         limits.body = configuration.maxUploadSize
-        let folder = if let directory { directory } else { try await temporaryDirectory() }
+        let folder = if let directory { directory } else { temporaryDirectory() }
         let client = PostgresClient(configuration: PostgresConfiguration(connectionString: ""), logger: logger)
         let catalog = SchemaCatalog(client: client, senderId: "test", refusesMixedMembership: false, logger: logger)
         let disk = DiskStorage(directory: folder)
