@@ -30,7 +30,7 @@ import Testing
             var facts = DatabaseFacts()
             var schema = ClassSchema(name: "Song", permissions: permissions)
             for number in 0..<count { schema.fields[Name("f\(number)")] = Field(.number) }
-            facts.classes = [schema]
+            facts.rows = [(name: "Song", json: .object(TableLayout.schemaRow(of: schema)))]
             return LayoutDiagnosis(facts: facts).findings.filter { $0.kind == .growingClass }
         }
         #expect(findings(100, nil).isEmpty)

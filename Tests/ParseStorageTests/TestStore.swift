@@ -128,7 +128,7 @@ struct TestStore: Sendable {
     /// What a pipeline gives.
     func aggregate(_ className: String, _ pipeline: String) async throws -> JSONValue {
         let stages = try (JSONValue(parsing: pipeline).arrayValue ?? []).compactMap { stage in
-            stage.objectValue?.elements.first.map { (name: $0.key.text, operand: $0.value) }
+            stage.objectValue?.elements.first.map { AggregateStage($0.key.text, $0.value) }
         }
         return .array(try await store.aggregates.aggregate(className, stages, now: 1_600_000_000_000))
     }

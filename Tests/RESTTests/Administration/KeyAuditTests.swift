@@ -145,7 +145,7 @@ struct KeyAuditTests {
     func maintenance() async throws {
         try await TestServer.run(Self.options) { server in
             let user = try await server.signUp("kim")
-            let id = try user.string("objectId")
+            let id = user.id
             let changed = try await server.send(
                 "PUT", "/users/\(id)", ["_failed_login_count": 1], as: .maintenance)
             #expect(changed.status == 200, "\(changed.text)")
