@@ -92,15 +92,13 @@ struct CommandLineTests {
 
     @Test("Options that change nothing for clients are ignored with one line each; others are refused")
     func ignored() async throws {
+        let port = try await FreePort.find()
         let ignored: JSONObject = [
-            "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "cluster": 4, "verbose": true,
+            "databaseURI": .string("postgres://u@127.0.0.1:\(port)/d"), "cacheAdapter": "redis", "loggerAdapter": "x",
+            "analyticsAdapter": "x", "cluster": 4, "verbose": true,
             "directAccess": true,
         ]
-        let port = try await FreePort.find()
-        let run = try await CommandLineRun.roost(
-            ["serve"],
-            file: CommandLineRun.configuration(
-                ignored.merging(["databaseURI": "postgres://u@127.0.0.1:\(port)/d"]) { $1 }))
+        let run = try await CommandLineRun.roost(["serve"], file: CommandLineRun.configuration(ignored))
         #expect(run.messages.count == 1 && run.messages[0].hasPrefix("Cannot reach PostgreSQL"), "\(run.errors)")
         for name in ["cacheAdapter", "loggerAdapter", "analyticsAdapter", "cluster", "directAccess"] {
             let lines = run.errors.split(separator: "\n").filter { $0.contains("option \(name) has no effect: ") }

@@ -69,16 +69,21 @@ struct StartFailureTests {
         }
         let port = try await FreePort.find()
         let run = try await CommandLineRun.roost(
-            ["serve"], file: CommandLineRun.configuration(["databaseURI": "postgres://u:Swordfish@127.0.0.1:\(port)/d"])
+            ["serve"],
+            file: CommandLineRun.configuration(["databaseURI": .string("postgres://u:Swordfish@127.0.0.1:\(port)/d")])
         )
         #expect(run.status == 1)
         #expect(run.messages.count == 1)
         #expect(run.messages.first?.hasPrefix("Cannot reach PostgreSQL: ") == true, "\(run.errors)")
         #expect(run.errors.components(separatedBy: "refused").count == 2, "\(run.errors)")
         #expect(run.errors.contains("waiting for PostgreSQL"), "\(run.errors)")
-        let unknown = try await Self.failure(["databaseURI": "postgres://u@127.0.0.1:\(port)/d?pasword=Swordfish"])
+        let unknown = try await Self.failure([
+            "databaseURI": .string("postgres://u@127.0.0.1:\(port)/d?pasword=Swordfish")
+        ])
         #expect(unknown.contains("databaseURI has a parameter that libpq doesn't know"), "\(unknown)")
-        let value = try await Self.failure(["databaseURI": "postgres://u@127.0.0.1:\(port)/d?sslmode=Swordfish"])
+        let value = try await Self.failure([
+            "databaseURI": .string("postgres://u@127.0.0.1:\(port)/d?sslmode=Swordfish")
+        ])
         #expect(value == "The parameter sslmode of databaseURI has a value that libpq doesn't know.", "\(value)")
         let foreign = try await Self.failure(["databaseURI": "postgres://u:Swordfish@127.0.0.1/d?ssl=true&max=5"])
         #expect(
@@ -86,7 +91,8 @@ struct StartFailureTests {
                 == "databaseURI has the node-postgres parameter ssl (roost.json). Instead of it, write sslmode=require, or "
                 + "sslmode=verify-full to check the certificate", "\(foreign)")
         let doctor = try await CommandLineRun.roost(
-            ["doctor"], file: CommandLineRun.configuration(["databaseURI": "postgres://u@127.0.0.1:\(port)/d"]))
+            ["doctor"], file: CommandLineRun.configuration(["databaseURI": .string("postgres://u@127.0.0.1:\(port)/d")])
+        )
         #expect(doctor.status == 1)
         #expect(doctor.messages.count == 1 && doctor.messages[0].hasPrefix("Cannot reach PostgreSQL: "))
     }
