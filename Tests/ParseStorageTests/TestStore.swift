@@ -127,9 +127,7 @@ struct TestStore: Sendable {
 
     /// What a pipeline gives.
     func aggregate(_ className: String, _ pipeline: String) async throws -> JSONValue {
-        let stages = try (JSONValue(parsing: pipeline).arrayValue ?? []).compactMap { stage in
-            stage.objectValue?.elements.first.map { AggregateStage($0.key.text, $0.value) }
-        }
+        let stages = try AggregateStage.list(JSONValue(parsing: pipeline).arrayValue ?? [])
         return .array(try await store.aggregates.aggregate(className, stages, now: 1_600_000_000_000))
     }
 
