@@ -36,6 +36,11 @@ public struct Aggregates: Sendable {
         async throws -> [JSONValue]
     {
         let field = try AggregateCompiler.checked(field)
+        // Columns of the server's own, such as hashes of passwords, are no fields.
+        let root = FieldPath(field).root
+        guard root == "_id" || Names.isIdentifier(root) else {
+            throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(field)")
+        }
         do {
             return try await store.fresh(className, otherwise: []) { schema in
                 guard let values = try DistinctValues(of: field, schema, filter, store.catalog.snapshot) else {
