@@ -47,7 +47,8 @@ import Testing
                 }
             }
             _ = try await server.send("POST", "/users", ["username": "ann", "password": "p"], as: .master)
-            for name in ["_hashed_password", "_hashed_password.x", "_perishable_token", "_rperm", "_created_at", "__x"] {
+            for name in ["_hashed_password", "_hashed_password.x", "_perishable_token", "_rperm", "_created_at", "__x"]
+            {
                 let answer = try await server.send(
                     "POST", "/aggregate/_User", ["_method": "GET", "distinct": .string(name)], as: .master)
                 #expect(answer.code == 105, "\(name): \(answer.text)")
