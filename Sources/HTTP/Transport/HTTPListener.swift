@@ -40,11 +40,12 @@ struct HTTPListener: Sendable {
     private func run(host: String, port: Int, on acceptor: any EventLoopGroup, _ onBound: (Int) -> Void) async throws {
         let (accepted, continuation) = AsyncStream.makeStream(of: HTTPConnection.self)
         let channel = try await bind(host: host, port: port, on: acceptor, continuation)
-        channel.closeFuture.whenComplete { [eventLoops] _ in
+        let ended = channel.closeFuture.flatMap { [eventLoops] in
             // The last connections are on their way to their event loops.
             let arrivals = eventLoops.makeIterator().map { $0.submit {} }
-            EventLoopFuture.andAllComplete(arrivals, on: channel.eventLoop).whenComplete { _ in continuation.finish() }
+            return EventLoopFuture.andAllComplete(arrivals, on: channel.eventLoop)
         }
+        ended.whenComplete { _ in continuation.finish() }
         onBound(channel.localAddress?.port ?? 0)
         let (connections, drain) = (connections, drain)
         await withTaskCancellationHandler {
@@ -64,6 +65,8 @@ struct HTTPListener: Sendable {
         } onCancel: {
             channel.close(promise: nil)
         }
+        // A cancelled task does not wait for the last connections, but the acceptor must not stop before they have come.
+        try await ended.get()
     }
 
     private func bind(
