@@ -21,7 +21,7 @@ public struct CloudApp: Sendable {
             let environment = ProcessInfo.processInfo.environment
             return switch self {
             case .current: environment["PARSE_SDK"] ?? Checkout.path("Tests/NodeHostTests/sdk")
-            case .legacy: environment["PARSE_SDK1"] ?? Checkout.path("Tests/NodeHostTests/sdk1")
+            case .legacy: environment["PARSE_SDK1"] ?? Checkout.path("Tests/NodeHostTests/sdk/legacy")
             case .none: nil
             }
         }

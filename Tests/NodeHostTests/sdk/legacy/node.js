@@ -1,7 +1,7 @@
-// Stands in for `parse/node` of the versions 1.x in tests: the stand-in beside it, with their promises and callbacks.
+// Stands in for `parse/node` of the versions 1.x in tests: the current stand-in with their promises and callbacks.
 'use strict';
 
-const Parse = require('../sdk/node.js');
+const Parse = require('../node.js');
 const { ParsePromise } = require('./promise.js');
 
 const request = (...args) => Parse.CoreManager.getRESTController().request(...args);
