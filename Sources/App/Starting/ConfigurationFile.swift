@@ -38,7 +38,7 @@ struct ConfigurationFile {
         do {
             return ConfigurationFile(path: path, bytes: Array(try Data(contentsOf: URL(fileURLWithPath: path))))
         } catch {
-            throw ConfigurationError("\(path) cannot be read: \(ErrorText.of(error)). Check its owner and mode")
+            throw ConfigurationError("\(path) cannot be read: \(ErrorText.reason(error)). Check its owner and mode")
         }
     }
 }

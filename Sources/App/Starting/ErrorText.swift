@@ -13,7 +13,7 @@ package enum ErrorText {
         case let error as ParseError: error.message
         case let error as HTTPError: error.message
         case let error as IOError: system(error.errnoCode)
-        case let error as CocoaError: cocoa(error)
+        case let error as CocoaError: (error.filePath.map { "\($0): " } ?? "") + reason(error)
         case let error as POSIXError: system(error.code.rawValue)
         case let error where type(of: error) is NSError.Type: error.localizedDescription
         case let error as any CustomStringConvertible: error.description
@@ -36,19 +36,19 @@ package enum ErrorText {
 
     static func system(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    private static func cocoa(_ error: CocoaError) -> String {
-        let reason =
-            switch error.code {
-            case .fileNoSuchFile, .fileReadNoSuchFile: system(ENOENT)
-            case .fileReadNoPermission, .fileWriteNoPermission: system(EACCES)
-            case .fileWriteOutOfSpace: system(ENOSPC)
-            case .fileWriteFileExists: system(EEXIST)
-            case .fileReadInapplicableStringEncoding: "it is not UTF-8"
-            default:
-                (error.userInfo[NSUnderlyingErrorKey] as? POSIXError).map { system($0.code.rawValue) }
-                    ?? "it cannot be read or written"
-            }
-        return error.filePath.map { "\($0): \(reason)" } ?? reason
+    /// Why a file can't be used, without its path.
+    static func reason(_ error: any Error) -> String {
+        guard let error = error as? CocoaError else { return of(error) }
+        switch error.code {
+        case .fileNoSuchFile, .fileReadNoSuchFile: return system(ENOENT)
+        case .fileReadNoPermission, .fileWriteNoPermission: return system(EACCES)
+        case .fileWriteOutOfSpace: return system(ENOSPC)
+        case .fileWriteFileExists: return system(EEXIST)
+        case .fileReadInapplicableStringEncoding: return "it is not UTF-8"
+        default:
+            let cause = error.userInfo[NSUnderlyingErrorKey] as? POSIXError
+            return cause.map { system($0.code.rawValue) } ?? "it cannot be read or written"
+        }
     }
 }
 

@@ -18,7 +18,9 @@ struct CommandLineTests {
         let unreadable = try await CommandLineRun.roost(["doctor", "/proc/self/mem"])
         #expect(unreadable.status == 1)
         #expect(unreadable.messages.count == 1, "\(unreadable.errors)")
-        #expect(unreadable.messages[0].hasPrefix("/proc/self/mem cannot be read: "), "\(unreadable.errors)")
+        #expect(
+            unreadable.messages[0].hasPrefix("/proc/self/mem cannot be read: Input/output error. "),
+            "\(unreadable.errors)")
         let malformed = try await CommandLineRun.roost(
             ["serve", "roost.json"], file: "{\n  \"appId\": \"app\",\n  \"masterKey\": Swordfish\n}")
         #expect(malformed.status == 1)
@@ -39,7 +41,7 @@ struct CommandLineTests {
                 "metrics must be an object, for example {\"port\": 9464} (roost.json)",
                 "databaseURI must begin with postgres:// or postgresql:// (roost.json)",
                 "maxLimit must be a number of at least 1 (--maxLimit)",
-                "appId and masterKey are required. Set them in a configuration file (roost serve roost.json), or with "
+                "appId and masterKey are required (roost.json). Set them in a configuration file (roost serve roost.json), or with "
                     + "--appId and --masterKey",
             ], "\(run.errors)")
         let flag = try await CommandLineRun.roost(["serve", "--mastrKey=Swordfish"])
@@ -124,7 +126,7 @@ struct CommandLineHelpTests {
         let run = try await CommandLineRun.roost(["serve", "--help"], environment: ["COLUMNS": "\(width)"])
         #expect(run.status == 0)
         let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        #expect(lines[0].hasPrefix("USAGE: roost serve [roost.json] "))
+        #expect(lines[0].hasPrefix("USAGE: roost serve [roost.json]"))
         let options = lines.filter { $0.hasPrefix("  --") }
         #expect(options[0].hasPrefix("  --appId <string>") && options[1].hasPrefix("  --masterKey <string>"))
         #expect(Set(options.map { $0.split(separator: " ")[0] }).count == options.count)
