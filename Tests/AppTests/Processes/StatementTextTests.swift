@@ -110,7 +110,7 @@ struct StatementTextTests {
         let calls = try await TestServer.texts(
             """
             SELECT coalesce(sum(calls), 0)::text FROM pg_stat_statements
-            WHERE query LIKE '%"_User"%' OR query LIKE '%pg_logical_emit_message%'
+            WHERE query ~ '^(SELECT|UPDATE) .*"_User"' OR query LIKE '%pg_logical_emit_message%'
             """, on: uri)
         return try #require(calls.first.flatMap { Int($0) })
     }
