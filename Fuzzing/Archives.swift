@@ -3,29 +3,20 @@ import Encoding
 import Foundation
 import JSON
 import ParseModel
-import ParseStorage
 
 @testable import Migration
 
 /// Dumps, exports and backups.
 enum Archives {
-    private static let fields: [Name: Field] = [
-        "text": Field(.string), "count": Field(.number), "flag": Field(.boolean), "at": Field(.date),
-        "object": Field(.object), "list": Field(.array), "bytes": Field(.bytes), "file": Field(.file),
-        "point": Field(.geoPoint), "area": Field(.polygon), "owner": Field(.pointer("Thing")),
+    private static let types: [FieldType] = [
+        .string, .number, .boolean, .date, .object, .array, .bytes, .file, .geoPoint, .polygon, .pointer("Thing"),
     ]
-
-    private static let mapper: RowMapper = {
-        var schema = ClassSchema(name: "Thing")
-        for (name, field) in fields { schema.fields[name] = field }
-        return RowMapper(plan: RowPlan(ImportTable(schema), schema: schema))
-    }()
 
     /// A file of a source, in memory.
     private static let folder = "/dev/shm/roost-fuzz-\(getpid())"
 
     @Sendable static func bson(_ input: [UInt8]) throws {
-        if let document = try? BSONReader.document(input) { _ = mapper.map(.mongo(document)) }
+        _ = try? BSONReader.document(input)
         try records(BSONRecordReader(ByteReader(BytesInMemory(input), of: "input")))
     }
 
@@ -33,14 +24,27 @@ enum Archives {
         var inference = TypeInference()
         while let record = try reader.next() {
             inference.add(record, of: "Thing")
-            _ = mapper.map(record)
+            var losses = Losses()
+            switch record {
+            case .mongo(let document):
+                _ = MongoFields.acl(.document(document))
+                for (member, type) in zip(document.members, types + types) {
+                    _ = MongoFields.parameter(member.value, type, member.key.text, &losses)
+                    _ = MongoValues.shown(member.value).text
+                }
+            case .rest(let object):
+                for (member, type) in zip(object, types + types) {
+                    _ = RESTFields.parameter(member.value, type, member.key.text, &losses)
+                }
+            case .unreadable: break
+            }
         }
     }
 
     /// Any source that is one file.
     @Sendable static func read(_ input: [UInt8]) throws { try source(input, "Thing.json") }
 
-    @Sendable static func zip(_ input: [UInt8]) throws { try source(input, "source.zip") }
+    @Sendable static func zipFile(_ input: [UInt8]) throws { try source(input, "source.zip") }
 
     private static func source(_ input: [UInt8], _ name: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

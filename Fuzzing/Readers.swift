@@ -27,7 +27,7 @@ enum Readers {
         "regex": Filters.regex,
         "tar": Archives.tar,
         "websocket": webSocket,
-        "zip": Archives.zip,
+        "zip": Archives.zipFile,
     ]
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }

@@ -4,7 +4,7 @@
 #   scripts/fuzz.sh               all readers
 #   scripts/fuzz.sh json csv      these readers
 #
-# An input fails that crashes, leaks, takes 10 seconds or 2 GB, or more than linear time (Fuzzing/Fuzz.swift). It is kept in
+# An input fails that crashes, leaks, takes a minute or 2 GB, or more than linear time (Fuzzing/Fuzz.swift). It is kept in
 # .build/fuzz/failures, and `FUZZ_TARGET=json .build/fuzz/release/Fuzz FILE` runs it again. What libFuzzer has learned is
 # kept in .build/fuzz/corpus, and the next run goes on from there.
 set -euo pipefail
@@ -15,6 +15,7 @@ seconds=${FUZZ_SECONDS:-60}
 fuzzer=$scratch/release/Fuzz
 # The backtraces of Swift would stop a crash before libFuzzer keeps its input.
 export SWIFT_BACKTRACE=enable=no
+export LSAN_OPTIONS="suppressions=$PWD/scripts/leak_suppressions.txt:print_suppressions=0"
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=0}
 
 scripts/dependencies.sh
@@ -38,7 +39,7 @@ for reader in "${readers[@]}"; do
         continue
     fi
     mkdir -p "$scratch/corpus/$reader" "$scratch/failures"
-    FUZZ_TARGET=$reader "$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+    FUZZ_TARGET=$reader "$fuzzer" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=65536 \
         -artifact_prefix="$scratch/failures/$reader-" -print_final_stats=1 -verbosity=0 \
         "$scratch/corpus/$reader" "Fuzzing/seeds/$reader" || failed+=("$reader")
 done

@@ -12,8 +12,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Without backtraces of Swift, which would take a minute for each crash that a test expects.
 export SWIFT_BACKTRACE=enable=no
 # A report fails the run by the exit status of the process.
-export TSAN_OPTIONS="suppressions=$PWD/scripts/thread_suppressions.txt history_size=4"
-export LSAN_OPTIONS="suppressions=$PWD/scripts/leak_suppressions.txt print_suppressions=0"
+export TSAN_OPTIONS="suppressions=$PWD/scripts/thread_suppressions.txt:history_size=4"
+export LSAN_OPTIONS="suppressions=$PWD/scripts/leak_suppressions.txt:print_suppressions=0"
 
 # These measure time or memory, or start browsers: under a sanitizer everything takes five to fifteen times as long, and
 # several times the memory.
