@@ -1,7 +1,8 @@
 /// A list of IP addresses and networks, such as the option `masterKeyIps` has.
 ///
-/// `0.0.0.0/0` and `0.0.0.0` stand for every IPv4 address, `::/0`, `::` and `::0` for every IPv6 address. An IPv4
-/// address in IPv6 clothing (`::ffff:10.0.0.1`) counts as IPv6 for those, and as IPv4 for all other entries.
+/// `0.0.0.0/0` and `0.0.0.0` stand for every IPv4 address, `::/0`, `::` and `::0` for every IPv6 address. A client at an
+/// IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv6 for those, and as IPv4 for all other entries. An entry that is
+/// such an address or network (`::ffff:10.0.0.0/104`) is the IPv4 address or network.
 public struct AddressList: Sendable, Equatable {
     /// An entry that is neither an address nor a network.
     public struct InvalidEntry: Error, Sendable, Equatable {
@@ -78,8 +79,12 @@ public struct AddressList: Sendable, Equatable {
         let parts = entry.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let prefix = IPAddress(parts[0]) else { throw InvalidEntry(entry: entry) }
         let bits = prefix.bytes.count * 8
-        guard parts.count == 2 else { return Network(prefix: prefix, length: bits) }
-        guard let length = Int(parts[1]), (0...bits).contains(length) else { throw InvalidEntry(entry: entry) }
+        var length = bits
+        if parts.count == 2 {
+            guard let given = Int(parts[1]), (0...bits).contains(given) else { throw InvalidEntry(entry: entry) }
+            length = given
+        }
+        if let mapped = prefix.mappedVersion4, length >= 96 { return Network(prefix: mapped, length: length - 96) }
         return Network(prefix: prefix, length: length)
     }
 }

@@ -74,6 +74,20 @@ struct ApplicationKeysTests {
         }
     }
 
+    @Test("All lists of keys take IPv4 addresses in IPv6 form")
+    func mappedAddresses() throws {
+        let list: JSONValue = ["::ffff:127.0.0.0/104"]
+        let file: JSONObject = [
+            "appId": "app", "masterKey": "master", "readOnlyMasterKey": "readonly", "maintenanceKey": "maintenance",
+            "masterKeyIps": list, "readOnlyMasterKeyIps": list, "maintenanceKeyIps": list,
+        ]
+        let keys = try ApplicationKeys(
+            try Configuration.load(file: file.serialized(), environment: [:], flags: []).configuration)
+        for addresses in [keys.masterKeyAddresses, keys.readOnlyMasterKeyAddresses, keys.maintenanceKeyAddresses] {
+            #expect(addresses.contains("127.0.0.1") && !addresses.contains("10.0.0.1"))
+        }
+    }
+
     @Test("Without configured client keys every client of the application is welcome")
     func noClientKeys() throws {
         var keys = try Self.keys()
@@ -94,6 +108,12 @@ struct ApplicationKeysTests {
             (["0.0.0.0"], "1.2.3.4", true), (["::/0"], "::5", true), (["::0"], "2001:db8::1", true),
             (["::"], "::ffff:1.2.3.4", true), (["::/0"], "1.2.3.4", false), ([], "127.0.0.1", false),
             (["127.0.0.1"], "", false), (["0.0.0.0/0"], "1.2.3", false), (["0.0.0.0/0"], "01.2.3.4", false),
+            (["::ffff:127.0.0.1"], "127.0.0.1", true), (["::ffff:127.0.0.1"], "::ffff:127.0.0.1", true),
+            (["::ffff:7f00:1"], "127.0.0.1", true), (["::ffff:127.0.0.1"], "127.0.0.2", false),
+            (["::ffff:127.0.0.1"], "::1", false), (["::ffff:127.0.0.0/104"], "127.200.3.4", true),
+            (["::ffff:127.0.0.0/104"], "::ffff:127.200.3.4", true), (["::ffff:127.0.0.0/104"], "128.0.0.1", false),
+            (["::ffff:10.1.2.3/128"], "10.1.2.3", true), (["::ffff:0:0/96"], "8.8.8.8", true),
+            (["::ffff:0:0/96"], "2001:db8::1", false), (["::ffff:0:0/95"], "2001:db8::1", false),
             (["::/0"], "1::2::3", false), (["::/0"], "12345::", false), (["::/0"], "1:2:3:4:5:6:7:8:9", false),
         ] as [([String], String, Bool)])
     func lists(entries: [String], address: String, isIn: Bool) throws {
