@@ -8,6 +8,7 @@ import base64
 import json
 import pathlib
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -249,7 +250,9 @@ def main():
             "cloud": folder + "/main.js", "liveQuery": {"classNames": ["Track", "Artist"]}, "startLiveQueryServer": True,
             "push": {"ios": {"token": {"key": key(), "keyId": "ABC1234567", "teamId": "TEAM123456"}, "topic": "com.example.music"}},
             "consoleFolder": str(ROOT / "Sources/CConsole/files"), "console": {"signIn": "thisMachine"}}))
-        server = subprocess.Popen([binary, "serve", str(configuration)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        output = pathlib.Path(folder, "output")
+        with output.open("wb") as file:
+            server = subprocess.Popen([binary, "serve", str(configuration)], stdout=file, stderr=subprocess.DEVNULL)
         try:
             rest = REST(f"http://127.0.0.1:{port}/parse", "music", "pictures")
             for _ in range(300):
@@ -261,6 +264,11 @@ def main():
             fill(rest)
             console = Console(f"http://localhost:{port}/console", {})
             try:
+                # The printed address signs in.
+                while not (address := re.search(r"http://\S+#ticket=\w+", output.read_text())):
+                    time.sleep(0.1)
+                console.browser.open(address[0])
+                console.wait("document.querySelector('main')")
                 for name in pictures(console, rest):
                     data = console.browser.call("Page.captureScreenshot", format="png")["data"]
                     (target / f"{name}.png").write_bytes(base64.b64decode(data))

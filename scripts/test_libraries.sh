@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside the dependencies. From the system's packages: Chromium, which opens the pages,
-# PgBouncer, and OpenStack Swift, the store of files that speaks S3; promtool, which checks metrics and rules of alerts, is
-# taken out of Debian's package `prometheus` into .build/prometheus, so that no service is started. Of Python's, into
-# .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the mails, pymongo, whose encoder makes
-# the dumps that are imported, opentelemetry-proto, which reads the spans of traces, and moto, a store of files with tags and
-# permissions, with botocore, Amazon's own client.
+# PgBouncer, nginx and HAProxy, and OpenStack Swift, the store of files that speaks S3; promtool, which checks metrics and
+# rules of alerts, is taken out of Debian's package `prometheus` into .build/prometheus, so that no service is started. Of
+# Python's, into .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the mails, pymongo, whose
+# encoder makes the dumps that are imported, opentelemetry-proto, which reads the spans of traces, and moto, a store of files
+# with tags and permissions, with botocore, Amazon's own client.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/confirm.sh
@@ -36,17 +36,18 @@ has_python_packages() {
 install_programs() {
     local missing=() privilege=()
     has_browser || missing+=(chromium fonts-dejavu-core)
-    has_program pgbouncer || missing+=(pgbouncer)
+    local name
+    for name in pgbouncer nginx haproxy; do has_program "$name" || missing+=("$name"); done
     has_python_packages || missing+=(python3-pip)
     # Where it is not packaged, the tests against it are left out.
     ! command -v apt-get >/dev/null || has_program swift-proxy-server ||
         missing+=(swift-proxy swift-account swift-container swift-object)
     [ ${#missing[@]} -gt 0 ] || return 0
     command -v apt-get >/dev/null || fail "these are missing, by the names of Debian's packages: ${missing[*]}. Others':
-  Fedora, RHEL  dnf install chromium dejavu-sans-fonts pgbouncer python3-pip
-  Alpine        apk add chromium font-dejavu pgbouncer py3-pip
-  Arch          pacman -S chromium ttf-dejavu pgbouncer python-pip
-  macOS         brew install --cask chromium; brew install pgbouncer python"
+  Fedora, RHEL  dnf install chromium dejavu-sans-fonts pgbouncer nginx haproxy python3-pip
+  Alpine        apk add chromium font-dejavu pgbouncer nginx haproxy py3-pip
+  Arch          pacman -S chromium ttf-dejavu pgbouncer nginx haproxy python-pip
+  macOS         brew install --cask chromium; brew install pgbouncer nginx haproxy python"
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || fail "missing, and there is no sudo to install them: ${missing[*]}"
         privilege=(sudo)

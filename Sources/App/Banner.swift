@@ -4,16 +4,16 @@ import ServerConfiguration
 /// What the server prints when it listens: where it is, and how to try it.
 ///
 /// What is printed often ends in a log, which more people read than may know the keys. They are named by their options,
-/// unless a person tries an example at a terminal.
+/// unless they are those of the example, which everybody knows, or a person tries an example at a terminal.
 struct Banner {
     let configuration: Configuration
     let port: Int
     let dataFolder: String
     let filesFolder: String
-    /// Whether the keys themselves are shown.
+    /// Whether all keys themselves are shown.
     let showsKeys: Bool
     var showsMails = false
-    /// Where the console is opened; nil where that is not shown.
+    /// The address of the console, or nil if there is none.
     var consoleAddress: String?
 
     /// Whether the keys may be shown: the output is a terminal, and the configuration is one of the examples.
@@ -26,9 +26,22 @@ struct Banner {
         return configurationFolder.split(separator: "/").contains("examples")
     }
 
+    /// Whether the address of the console may sign in by itself.
+    ///
+    /// - Parameter isTerminal: Whether a person reads the output, and not a log.
+    static func mayShowTicket(_ configuration: Configuration, isTerminal: Bool) -> Bool {
+        isTerminal || configuration.console.signIn == .thisMachine || isPublic(configuration.masterKey)
+    }
+
+    /// Whether a key is one of `examples/music`, which everybody knows.
+    private static func isPublic(_ key: String) -> Bool { key.hasPrefix("music-example-") }
+
+    private func shows(_ key: String) -> Bool { showsKeys || Self.isPublic(key) }
+
     private var url: String {
         let host = ["0.0.0.0", "::"].contains(configuration.host) ? "127.0.0.1" : configuration.host
-        return "\(configuration.scheme)://\(host):\(port)\(configuration.mountPath)"
+        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return "\(configuration.scheme)://\(name):\(port)\(configuration.mountPath)"
     }
 
     private var clientKeys: [(option: String, header: String, key: String)] {
@@ -48,13 +61,18 @@ struct Banner {
         }
         add("URL", url)
         add("application id", configuration.appId)
-        let masterKey = showsKeys ? configuration.masterKey : "<masterKey>"
-        add("master key", showsKeys ? masterKey : "as the option masterKey says")
-        for (option, _, key) in clientKeys { add(option, showsKeys ? key : "as the option says") }
+        let masterKey = shows(configuration.masterKey) ? configuration.masterKey : "<masterKey>"
+        add("master key", shows(configuration.masterKey) ? masterKey : "the value of the option masterKey")
+        for (option, _, key) in clientKeys { add(option, shows(key) ? key : "the value of the option") }
         if configuration.databaseURI == nil { add("data folder", dataFolder) } else { add("files folder", filesFolder) }
-        if let consoleAddress { add("console", consoleAddress) }
+        if let consoleAddress {
+            add("console", consoleAddress)
+            if !consoleAddress.contains("#ticket=") {
+                add("", "`roost console open` prints an address that signs in")
+            }
+        }
         if showsMails { add("mails", "shown here, since no emailAdapter is configured") }
-        let key = clientKeys.first.map { " -H '\($0.header): \(showsKeys ? $0.key : "<\($0.option)>")'" } ?? ""
+        let key = clientKeys.first.map { " -H '\($0.header): \(shows($0.key) ? $0.key : "<\($0.option)>")'" } ?? ""
         let master = configuration.allowClientClassCreation ? "" : " -H 'X-Parse-Master-Key: \(masterKey)'"
         lines += [
             "", "Try it:",

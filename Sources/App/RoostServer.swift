@@ -277,13 +277,13 @@ public struct RoostServer: Service {
         get async throws { try await monitoring.boundPort }
     }
 
-    /// Where a person on this machine opens the console, once the server listens; nil where there is none.
+    /// The address of the console on this machine once the server listens, or nil if there is no console.
     ///
-    /// - Returns: An address that signs in by itself, once.
-    package func consoleAddress() async throws -> String? {
+    /// - Parameter hasTicket: Whether the address signs in by itself.
+    package func consoleAddress(hasTicket: Bool) async throws -> String? {
         guard let console else { return nil }
         _ = try await boundPort
-        return console.ownAddress()
+        return console.address(hasTicket: hasTicket)
     }
 
     /// Opens the database, installs what it lacks, and makes the classes that the configuration names.

@@ -102,8 +102,8 @@ package struct Server {
             showsKeys: Banner.mayShowKeys(
                 configurationFolder: deployment.configurationFolder, isTerminal: isTerminal),
             showsMails: showsMails)
-        // The address signs in: a log, which more people read, has none.
-        if isTerminal { banner.consoleAddress = try? await server.consoleAddress() }
+        banner.consoleAddress = try? await server.consoleAddress(
+            hasTicket: Banner.mayShowTicket(configuration, isTerminal: isTerminal))
         try? FileHandle.standardOutput.write(contentsOf: Data(banner.text.utf8))
     }
 }

@@ -3,6 +3,7 @@ import JSON
 import Operations
 import ParseModel
 import Rules
+import ServerConfiguration
 import Tasks
 
 /// One client of live queries, from the opening of its connection to its end.
@@ -42,7 +43,8 @@ actor LiveQueryConnection {
     private static let timeToRecover = Duration.seconds(1)
 
     let socket: WebSocketConnection
-    let address: String
+    let origin: ClientAddress
+    nonisolated var address: String { origin.text }
     /// The network of the client.
     let sender: Sender
     let mountURL: String
@@ -54,12 +56,12 @@ actor LiveQueryConnection {
     var subscriptions: Subscriptions
 
     /// - Parameters:
-    ///   - address: The IP address of the client.
+    ///   - origin: The address of the client.
     ///   - mountURL: The address under which it sees the server.
-    init(_ socket: WebSocketConnection, address: String, mountURL: String, of server: LiveQueryServer) {
+    init(_ socket: WebSocketConnection, from origin: ClientAddress, mountURL: String, of server: LiveQueryServer) {
         self.socket = socket
-        self.address = address
-        sender = Sender(address: address)
+        self.origin = origin
+        sender = Sender(address: origin.text)
         self.mountURL = mountURL
         self.server = server
         inbox = ChangeInbox()

@@ -64,7 +64,7 @@ extension LiveQueryConnection {
     }
 
     private func connect(_ message: JSONObject) async throws {
-        let isMaster = try server.admission.isMaster(message, address: address)
+        let isMaster = try server.admission.isMaster(message, address: origin)
         for key in ["installationId", "sessionToken"] as [Name] {
             guard message[key]?.stringValue.map({ $0.utf8.count <= Self.longestName }) ?? true else {
                 throw LiveQueryError(LiveQueryError.malformed, "\(key) is too long", reconnect: false)

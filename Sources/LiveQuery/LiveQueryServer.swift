@@ -31,7 +31,7 @@ public final class LiveQueryServer: WebSocketHandler {
     /// How many subscriptions they have.
     let subscriptions = Atomic(0)
     private let relay: ChangeRelay
-    private let address: @Sendable (WebSocketRequest) -> String
+    private let address: @Sendable (WebSocketRequest) -> ClientAddress
     private let mountURL: @Sendable (WebSocketRequest) -> String
 
     /// Puts the parts together.
@@ -42,7 +42,7 @@ public final class LiveQueryServer: WebSocketHandler {
     ///   - mountURL: The address under which a client sees the server.
     /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration.
     public init(
-        _ backend: Backend, _ feed: ChangeFeed, address: @escaping @Sendable (WebSocketRequest) -> String,
+        _ backend: Backend, _ feed: ChangeFeed, address: @escaping @Sendable (WebSocketRequest) -> ClientAddress,
         mountURL: @escaping @Sendable (WebSocketRequest) -> String, logger: Logger
     ) throws(AddressList.InvalidEntry) {
         self.backend = backend
@@ -112,11 +112,11 @@ public final class LiveQueryServer: WebSocketHandler {
 
     public var knowsClientsLater: Bool { true }
 
-    public func sender(of request: WebSocketRequest) -> Sender { Sender(address: address(request)) }
+    public func sender(of request: WebSocketRequest) -> Sender { Sender(address: address(request).text) }
 
     public func serve(_ socket: WebSocketConnection) async throws {
         let connection = LiveQueryConnection(
-            socket, address: address(socket.request), mountURL: mountURL(socket.request), of: self)
+            socket, from: address(socket.request), mountURL: mountURL(socket.request), of: self)
         try await connection.run()
     }
 }
@@ -167,7 +167,7 @@ struct LiveQueryAdmission: Sendable {
     /// - Returns: Whether it has the rights of the master key: where that is among the keys of live queries, and is
     ///   taken from the address.
     /// - Throws: ``LiveQueryError`` 4.
-    func isMaster(_ message: JSONObject, address: String) throws(LiveQueryError) -> Bool {
+    func isMaster(_ message: JSONObject, address: ClientAddress) throws(LiveQueryError) -> Bool {
         let refusal = LiveQueryError(LiveQueryError.wrongKey, "Key in request is not valid", reconnect: false)
         guard appId.hasSameBytes(as: message["applicationId"]?.stringValue) else { throw refusal }
         var admits = keyPairs.isEmpty
@@ -175,7 +175,7 @@ struct LiveQueryAdmission: Sendable {
         for (name, key) in keyPairs {
             guard let given = message[name]?.stringValue, ConstantTime.areEqual(given, key) else { continue }
             if name == "masterKey" {
-                guard masterKeyAddresses.contains(address) else { continue }
+                guard masterKeyAddresses.contains(address.vouched) else { continue }
                 isMaster = true
             }
             admits = true

@@ -253,9 +253,19 @@ struct ConsoleEntryTests {
             }
             #expect(statuses.filter { $0 == 401 }.count == 10)
             #expect(statuses.filter { $0 == 429 }.count == 1)
-            let answer = try await browser.send("POST", "/console/api/session", ConsoleBrowser.masterKey)
-            #expect(answer.status == 429)
-            #expect(Int(answer.headers["retry-after"] ?? "") ?? 0 > 0)
+            let wrong: [JSONValue] = [
+                ["masterKey": "wrong"], ["ticket": .string(String(repeating: "0", count: 64))], [:],
+            ]
+            for body in wrong {
+                let answer = try await browser.send("POST", "/console/api/session", body)
+                #expect(answer.status == 429)
+                #expect(Int(answer.headers["retry-after"] ?? "") ?? 0 > 0)
+            }
+            let ticket = try await server.consoleTicket()
+            for right: JSONValue in [ConsoleBrowser.masterKey, ["ticket": .string(ticket)]] {
+                let answer = try await browser.send("POST", "/console/api/session", right)
+                #expect(answer.status == 200, "wrong tries keep no right secret out: \(answer.text)")
+            }
         }
     }
 
@@ -277,14 +287,17 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("The example needs no form, and all other checks stay")
-    func withoutForm() async throws {
+    @Test("Development on this machine wants a ticket, and asks who came by one no more")
+    func development() async throws {
         try await TestServer.run(["console": ["signIn": "thisMachine"]]) { server in
             let before = try await ConsoleBrowser(server).send("GET", "/console/api/session")
             #expect(before.status == 401)
-            #expect(before["ways"]?.arrayValue?.contains("thisMachine") == true)
-            let browser = try await ConsoleBrowser(server, [:])
+            #expect(before["ways"] == ["operator", "masterKey"])
+            #expect(try await ConsoleBrowser(server).send("POST", "/console/api/session", [:]).status == 401)
+            let ticket = try await server.consoleTicket()
+            let browser = try await ConsoleBrowser(server, ["ticket": .string(ticket)])
             #expect(try await browser.parse("GET", "/classes/_User").status == 200)
+            #expect(try await browser.send("POST", "/console/api/confirm", [:]).status == 200)
             #expect(try await ConsoleBrowser(server).parse("GET", "/classes/_User").status == 401)
             for headers in [
                 ["Host": "evil.example"], ["Origin": "http://evil.example"], ["Sec-Fetch-Site": "same-site"],

@@ -73,16 +73,22 @@ struct ConsoleReachTests {
     }
 
     @Test(
-        "A server that others can reach does not sign in without a form",
+        "A server that others can reach is none for development on this machine",
         arguments: [
             ["trustProxy": true], ["publicServerURL": "https://app.example/parse"],
-            ["publicServerURL": "http://localhost.evil.example/parse"],
+            ["publicServerURL": "http://localhost.evil.example/parse"], ["host": "0.0.0.0"], ["host": "::"],
+            ["host": "192.168.1.2"], ["host": ""], ["host": "localhost.evil.example"],
             ["console": ["enabled": true, "signIn": "thisMachine"]],
         ] as [JSONObject])
     func refusals(options: JSONObject) throws {
         var options = options
         if options["console"] == nil { options["console"] = ["signIn": "thisMachine"] }
-        #expect(throws: ConfigurationError.self) { try Self.configuration(options) }
+        let isAboutHost = options["host"] != nil
+        if !isAboutHost { options["host"] = "127.0.0.1" }
+        let error = #expect(throws: ConfigurationError.self) { try Self.configuration(options) }
+        #expect("\(error.map { "\($0)" } ?? "")".contains("host") || !isAboutHost)
+        options["host"] = nil
+        #expect(throws: ConfigurationError.self, "the default host") { try Self.configuration(options) }
     }
 
     @Test(
@@ -95,11 +101,26 @@ struct ConsoleReachTests {
         #expect(try Self.configuration(["console": ["path": "admin/ui/"]]).console.path == "/admin/ui")
     }
 
-    @Test("Development signs in without a form")
-    func development() throws {
+    @Test(
+        "Development is for servers that listen on loopback alone",
+        arguments: ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+    func development(host: JSONValue) throws {
         let options: JSONObject = [
-            "console": ["signIn": "thisMachine"], "publicServerURL": "http://localhost:1337/parse",
+            "console": ["signIn": "thisMachine"], "publicServerURL": "http://localhost:1337/parse", "host": host,
         ]
         #expect(try Self.configuration(options).console.signIn == .thisMachine)
+    }
+
+    @Test("A believed proxy that does not name its client, or names this machine, opens it to nobody")
+    func unnamedClient() throws {
+        let reach = try Self.reach([
+            "console": ["enabled": true, "addresses": ["127.0.0.0/8"], "allowPlainHTTP": true],
+            "trustProxy": "loopback",
+        ])
+        for address in ["127.0.0.1", "::ffff:127.0.0.1", "0.0.0.0"] {
+            let way = ConsoleReach.Way(peer: "127.0.0.1", address: address, isForwarded: true)
+            #expect(!reach.admits(way), "\(address)")
+        }
+        #expect(reach.admits(ConsoleReach.Way(peer: "127.0.0.1", address: "127.0.0.1")))
     }
 }

@@ -19,9 +19,11 @@ import Testing
         }
     }
 
-    @Test("Who opens a server that needs no form sees rows, within the time for that")
+    @Test("The address with a ticket leads to rows without a form, within the time for that")
     func firstVisit() async throws {
-        try await TestServer.run(["console": ["signIn": "thisMachine"]]) { try await Self.run("arriving", $0, []) }
+        try await TestServer.run(["console": ["signIn": "thisMachine"]]) { server in
+            try await Self.run("arriving", server, ["--ticket", server.consoleTicket()])
+        }
     }
 
     private static func run(_ group: String, _ server: TestServer, _ credentials: [String]) async throws {

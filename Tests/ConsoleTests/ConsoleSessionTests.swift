@@ -23,8 +23,13 @@ struct ConsoleSessionTests {
             }
             // A server on another port that sets a cookie of this name keeps nobody out.
             let name = try #require(whole.cookie?.prefix { $0 != "=" })
-            planted.cookie = "\(name)=\(String(repeating: "0", count: 64)); \(whole.cookie ?? "")"
-            #expect(try await planted.send("GET", "/console/api/session").status == 200)
+            for count in [1, 5, 150] {
+                let others = (0..<count).map { "\(name)=\(String(format: "%064x", $0)); " }.joined()
+                planted.cookie = "\(others)\(whole.cookie ?? "")"
+                #expect(try await planted.send("GET", "/console/api/session").status == 200, "\(count) cookies")
+                planted.cookie = others + "\(name)=short"
+                #expect(try await planted.send("GET", "/console/api/session").status == 401)
+            }
         }
     }
 

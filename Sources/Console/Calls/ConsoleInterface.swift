@@ -137,26 +137,25 @@ struct ConsoleInterface: Sendable {
 
     /// The session of a visit; nil where one of its halves is missing, wrong or over.
     private func session(of visit: ConsoleVisit) async throws -> StoredOperatorSession? {
-        guard let token = visit.fields.token, token.utf8.count == 64 else { return nil }
+        guard let token = visit.fields.token, token.utf8.count == ConsoleSecrets.length else { return nil }
         return try await session(cookies: cookies(of: visit), token: ConsoleSecrets.hash(token))
     }
 
-    /// What may be the half of a session that a browser keeps.
+    /// Browsers keep fewer cookies of a host.
+    private static let mostCookies = 256
+
+    /// Cookies that may be the half of a session that a browser keeps: servers on other ports can add their own.
     func cookies(of visit: ConsoleVisit) -> [String] {
-        visit.fields.cookies(named: visit.cookieName).prefix(4).map { String($0) }
+        let cookies = visit.fields.cookies(named: visit.cookieName)
+        return Array(cookies.lazy.filter { $0.utf8.count == ConsoleSecrets.length }.prefix(Self.mostCookies))
     }
 
     /// The session of which one of some cookies is one half, and the other is known by its hash.
     func session(cookies: [String], token: [UInt8]) async throws -> StoredOperatorSession? {
-        for cookie in cookies where cookie.utf8.count == 64 {
-            if let session = try await backend.store.operatorSessions.find(
-                token: token, cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
-                idle: configuration.console.sessionLength)
-            {
-                return session
-            }
-        }
-        return nil
+        guard !cookies.isEmpty else { return nil }
+        return try await backend.store.operatorSessions.find(
+            token: token, cookies: cookies.map { ConsoleSecrets.hash(cookie: $0, configuration) },
+            idle: configuration.console.sessionLength)
     }
 
     // MARK: Sessions
@@ -183,7 +182,7 @@ struct ConsoleInterface: Sendable {
     private func open(_ visit: ConsoleVisit) async throws -> Reply {
         let body = try await dispatcher.body(of: visit.request, upTo: Self.largestBody)
         try await tables.prepare()
-        switch try await signIn.signIn(body, from: visit.address, isLocal: visit.isLocal) {
+        switch try await signIn.signIn(body, from: visit.client) {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong:
             try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401)
@@ -221,7 +220,7 @@ struct ConsoleInterface: Sendable {
 
     /// The answer to what shows that the operator of a session is still there.
     func confirm(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ body: JSONObject) async throws -> Reply {
-        let outcome = try await signIn.confirm(session, body, from: visit.address, isLocal: visit.isLocal)
+        let outcome = try await signIn.confirm(session, body, from: visit.client)
         switch outcome {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong, .needsCode:
@@ -284,7 +283,6 @@ struct ConsoleInterface: Sendable {
                 "mount": .string(configuration.mount),
                 "publicServerURL": configuration.publicServerURL.map { .string($0) } ?? .null,
                 "now": .string(backend.clock.now.iso), "maxUploadSize": .number(Double(configuration.maxUploadSize)),
-                "signsInWithoutForm": .bool(configuration.console.signIn == .thisMachine),
             ],
             "features": [
                 "live": .bool(configuration.liveQuery.isServed), "push": .bool(configuration.push != nil),

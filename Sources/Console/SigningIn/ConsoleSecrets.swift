@@ -8,8 +8,10 @@ internal import ServerConfiguration
 /// The two halves of a session: a cookie, which all ports of a host share, and a token, which the page keeps under its own
 /// origin. Neither is of use alone.
 enum ConsoleSecrets {
-    /// 32 bytes.
-    static func make() -> String { Identifiers.hexadecimal(64) }
+    /// The length of a secret: 32 bytes in hexadecimal.
+    static let length = 64
+
+    static func make() -> String { Identifiers.hexadecimal(length) }
 
     /// What the database keeps of a secret.
     static func hash(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }

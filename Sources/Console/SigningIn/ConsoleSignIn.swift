@@ -13,7 +13,7 @@ package struct ConsoleSignIn: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher
     let attempts: SignInAttempts
-    /// The ticket of the address that this process shows. It needs no table, and so makes none.
+    /// The ticket of the address that this process prints. It needs no table.
     private let ownTicket = OwnTicket()
     let factor: OperatorFactor
 
@@ -26,13 +26,11 @@ package struct ConsoleSignIn: Sendable {
 
     /// How a session ends at the latest, in seconds.
     static let longest = 7 * 86_400
-    /// How long a ticket is valid, in seconds.
+    /// How long a ticket in the database is valid, in seconds.
     static let ticketLength = 600
 
-    private var signsInWithoutForm: Bool { backend.configuration.console.signIn == .thisMachine }
-
     /// The ways that there are.
-    var ways: [JSONValue] { ["operator", "masterKey"] + (signsInWithoutForm ? ["thisMachine"] : []) }
+    let ways: [JSONValue] = ["operator", "masterKey"]
 
     /// What signing in comes to.
     enum Outcome {
@@ -47,41 +45,45 @@ package struct ConsoleSignIn: Sendable {
 
     /// Finds out who signs in.
     ///
-    /// - Parameter isLocal: Whether the browser is on this machine.
-    func signIn(_ body: JSONObject, from address: String, isLocal: Bool) async throws -> Outcome {
-        if body.isEmpty, signsInWithoutForm, isLocal {
-            return .session(StoredOperatorSession(name: Self.thisMachine, role: ConsoleRole.owner.rawValue))
+    /// Keys and tickets are compared before failed attempts count, so wrong tries never keep a right one out.
+    func signIn(_ body: JSONObject, from client: ClientAddress) async throws -> Outcome {
+        if let session = try await holder(of: body, from: client) { return .session(session) }
+        let bringsSecret = body["masterKey"]?.stringValue != nil || body["ticket"]?.stringValue != nil
+        let name = bringsSecret ? nil : body["name"]?.stringValue
+        if let seconds = try await attempts.begin(name: name, from: client.text) {
+            return .tooMany(retryAfter: seconds)
         }
-        let name = body["name"]?.stringValue
-        if let seconds = try await attempts.begin(name: name, from: address) { return .tooMany(retryAfter: seconds) }
-        let outcome = try await outcome(of: body, name, from: address)
+        let outcome = try await outcome(of: body, name, from: client.text)
         switch outcome {
-        case .session: try await attempts.succeed(name: name, from: address)
+        case .session: try await attempts.succeed(name: name, from: client.text)
         // Asking for the code is no failure; a wrong code is.
-        case .needsCode where body["code"] == nil: try await attempts.succeed(name: name, from: address)
+        case .needsCode where body["code"] == nil: try await attempts.succeed(name: name, from: client.text)
         case .needsCode: try await attempts.failCode(name: name)
         default: break
         }
         return outcome
     }
 
-    private func outcome(of body: JSONObject, _ name: String?, from address: String) async throws -> Outcome {
+    /// The session for the right key or ticket, or nil for wrong ones and other ways.
+    private func holder(of body: JSONObject, from client: ClientAddress) async throws -> StoredOperatorSession? {
         if let key = body["masterKey"]?.stringValue {
-            switch dispatcher.power(ofKey: key, from: address) {
+            switch dispatcher.power(ofKey: key, from: client) {
             case (.master, let administrator)?:
                 let name = administrator.map { Operators.keyPrefix + $0 } ?? "master key"
-                return .session(StoredOperatorSession(name: name, role: ConsoleRole.owner.rawValue))
+                return StoredOperatorSession(name: name, role: ConsoleRole.owner.rawValue)
             case (.readOnlyMaster, _)?:
-                return .session(
-                    StoredOperatorSession(name: "read-only master key", role: ConsoleRole.viewer.rawValue))
-            default: return .wrong
+                return StoredOperatorSession(name: "read-only master key", role: ConsoleRole.viewer.rawValue)
+            default: return nil
             }
         }
-        if let ticket = body["ticket"]?.stringValue {
-            let hash = ConsoleSecrets.hash(ticket)
-            if ownTicket.take(hash) { return .session(Self.ticketSession) }
-            return try await backend.store.operatorSessions.take(ticket: hash).map { .session($0) } ?? .wrong
-        }
+        guard let ticket = body["ticket"]?.stringValue, ticket.utf8.count == ConsoleSecrets.length else { return nil }
+        let hash = ConsoleSecrets.hash(ticket)
+        if !ownTicket.isRight(hash), try await backend.store.operatorSessions.take(ticket: hash) == nil { return nil }
+        return StoredOperatorSession(
+            name: isOfThisMachine ? Self.thisMachine : Self.ticketName, role: ConsoleRole.owner.rawValue)
+    }
+
+    private func outcome(of body: JSONObject, _ name: String?, from address: String) async throws -> Outcome {
         guard let name, let password = body["password"]?.stringValue,
             let known = try await backend.operators.verify(name: name, password: password, from: address)
         else { return .wrong }
@@ -93,15 +95,11 @@ package struct ConsoleSignIn: Sendable {
     }
 
     /// Finds out whether who signed in is still there: an operator by the password, and the code where there is a second
-    /// factor; others by the master key; those who needed no form need none.
-    ///
-    /// - Parameter isLocal: Whether the browser is on this machine.
-    func confirm(_ session: StoredOperatorSession, _ body: JSONObject, from address: String, isLocal: Bool) async throws
+    /// factor; others by the master key. Development on this machine needs no proof.
+    func confirm(_ session: StoredOperatorSession, _ body: JSONObject, from client: ClientAddress) async throws
         -> Outcome
     {
-        if session.operatorId == nil, session.name == Self.thisMachine {
-            return signsInWithoutForm && isLocal ? .session(session) : .wrong
-        }
+        if session.operatorId == nil, session.name == Self.thisMachine, isOfThisMachine { return .session(session) }
         var proof: JSONObject = [:]
         if session.operatorId == nil {
             proof["masterKey"] = body["masterKey"]?.stringValue.map { .string($0) } ?? ""
@@ -109,44 +107,45 @@ package struct ConsoleSignIn: Sendable {
             proof = ["name": .string(session.name), "password": body["password"] ?? ""]
             proof["code"] = body["code"]
         }
-        let outcome = try await signIn(proof, from: address, isLocal: isLocal)
+        let outcome = try await signIn(proof, from: client)
         guard case .session(let shown) = outcome else { return outcome }
         return shown.operatorId == session.operatorId && shown.role == session.role ? outcome : .wrong
     }
 
+    /// Whether sessions by ticket are for development on this machine.
+    private var isOfThisMachine: Bool { backend.configuration.console.signIn == .thisMachine }
+
     private static let thisMachine = "this machine"
+    private static let ticketName = "ticket"
 
-    private static let ticketSession = StoredOperatorSession(name: "ticket", role: ConsoleRole.owner.rawValue)
-
-    /// Makes a ticket, which opens a session of an owner once; the one before is void.
+    /// Makes the ticket of this process, which opens owner sessions while the process lives. It replaces the one before.
     func ticket() -> String {
         let ticket = ConsoleSecrets.make()
-        ownTicket.put(ConsoleSecrets.hash(ticket), for: .seconds(Self.ticketLength))
+        ownTicket.set(ConsoleSecrets.hash(ticket))
         return ticket
     }
 
-    /// The same, for the command beside the server, by the database.
+    /// Makes a ticket for the command beside the server. It is kept in the database, and opens one session.
     package static func ticket(in store: ObjectStore) async throws -> String {
         let ticket = ConsoleSecrets.make()
         try await store.operatorSessions.open(
-            ticketSession, token: ConsoleSecrets.hash(ticket), cookie: nil, seconds: ticketLength, address: "",
-            agent: "")
+            StoredOperatorSession(name: ticketName, role: ConsoleRole.owner.rawValue),
+            token: ConsoleSecrets.hash(ticket),
+            cookie: nil, seconds: ticketLength, address: "", agent: "")
         return ticket
     }
 }
 
-/// A ticket that this process keeps itself, by its hash.
+/// The ticket of this process, kept as its hash.
 private final class OwnTicket: Sendable {
-    private let kept = Mutex<(hash: [UInt8], end: ContinuousClock.Instant)?>(nil)
+    private let kept = Mutex<[UInt8]>([])
 
-    func put(_ hash: [UInt8], for duration: Duration) { kept.withLock { $0 = (hash, .now + duration) } }
+    func set(_ hash: [UInt8]) { kept.withLock { $0 = hash } }
 
-    /// Whether a hash is that of the ticket, which is gone then.
-    func take(_ hash: [UInt8]) -> Bool {
-        kept.withLock { kept in
-            guard let ticket = kept, ticket.hash == hash else { return false }
-            kept = nil
-            return ticket.end > .now
-        }
+    /// Whether a hash is that of the ticket, found out in constant time.
+    @inline(never) func isRight(_ hash: [UInt8]) -> Bool {
+        let kept = kept.withLock { $0 }
+        guard kept.count == hash.count else { return false }
+        return zip(kept, hash).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
     }
 }

@@ -8,7 +8,6 @@ package struct ConsoleReach: Sendable {
     private let trustProxy: Configuration.TrustProxy
     private let allowsPlainHTTP: Bool
     private let speaksTLS: Bool
-    private static let loopback = try? AddressList(["127.0.0.0/8", "::1"])
 
     /// - Throws: The first address of the option that is none.
     package init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
@@ -23,7 +22,7 @@ package struct ConsoleReach: Sendable {
     package struct Way: Sendable {
         /// The other end of the connection.
         package var peer: String
-        /// The client, as far as proxies are believed.
+        /// The client's address that is vouched for.
         package var address: String
         /// Whether a header field says that there is a proxy.
         package var isForwarded = false
@@ -47,12 +46,11 @@ package struct ConsoleReach: Sendable {
         case .closed: return false
         case .thisMachine: return !way.isForwarded && Self.isThisMachine(way.peer)
         case .addresses:
-            // A proxy that is not believed stands for clients that are not known.
-            guard !way.isForwarded || trustProxy.trusts(peer: way.peer), addresses.contains(way.address) else {
-                return false
-            }
-            let isLocal = !way.isForwarded && Self.isThisMachine(way.peer)
-            return isLocal || allowsPlainHTTP || isSecure(way)
+            guard addresses.contains(way.address) else { return false }
+            guard way.isForwarded else { return Self.isThisMachine(way.peer) || allowsPlainHTTP || isSecure(way) }
+            // A proxy that is not believed, or does not name its client, stands for clients that are not known.
+            guard trustProxy.trusts(peer: way.peer), !Self.isThisMachine(way.address) else { return false }
+            return allowsPlainHTTP || isSecure(way)
         }
     }
 
@@ -64,7 +62,7 @@ package struct ConsoleReach: Sendable {
         return scheme.prefix { $0 != "," } == "https"
     }
 
-    static func isThisMachine(_ address: String) -> Bool { loopback?.contains(address) ?? false }
+    private static func isThisMachine(_ address: String) -> Bool { IPAddress(address)?.isLoopback ?? false }
 }
 
 /// Under which names the console is opened. A page of another name that leads here is a page of others.

@@ -63,16 +63,13 @@ package final class ConsoleSite: ConsoleHandler {
         interface.live.set(live, events)
     }
 
-    /// The address to open, which signs in by itself once; on this machine.
-    package func address(ticket: String?) -> String {
-        let fragment = ticket.map { "#ticket=\($0)" } ?? ""
+    /// The address to open on this machine.
+    ///
+    /// - Parameter hasTicket: Whether it signs in by itself, as long as the process lives. Browsers send the part with the
+    ///   ticket to no server.
+    package func address(hasTicket: Bool) -> String {
+        let fragment = hasTicket ? "#ticket=\(interface.signIn.ticket())" : ""
         return "\(configuration.scheme)://localhost:\(port.load(ordering: .relaxed))\(path)/\(fragment)"
-    }
-
-    /// The same with a new ticket, where sessions need one.
-    package func ownAddress() -> String {
-        if configuration.console.signIn == .thisMachine { return address(ticket: nil) }
-        return address(ticket: interface.signIn.ticket())
     }
 
     package func concerns(_ target: String) -> Bool {
@@ -82,8 +79,9 @@ package final class ConsoleSite: ConsoleHandler {
 
     package func answer(_ request: IncomingRequest) async -> Reply? {
         let fields = ConsoleFields(request.headers)
+        let client = dispatcher.address(of: request)
         let way = ConsoleReach.Way(
-            peer: request.peer, address: dispatcher.address(of: request), isForwarded: fields.isForwarded,
+            peer: request.peer, address: client.vouched, isForwarded: fields.isForwarded,
             forwardedProtocol: request.headers[.forwardedProtocol])
         guard reach.admits(way) else { return nil }
         let target = request.target.prefix { $0 != "?" && $0 != "#" }
@@ -99,14 +97,15 @@ package final class ConsoleSite: ConsoleHandler {
         }
         let rest = target.dropFirst(path.count)
         guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/") else { return nil }
-        var reply = await answer(request, rest, fields, way)
+        var reply = await answer(request, rest, fields, way, client)
         reply.isForOwnOrigin = true
         reply.headers += ConsoleHeaders.common
         return reply
     }
 
     private func answer(
-        _ request: IncomingRequest, _ rest: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way
+        _ request: IncomingRequest, _ rest: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way,
+        _ client: ClientAddress
     ) async -> Reply {
         let isSecure = reach.isSecure(way)
         let forwarded = way.isForwarded ? request.headers[.forwardedHost]?.prefix { $0 != "," }.trimmingSpaces() : nil
@@ -119,8 +118,8 @@ package final class ConsoleSite: ConsoleHandler {
             return Self.text("The console is not opened under this name: see the option console.hosts.\n", status: 421)
         }
         let visit = ConsoleVisit(
-            request: request, fields: fields, address: way.address,
-            isLocal: !way.isForwarded && ConsoleReach.isThisMachine(way.peer),
+            request: request, fields: fields, client: client,
+            isLocal: !way.isForwarded && IPAddress(way.peer)?.isLoopback == true,
             origin: (isSecure ? "https://" : "http://") + authority, isSecure: isSecure, path: path,
             cookieName: ConsoleSecrets.cookieName(port: port, isSecure: isSecure))
         if rest.hasPrefix("/api/") { return await interface.answer(visit, rest.dropFirst("/api/".count)) }
@@ -160,13 +159,16 @@ package final class ConsoleSite: ConsoleHandler {
 struct ConsoleVisit {
     let request: IncomingRequest
     let fields: ConsoleFields
-    /// Where it comes from, as far as proxies are believed.
-    let address: String
+    let client: ClientAddress
+    /// Whether answers go to this machine, and so are not worth compressing.
     let isLocal: Bool
     let origin: String
     let isSecure: Bool
     let path: String
     let cookieName: String
+
+    /// Where it comes from, as far as proxies are believed.
+    var address: String { client.text }
 
     /// Whose finds wait for each other: those of one session.
     var sender: Sender { Sender(address: fields.token ?? address) }

@@ -1,3 +1,4 @@
+import Encoding
 public import JSON
 import Postgres
 
@@ -71,13 +72,15 @@ public struct OperatorSessionRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// The session of a token and a cookie; nil when one of them is wrong or its time is over.
+    /// The session of a token and one of some cookies, or nil if one of them is wrong or its time is over.
     ///
-    /// - Parameter idle: After how many seconds without a request it ends.
-    public func find(token: [UInt8], cookie: [UInt8], idle: Int) async throws -> StoredOperatorSession? {
+    /// - Parameters:
+    ///   - cookies: The hashes of all cookies that the browser sent.
+    ///   - idle: After how many seconds without a request it ends.
+    public func find(token: [UInt8], cookies: [[UInt8]], idle: Int) async throws -> StoredOperatorSession? {
         let rows: PostgresResult
         do {
-            rows = try await find([.bytes(token), .bytes(cookie), .double(Double(idle))])
+            rows = try await find([.bytes(token), .textArray(cookies.map(\.hexadecimal)), .double(Double(idle))])
         } catch let error as PostgresError where ["42P01", "42703"].contains(error.sqlState) {
             // There was no sign-in yet, or none to this version.
             return nil
@@ -101,7 +104,7 @@ public struct OperatorSessionRows: Sendable {
             FROM "_roost_operator_session" AS _session LEFT JOIN LATERAL (
                 SELECT o."role", o."secret", o."limits" FROM "_roost_operator" o WHERE o."id" = "operator") AS _operator
                 ON TRUE
-            WHERE "token" = $1 AND "cookie" = $2 AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)
+            WHERE "token" = $1 AND encode("cookie", 'hex') = ANY($2) AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)
             """, parameters)
     }
 

@@ -62,7 +62,7 @@ public struct InternalDispatcher: InternalRequests {
         if let context = request.context { credentials.context = context }
         let origin = RequestOrigin(
             requestID: RequestID(0), credentials: credentials, power: power,
-            address: request.parent?.ip ?? "127.0.0.1",
+            address: ClientAddress(request.parent?.ip ?? "127.0.0.1"),
             mountURL: configuration.publicServerURL ?? configuration.serverURL,
             headers: nil, parent: request.parent, isInternal: true)
         return try EnvelopeOpener.envelope(from: origin, methodName, target, body)

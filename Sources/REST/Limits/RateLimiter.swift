@@ -129,7 +129,7 @@ final class RateLimiter: Sendable {
     ) {
         let paths = [RouteTable.canonical(envelope.path), aliases.alias(of: envelope.path)].compactMap { $0 }
             .map { "/" + $0.joined(separator: "/") }
-        let address = IPAddress(envelope.origin.address)
+        let address = IPAddress(envelope.origin.vouchedAddress)
         for (index, limit) in limits.enumerated() {
             guard limit.includesMasterKey || envelope.power == .client, Self.uses(envelope, limit),
                 let sender = sender(limit.zone), paths.contains(where: limit.concerns),

@@ -52,14 +52,14 @@ public final class PageRoutes: Sendable {
     /// Answers a request; nil when it is for none of the pages.
     func respond(
         to request: IncomingRequest, _ target: RequestTarget, below path: ArraySlice<Substring>,
-        _ context: RequestContext
+        from client: ClientAddress, _ context: RequestContext
     ) async throws -> Reply? {
         guard ["GET", "HEAD", "POST"].contains(request.method) else { return nil }
         let names = try path.map { try EnvelopeOpener.decodeComponent($0) }
         let body = request.method == "POST" ? try await request.body.collect(upTo: Self.largestForm) : []
         let page = PageRequest(request, target: target, path: names, body: body)
         do {
-            try await count(page, context)
+            try await count(page, client)
         } catch let error as RateLimitExceeded {
             return tooMany(error, page)
         }
@@ -69,11 +69,11 @@ public final class PageRoutes: Sendable {
     /// The routes that take tokens or send mails. What only shows something does not count.
     private static let counted: Set<Name> = ["verify_email", "resend_verification_email", "request_password_reset"]
 
-    private func count(_ page: PageRequest, _ context: RequestContext) async throws {
+    private func count(_ page: PageRequest, _ client: ClientAddress) async throws {
         guard let limits, page.path.count == 2, Self.counted.contains(Name(page.path[1])) else { return }
         let path = endpoint + page.path
         let envelope = Envelope(
-            from: RequestOrigin(address: context.address), method: page.method == "POST" ? .post : .get, path: path,
+            from: RequestOrigin(address: client), method: page.method == "POST" ? .post : .get, path: path,
             rawPath: "/" + path.joined(separator: "/"))
         try await limits.count([envelope], nil)
     }

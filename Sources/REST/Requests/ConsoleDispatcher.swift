@@ -108,19 +108,21 @@ package struct ConsoleDispatcher: Sendable {
     /// The context of a call that is none of the interface's, with the server's own rights.
     package func context(of request: IncomingRequest, _ now: ParseDate) -> RequestContext {
         RequestContext(
-            caller: .server, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request))
+            caller: .server, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request).text
+        )
     }
 
     /// The address of a client, as far as proxies are believed.
-    package func address(of request: IncomingRequest) -> String { opener.address(of: request) }
+    package func address(of request: IncomingRequest) -> ClientAddress { opener.address(of: request) }
 
     /// What a key is worth at an address, and the name of the administrator whose key it is, where it is not the master
     /// key; nil for a wrong one.
-    package func power(ofKey key: String, from address: String) -> (power: Caller.Power, administrator: String?)? {
+    package func power(ofKey key: String, from client: ClientAddress) -> (power: Caller.Power, administrator: String?)?
+    {
         var credentials = Credentials()
         credentials.applicationID = opener.keys.applicationID
         credentials.masterKey = key
-        let power = try? opener.keys.power(of: credentials, address: address)
+        let power = try? opener.keys.power(of: credentials, address: client.vouched)
         guard let power, power == .master || power == .readOnlyMaster else { return nil }
         let name = opener.keys.administrator(with: key)
         return (power, name == ApplicationKeys.masterKeyName ? nil : name)

@@ -51,8 +51,8 @@ package struct Dispatcher: HTTPHandler {
     }
 
     /// Where the client of a WebSocket connection is, as far as the proxies before the server are believed.
-    package func address(of request: WebSocketRequest) -> String {
-        ClientAddress.resolve(peer: request.peer, forwardedFor: request.forwardedFor, trust: opener.trustProxy)
+    package func address(of request: WebSocketRequest) -> ClientAddress {
+        ClientAddress(peer: request.peer, forwardedFor: request.forwardedFor, trust: opener.trustProxy)
     }
 
     /// The address under which the client of a WebSocket connection sees the mount path.
@@ -88,7 +88,7 @@ package struct Dispatcher: HTTPHandler {
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
         }
         if opener.trustProxy != .noProxy {
-            CallerPresence.current?.sender = Sender(address: opener.address(of: request))
+            CallerPresence.current?.sender = Sender(address: opener.address(of: request).text)
         }
         if request.method == "OPTIONS" {
             request.record.keepQuiet()
@@ -103,12 +103,15 @@ package struct Dispatcher: HTTPHandler {
             request.record.note(row: RequestMeters.row(ofMethod: request.method))
         }
         if let pages, let path = pages.path(target.components) {
+            let client = opener.address(of: request)
             let context = RequestContext(
                 caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
-                address: opener.address(of: request),
+                address: client.text,
                 languages: request.headers[.acceptLanguage].map { String($0) })
             request.record.note(row: MeasuredRoutes.page)
-            if let reply = try await pages.respond(to: request, target, below: path, context) { return reply }
+            if let reply = try await pages.respond(to: request, target, below: path, from: client, context) {
+                return reply
+            }
         }
         let body = try await opener.readBody(of: request, target)
         return try await queue.take(bytes: body.count + request.target.utf8.count) {

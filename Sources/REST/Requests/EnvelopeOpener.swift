@@ -95,8 +95,8 @@ struct EnvelopeOpener: Sendable {
     func mountURL(of request: WebSocketRequest) -> String { mountURLs.url(for: request) }
 
     /// The IP address that a request comes from, as far as proxies are believed.
-    func address(of request: IncomingRequest) -> String {
-        ClientAddress.resolve(peer: request.peer, forwardedFor: request.headers[.forwardedFor], trust: trustProxy)
+    func address(of request: IncomingRequest) -> ClientAddress {
+        ClientAddress(peer: request.peer, forwardedFor: request.headers[.forwardedFor], trust: trustProxy)
     }
 
     /// Who sent a request, by the credentials that were found in it; its address as far as proxies are believed.
@@ -104,7 +104,8 @@ struct EnvelopeOpener: Sendable {
     /// - Throws: ``HTTPError`` when the keys are not good enough.
     func origin(of request: IncomingRequest, _ credentials: consuming Credentials) throws(HTTPError) -> RequestOrigin {
         let address = address(of: request)
-        let power = if let authority { authority.power } else { try keys.power(of: credentials, address: address) }
+        let power =
+            if let authority { authority.power } else { try keys.power(of: credentials, address: address.vouched) }
         return RequestOrigin(
             requestID: request.id, credentials: credentials, power: power, address: address,
             mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record,

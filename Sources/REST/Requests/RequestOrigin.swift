@@ -3,6 +3,7 @@ import Encoding
 public import HTTP
 public import JSON
 public import Rules
+public import ServerConfiguration
 public import Telemetry
 
 /// Who sent a request, and how it came. The calls of a batch have one origin.
@@ -15,6 +16,8 @@ public final class RequestOrigin: Sendable {
     public let power: Caller.Power
     /// The client's IP address; the one that trusted proxies report, if there are such.
     public let address: String
+    /// The same where lists of addresses and exemptions of this machine decide.
+    let vouchedAddress: String
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
     public let mountURL: String
     /// The header fields as they came; nil for a request that did not come by HTTP.
@@ -34,16 +37,16 @@ public final class RequestOrigin: Sendable {
     /// Puts together what is known.
     public convenience init(
         requestID: RequestID = RequestID(0), credentials: Credentials = Credentials(), power: Caller.Power = .client,
-        address: String = "", mountURL: String = ""
+        address: ClientAddress = ClientAddress(""), mountURL: String = ""
     ) {
         self.init(
-            requestID: requestID, credentials: credentials, power: power, address: address, mountURL: mountURL,
-            headers: nil)
+            requestID: requestID, credentials: credentials, power: power, address: address,
+            mountURL: mountURL, headers: nil)
     }
 
     /// Puts together what is known of a request that came by HTTP, or of one that cloud code makes.
     package init(
-        requestID: RequestID, credentials: Credentials, power: Caller.Power, address: String, mountURL: String,
+        requestID: RequestID, credentials: Credentials, power: Caller.Power, address: ClientAddress, mountURL: String,
         headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil,
         parent: InternalRequest.Parent? = nil, isInternal: Bool = false
     ) {
@@ -55,7 +58,8 @@ public final class RequestOrigin: Sendable {
         self.requestID = requestID
         self.credentials = credentials
         self.power = power
-        self.address = address
+        self.address = address.text
+        vouchedAddress = address.vouched
         self.mountURL = mountURL
     }
 }

@@ -90,7 +90,7 @@ extension Configuration {
     }
 
     /// Warnings about values without effect of options that have one elsewhere, beside others or below another preset,
-    /// and about metrics that are open to all.
+    /// about metrics that are open to all, and about trusting every proxy.
     func warnings(_ values: [String: JSONValue]) -> [String] {
         var warnings = DatabaseOptions.warnings(values["databaseOptions"]?.objectValue ?? [:])
         if preset >= 9 {
@@ -120,6 +120,12 @@ extension Configuration {
         }
         if metrics.port != nil, !metrics.isLocal, metrics.key == nil {
             warnings.append("option metrics.host: without metrics.key, all who reach the port read the metrics")
+        }
+        if trustProxy == .everybody {
+            warnings.append(
+                "option trustProxy: with true, clients can write addresses into X-Forwarded-For, so for the lists of "
+                    + "addresses of keys and of the console the last one counts, which the nearest proxy added. Name the "
+                    + "number of proxies, or their addresses")
         }
         return warnings + pages.warnings + accountMail.warnings + fileStoreWarnings
     }

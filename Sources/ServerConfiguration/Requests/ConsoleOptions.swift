@@ -7,8 +7,9 @@ extension OptionTable {
         OptionDefinition(
             "console", "ROOST_CONSOLE", .object,
             "The administration page at /console: enabled is thisMachine (the default: for browsers on this machine), true "
-                + "or false; addresses and hosts say from where and under which names it is opened; backupFolder is where "
-                + "owners make backups of the embedded database",
+                + "or false; addresses and hosts say from where and under which names it is opened; signIn is operators "
+                + "(the default) or thisMachine, for development; backupFolder is where owners make backups of the "
+                + "embedded database",
             members: [
                 .custom("enabled", nil, .any, \.console.reach) { value, name throws(ConfigurationError) in
                     switch value {
@@ -41,7 +42,7 @@ extension Configuration {
     public struct Console: Sendable {
         /// To whom the page is open.
         public enum Reach: Sendable, Equatable {
-            /// Browsers on this machine that come without a proxy.
+            /// Browsers on this machine, as far as no header names a proxy.
             case thisMachine
             /// The addresses of the list.
             case addresses
@@ -53,7 +54,7 @@ extension Configuration {
         public enum SignIn: String, Sendable, CaseIterable {
             /// With a name, the master key, or a ticket.
             case operators
-            /// Without a form, for browsers on this machine.
+            /// The same, for development: who came by a ticket is not asked again, and requests are counted.
             case thisMachine
         }
 
@@ -103,7 +104,9 @@ extension Configuration {
             }
             guard signIn == .thisMachine else { return }
             let other: String? =
-                if reach == .addresses {
+                if !Self.isLoopback(configuration.host) {
+                    "host \(configuration.host)"
+                } else if reach == .addresses {
                     "console.enabled true"
                 } else if configuration.trustProxy != .noProxy {
                     "trustProxy"
@@ -114,9 +117,15 @@ extension Configuration {
                 }
             if let other {
                 throw ConfigurationError(
-                    "option console.signIn: thisMachine lets everybody on this machine do everything, and is refused "
-                        + "beside \(other)")
+                    "option console.signIn: thisMachine is for servers that this machine alone reaches, so it can't be used "
+                        + "with \(other). Set host to 127.0.0.1, or leave signIn out: the address that the server prints "
+                        + "signs in, too")
             }
+        }
+
+        /// Whether a server that listens at a host is reached from this machine alone.
+        private static func isLoopback(_ host: String) -> Bool {
+            host == "localhost" || IPAddress(host)?.isLoopback == true
         }
 
         /// Whether an address is one of this machine alone.

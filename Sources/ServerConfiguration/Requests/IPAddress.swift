@@ -16,6 +16,13 @@ public struct IPAddress: Sendable, Hashable {
         return IPAddress(bytes: Array(bytes[12...]))
     }
 
+    /// Whether it is an address of this machine alone: of `127.0.0.0/8`, also in IPv6 form, or `::1`.
+    public var isLoopback: Bool {
+        let plain = mappedVersion4 ?? self
+        return plain.isVersion4
+            ? plain.bytes[0] == 127 : plain.bytes.last == 1 && plain.bytes.dropLast().allSatisfy { $0 == 0 }
+    }
+
     private init(bytes: [UInt8]) {
         self.bytes = bytes
     }

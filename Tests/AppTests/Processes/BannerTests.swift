@@ -47,6 +47,48 @@ struct BannerTests {
         }
     }
 
+    private static func configuration(_ file: String) throws -> Configuration {
+        try Configuration.load(file: Array(file.utf8), environment: [:], flags: []).configuration
+    }
+
+    @Test("Without a terminal, too, the example's own keys are shown, and others are named")
+    func publicKeys() throws {
+        let configuration = try Self.configuration(
+            #"{"appId": "music", "masterKey": "music-example-master-key", "clientKey": "secret", "host": "::1"}"#)
+        let text = Banner(
+            configuration: configuration, port: 1337, dataFolder: "/data", filesFolder: "/files", showsKeys: false
+        ).text
+        #expect(text.contains("music-example-master-key") && !text.contains("secret"), "\(text)")
+        #expect(text.contains("-H 'X-Parse-Client-Key: <clientKey>'") && text.contains("http://[::1]:1337/parse/"))
+    }
+
+    @Test(
+        "No log shows an address that signs in, but that of the example or of development",
+        arguments: [
+            (#""masterKey": "m""#, true, true), (#""masterKey": "m""#, false, false),
+            (#""masterKey": "music-example-master-key""#, false, true),
+            (#""masterKey": "m", "host": "127.0.0.1", "console": {"signIn": "thisMachine"}"#, false, true),
+        ])
+    func mayShowTicket(options: String, isTerminal: Bool, isShown: Bool) throws {
+        let configuration = try Self.configuration(#"{"appId": "a", \#(options)}"#)
+        #expect(Banner.mayShowTicket(configuration, isTerminal: isTerminal) == isShown)
+    }
+
+    @Test("The console has a line, with the command for a ticket where it shows none")
+    func console() throws {
+        var banner = Banner(
+            configuration: try Self.configuration(#"{"appId": "a", "masterKey": "m"}"#), port: 1337,
+            dataFolder: "/data",
+            filesFolder: "/files", showsKeys: false)
+        #expect(!banner.text.contains("console"))
+        banner.consoleAddress = "http://localhost:1337/console/"
+        #expect(banner.text.contains("http://localhost:1337/console/\n"))
+        #expect(banner.text.contains("roost console open"))
+        banner.consoleAddress = "http://localhost:1337/console/#ticket=1"
+        #expect(banner.text.contains("http://localhost:1337/console/#ticket=1\n"))
+        #expect(!banner.text.contains("roost console open"))
+    }
+
     @Test("The folder is that of the data, or of the files alone where the database is elsewhere")
     func folders() throws {
         let rows = [("{}", "data folder     /data"), (#"{"databaseURI": "postgres://db"}"#, "files folder    /up")]

@@ -56,10 +56,24 @@ def scenario_03_a_ticket_signs_in_once(console, rest):
     for is_first in (True, False):
         other = Console(console.url, {})
         try:
-            other.browser.open(f"{other.url}#ticket={rest.ticket}")
-            other.wait("document.querySelector('main, .signin')")
-            assert other.value("document.querySelector('main') !== null") == is_first
+            if is_first:
+                # The form is there already, and the address is opened in the same tab.
+                other.browser.open(other.url)
+                other.wait("document.querySelector('.signin input')")
+                other.value(f"location.hash = 'ticket={rest.ticket}'")
+                other.wait("document.querySelector('main')")
+            else:
+                other.browser.open(f"{other.url}#ticket={rest.ticket}")
+                other.wait("document.querySelector('.signin input')")
+                assert other.value("document.querySelector('.signin .problem').textContent") != ""
             assert other.value("location.hash") == ""
+            # A ticket that is void ends no session.
+            if is_first:
+                other.browser.open(other.url + "audit")
+                other.wait("document.querySelector('main')")
+                other.value("location.hash = 'ticket=void'")
+                other.wait("location.hash === '' && document.querySelector('main')")
+                assert other.value("document.querySelector('.signin')") is None
         finally:
             other.close()
 

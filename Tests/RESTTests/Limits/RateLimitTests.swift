@@ -99,6 +99,19 @@ import Testing
         }
     }
 
+    @Test("This machine is exempt, and a client whose header says that it is this machine is not")
+    func writtenAddress() async throws {
+        let limit = Self.limit("/classes/Limited", 1, ["includeInternalRequests": false])
+        try await TestServer.run(["rateLimit": [limit], "trustProxy": true]) { server in
+            for _ in 0..<3 { #expect(try await server.send("GET", "/classes/Limited").status == 200) }
+            for written in ["127.0.0.1", "::1"] {
+                let headers = ["X-Forwarded-For": written]
+                #expect(try await server.send("GET", "/classes/Limited", headers: headers).status == 200)
+                Self.expectRefusal(try await server.send("GET", "/classes/Limited", headers: headers))
+            }
+        }
+    }
+
     @Test("Uploads and deletions of files count; downloads do not")
     func files() async throws {
         let options: JSONObject = [

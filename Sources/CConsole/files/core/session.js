@@ -19,25 +19,26 @@ export async function readSession() {
 export async function resume() {
   const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (ticket !== null) history.replaceState(history.state, "", location.pathname + location.search);
-  if (ticket) {
-    await signIn({ ticket });
-    return true;
+  let refused;
+  try {
+    if (ticket) {
+      await signIn({ ticket });
+      return true;
+    }
+  } catch (problem) {
+    // A ticket of before may stand beside a session that is still there.
+    if (problem.status !== 401 && problem.status !== 429) throw problem;
+    refused = problem;
   }
   try {
     await readSession();
     return true;
   } catch (problem) {
     if (problem.status !== 401) throw problem;
-    return signInWithoutForm(problem.body);
+    ways.set({ ways: problem.body.ways ?? ["operator", "masterKey"], first: Boolean(problem.body.first) });
+    if (refused) throw refused;
+    return false;
   }
-}
-
-/** Signs in where this machine may do so without a form; gives whether that is so. */
-async function signInWithoutForm(refusal) {
-  ways.set({ ways: refusal.ways ?? ["operator", "masterKey"], first: Boolean(refusal.first) });
-  if (!ways.peek().ways.includes("thisMachine")) return false;
-  await signIn({});
-  return true;
 }
 
 /** Signs in by a name and a password, a master key or a ticket. */

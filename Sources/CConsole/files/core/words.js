@@ -18,7 +18,6 @@ const words = new Map(Object.entries({
   "net.down": "The server does not answer. Trying again…",
   "app.title": "Console",
   "app.skip": "Skip to content",
-  "app.thisMachine": "Everybody on this machine may do everything here.",
   "rail.label": "Pages",
   "rail.data": "Data",
   "rail.schema": "Schema",

@@ -141,9 +141,6 @@ function banners() {
   const down = h(".banner.bad", { role: "alert", hidden: true }, icon("warn"), t("net.down"));
   effect(() => { down.hidden = isReachable(); });
   host.append(down);
-  if (session.peek().server.signsInWithoutForm) {
-    host.append(h(".banner", icon("warn"), t("app.thisMachine")));
-  }
   return host;
 }
 

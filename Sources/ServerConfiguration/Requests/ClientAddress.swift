@@ -1,0 +1,61 @@
+import Encoding
+import JSON
+
+/// Where a request comes from.
+public struct ClientAddress: Sendable, Equatable {
+    /// The client's IP address as far as proxies are believed, for limits, logs and cloud code.
+    public let text: String
+    /// The address that lists of addresses and exemptions of this machine are compared with.
+    ///
+    /// With `trustProxy: true` it is the last address of `X-Forwarded-For`, which the nearest proxy added: clients can write
+    /// all others. A loopback address in that field makes no client local, so it is ``unknown``.
+    public let vouched: String
+
+    /// Stands for a client whose address no proxy vouches for. Only lists of all IPv4 addresses contain it.
+    static let unknown = "0.0.0.0"
+
+    /// The address of a client without a proxy.
+    public init(_ peer: String) {
+        text = peer
+        vouched = peer
+    }
+
+    /// Reads the addresses of a request.
+    ///
+    /// - Parameters:
+    ///   - peer: The other end of the connection.
+    ///   - forwardedFor: The value of `X-Forwarded-For`, the client first.
+    ///   - trust: Which proxies are believed.
+    public init(peer: String, forwardedFor: String?, trust: Configuration.TrustProxy) {
+        guard let forwardedFor, trust != .noProxy else {
+            text = peer
+            vouched = peer
+            return
+        }
+        let hops = Array(forwardedFor.parts(between: ",").reversed())
+        text = Self.client(peer, hops, trust)
+        let nearest = trust == .everybody ? Self.client(peer, hops, .hops(1)) : text
+        vouched = IPAddress(nearest)?.isLoopback == true ? Self.unknown : nearest
+    }
+
+    /// The nearest address that is not a trusted proxy; the farthest one if all are trusted.
+    private static func client(_ peer: String, _ hops: [String], _ trust: Configuration.TrustProxy) -> String {
+        var client = peer
+        for (index, hop) in hops.enumerated() {
+            guard let proxy = IPAddress(client), trust.trusts(proxy, hop: index),
+                let next = withoutPort(hop.trimmingSpaces()), IPAddress(next) != nil
+            else { break }
+            client = next
+        }
+        return client
+    }
+
+    /// `1.2.3.4:80` and `[::1]:80` without the port.
+    private static func withoutPort(_ text: Substring) -> String? {
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            return String(text[text.index(after: text.startIndex)..<end])
+        }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        return String(parts.count == 2 ? parts[0] : text)
+    }
+}

@@ -1,0 +1,23 @@
+import JSON
+import ServerConfiguration
+import Testing
+
+@testable import LiveQuery
+
+@Suite("Who has the master key's rights in live queries")
+struct AdmissionTests {
+    @Test("The master key counts from masterKeyIps, and not for a client whose header says that it is this machine")
+    func writtenAddress() throws {
+        let file: JSONObject = [
+            "appId": "app", "masterKey": "master", "trustProxy": true,
+            "liveQuery": ["classNames": ["Song"]], "liveQueryServerOptions": ["keyPairs": ["masterKey": "master"]],
+        ]
+        let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
+        let admission = try LiveQueryAdmission(configuration)
+        let message: JSONObject = ["op": "connect", "applicationId": "app", "masterKey": "master"]
+        #expect(try admission.isMaster(message, address: ClientAddress("127.0.0.1")))
+        let written = ClientAddress(
+            peer: "127.0.0.1", forwardedFor: "127.0.0.1", trust: configuration.trustProxy)
+        #expect(throws: LiveQueryError.self) { try admission.isMaster(message, address: written) }
+    }
+}

@@ -1,0 +1,53 @@
+import ServerConfiguration
+import Testing
+
+@Suite("Where a request comes from")
+struct ClientAddressTests {
+    @Test(
+        "A header makes no client local, and of addresses that clients can write only the proxy's own counts for lists",
+        arguments: [
+            // trustProxy, X-Forwarded-For, the client, what lists compare.
+            (.noProxy, nil, "127.0.0.1", "127.0.0.1"), (.noProxy, "10.1.1.1", "127.0.0.1", "127.0.0.1"),
+            (.everybody, nil, "127.0.0.1", "127.0.0.1"), (.everybody, "127.0.0.1", "127.0.0.1", "0.0.0.0"),
+            (.everybody, "::ffff:127.9.9.9", "::ffff:127.9.9.9", "0.0.0.0"), (.everybody, "::1", "::1", "0.0.0.0"),
+            (.everybody, "10.1.1.1, 203.0.113.7", "10.1.1.1", "203.0.113.7"),
+            (.everybody, "10.1.1.1, 127.0.0.1", "10.1.1.1", "0.0.0.0"), (.everybody, "garbage", "127.0.0.1", "0.0.0.0"),
+            (.everybody, "", "127.0.0.1", "0.0.0.0"), (.hops(1), "127.0.0.1, 10.1.1.1", "10.1.1.1", "10.1.1.1"),
+            (.hops(1), "10.1.1.1, 127.0.0.1", "127.0.0.1", "0.0.0.0"),
+            (.hops(2), "10.1.1.1, 203.0.113.7", "10.1.1.1", "10.1.1.1"),
+            (.addresses(["127.0.0.1"]), "127.0.0.1", "127.0.0.1", "0.0.0.0"),
+            (.addresses(["127.0.0.1"]), "10.1.1.1, 203.0.113.7", "203.0.113.7", "203.0.113.7"),
+        ] as [(Trust, String?, String, String)])
+    func addresses(trust: Trust, forwardedFor: String?, text: String, vouched: String) throws {
+        let client = ClientAddress(peer: "127.0.0.1", forwardedFor: forwardedFor, trust: try trust.option)
+        #expect(client.text == text)
+        #expect(client.vouched == vouched)
+    }
+
+    /// The option `trustProxy`.
+    enum Trust: Sendable {
+        case noProxy, everybody
+        case hops(Int)
+        case addresses([String])
+
+        var option: Configuration.TrustProxy {
+            get throws {
+                switch self {
+                case .noProxy: .noProxy
+                case .everybody: .everybody
+                case .hops(let count): .hops(count)
+                case .addresses(let list): try Configuration.TrustProxy(list: list)
+                }
+            }
+        }
+    }
+
+    @Test("A client at an unknown address is in no list but that of all addresses")
+    func unknown() throws {
+        let client = ClientAddress(peer: "127.0.0.1", forwardedFor: "127.0.0.1", trust: .everybody)
+        for (entries, isIn) in [
+            (["127.0.0.1", "::1"], false), (["127.0.0.0/8"], false), (["10.0.0.0/8", "fc00::/7"], false),
+            (["0.0.0.0/0", "::0"], true), (["::ffff:0:0/96"], true),
+        ] { #expect(try AddressList(entries).contains(client.vouched) == isIn, "\(entries)") }
+    }
+}
