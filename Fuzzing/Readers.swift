@@ -7,6 +7,7 @@ import NIOEmbedded
 import NIOWebSocket
 import ParseModel
 import Rules
+import Tasks
 
 @testable import HTTP
 
@@ -98,19 +99,22 @@ enum Readers {
 
     /// The bytes of a connection after the upgrade, in pieces whose size the first byte gives.
     @Sendable private static func webSocket(_ input: [UInt8]) throws {
-        guard let size = input.first.map({ Int($0) + 1 }) else { return }
+        guard let first = input.first else { return }
         let channel = EmbeddedChannel()
         defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
-        try channel.pipeline.syncOperations.addHandlers([
-            ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: MessageAssembler.largestMessage)),
-            MessageAssembler(timeLimit: .seconds(10)),
-        ])
+        let client = WebSocketClient(sender: Sender(address: "192.0.2.1"), isKnown: first & 1 == 1)
+        let assembler = MessageAssembler(client, HeldInput(nil), TransferTimeout(limits: HTTPServer.Limits()))
+        try channel.pipeline.syncOperations.addHandler(assembler)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        channel.read()
         var bytes = ByteBuffer(bytes: input.dropFirst())
         // Small pieces of long inputs take their time in the channel.
-        let piece = max(size, input.count / 1024)
-        while let slice = bytes.readSlice(length: min(piece, bytes.readableBytes)), slice.readableBytes > 0 {
-            try channel.writeInbound(slice)
-            while let frame = try channel.readInbound(as: WebSocketFrame.self) { precondition(frame.fin) }
+        let size = max(Int(first) + 1, input.count / 1024)
+        while let piece = bytes.readSlice(length: min(size, bytes.readableBytes)), piece.readableBytes > 0 {
+            try channel.writeInbound(piece)
+            while let frame = try channel.readInbound(as: WebSocketFrame.self) {
+                precondition(frame.fin && frame.length <= MessageAssembler.largestMessage)
+            }
         }
     }
 }
