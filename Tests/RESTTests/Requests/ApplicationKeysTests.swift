@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import REST
 import Rules
 import ServerConfiguration
