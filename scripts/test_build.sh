@@ -7,7 +7,7 @@
 # `address` as debug builds with ThreadSanitizer and AddressSanitizer (scripts/sanitize.sh).
 case "${ROOST_TEST_CONFIGURATION:-release}" in
 release)
-    test_build=(--configuration release --scratch-path .build/tests -Xswiftc -enable-testing)
+    test_build=(--configuration release --scratch-path .build/tests -Xswiftc -enable-testing -debug-info-format none)
     test_binaries=.build/tests/release
     ;;
 debug)
