@@ -23,7 +23,8 @@ struct SubscriptionsTests {
             configuration: configuration, store: ObjectStore(client: client, catalog: catalog, logger: logger),
             files: nil, logger: logger)
         return try LiveQueryServer(
-            backend, ChangeFeed(configuration.liveQuery, logger: logger), address: { ClientAddress($0.peer) }, mountURL: { $0.path },
+            backend, ChangeFeed(configuration.liveQuery, logger: logger), address: { ClientAddress($0.peer) },
+            mountURL: { $0.path },
             logger: logger)
     }
 

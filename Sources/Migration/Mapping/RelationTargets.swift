@@ -83,7 +83,7 @@ struct RelationTargets: Sendable {
         let reader = try collection.open()
         var reported: Int64 = 0
         var rows = 0
-        var seen: Set<Name> = []
+        var known: Set<Name> = []
         while let record = try reader.next() {
             rows += 1
             if rows % 1000 == 0 {
@@ -93,7 +93,7 @@ struct RelationTargets: Sendable {
             }
             // Of several objects with one id only the first is imported.
             guard let id = id("objectId", "_id", of: record), let indexes = searches.byId[id],
-                seen.insert(id).inserted
+                known.insert(id).inserted
             else { continue }
             for index in indexes { searches.all[index].counts[collection.name, default: 0] += 1 }
         }

@@ -32,7 +32,7 @@ struct CallerRecord: Sendable {
     }
 }
 
-/// The records that a process keeps. The server decides which ones: the process forgets what it is told to.
+/// The records that a Node process keeps. The server decides which ones the process drops.
 struct KeptRecords {
     private var names = BoundedTable<Name, Name>(capacity: CallerRecord.mostKept)
 

@@ -40,8 +40,8 @@ enum AggregateOperators {
 
     private static func rounded(_ function: String, _ numbers: [String]) -> String? {
         guard numbers.count <= 2 else { return nil }
-        let places = numbers.count > 1 ? "\(numbers[1])::int" : "0"
-        return "\(function)(\(numbers[0])::numeric, \(places))::double precision"
+        let digits = numbers.count > 1 ? "\(numbers[1])::int" : "0"
+        return "\(function)(\(numbers[0])::numeric, \(digits))::double precision"
     }
 
     /// What an operator makes of jsonb values, of which there is one at least, as jsonb.
