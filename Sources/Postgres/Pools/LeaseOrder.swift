@@ -37,8 +37,8 @@ struct LeaseOrder {
     ) -> Lease? {
         guard nextLook <= now else { return nil }
         nextLook = now.after(Self.pause)
-        guard !leases.contains(where: \.isBeingStopped) else { return nil }
-        let times = leases.filter { !$0.isReleased && !$0.isBrokenOff && $0.failure == nil }
+        var stopping = leases.count(where: \.isBeingStopped)
+        let times = leases.filter { !$0.isReleased && !$0.isExpired && $0.failure == nil }
             .map { (lease: $0, time: time(of: $0.request.sender, among: leases, at: now)) }
         guard let most = times.max(by: { $0.time < $1.time }) else { return nil }
         let candidates = times.filter { $0.lease.request.sender == most.lease.request.sender }.map(\.lease)
@@ -51,7 +51,9 @@ struct LeaseOrder {
             if request.ticket != nil, !request.promise.isFulfilled, request.sender != lease.request.sender,
                 mayLend(request.sender), time(of: request.sender, among: leases, at: now) < most.time
             {
-                return lease
+                // The first of them get the connections that are about to be free.
+                guard stopping > 0 else { return lease }
+                stopping -= 1
             }
         }
         return nil
