@@ -47,7 +47,8 @@ import Testing
                 #expect(
                     report.notes == [
                         "Artist.mixed has values of several types, Number (1 objects), String (1 objects): it is left "
-                            + "out. --type Artist.mixed=TYPE says which one it is"
+                            + "out. --type Artist.mixed=TYPE says which one it is",
+                        "the session tokens in _User are left out: users whose session is not in _Session log in again",
                     ])
                 let song = try await server.send("GET", "/classes/Song/song000001?include=artist", as: .master).json
                 #expect(song["at"] == .date("2020-01-02T03:04:05.003Z"))
@@ -76,7 +77,7 @@ import Testing
                     ["_method": "GET", "where": ["users": .pointer("_User", "user000001")]], as: .master)
                 #expect(role["results"]?.arrayValue?.first?["name"] == "x")
                 let lines = try folder.rejects()
-                #expect(Set(lines.map { $0["field"] }) == ["mixed", "sessionToken"] && lines.count == 3)
+                #expect(Set(lines.map { $0["field"] }) == ["mixed"] && lines.count == 2)
                 // Who says what it is gets it, and the misfit alone is told.
                 let typed = try await folder.load(zip, into: server) {
                     $0.types = ["Artist": ["mixed": .number]]
