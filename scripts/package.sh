@@ -41,6 +41,11 @@ architecture=$(dpkg --print-architecture)
 # The same sources and the same binary make the same packages.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
+libraries=$(ldd "$binary")
+if [[ "$libraries" == *libswift* ]]; then
+    fail "$binary needs Swift's libraries, which Debian has not: build it with --static-swift-stdlib, as scripts/build.sh does"
+fi
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 umask 022
@@ -123,9 +128,6 @@ tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH
 # The libraries that the binary is linked to, with the versions that it needs.
 mkdir -p "$work/source/debian"
 printf 'Source: roost\n\nPackage: roost\nArchitecture: any\n' >"$work/source/debian/control"
-if ldd "$roost" | grep -q libswift; then
-    fail "$binary needs Swift's libraries, which Debian has not: build it with --static-swift-stdlib, as scripts/build.sh does"
-fi
 depends=$(cd "$work/source" && dpkg-shlibdeps -O "$roost" 2>"$work/shlibdeps" | sed -n 's/^shlibs:Depends=//p')
 [ -n "$depends" ] || fail "the libraries of the binary belong to no package: $(cat "$work/shlibdeps")"
 

@@ -147,7 +147,8 @@ inside dpkg --install /new.deb
 [ "$(inside dpkg-query --show --showformat='${Version}' roost)" = "$version" ] || fail "the upgrade did not happen"
 grep -q "$master_key" "$system/etc/roost/config.json" || fail "the upgrade changed the configuration"
 start
-call GET "/classes/Playlist/$id" | grep -q '"title":"Morning"' || fail "the object is gone after the upgrade"
+found=$(call GET "/classes/Playlist/$id")
+[[ "$found" == *'"title":"Morning"'* ]] || fail "the object is gone after the upgrade"
 stop
 
 say "removal"
