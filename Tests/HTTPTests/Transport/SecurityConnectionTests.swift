@@ -19,7 +19,8 @@ struct SecurityConnectionTests {
     ///
     /// - Returns: How many of them the server closed, or refused a request of, meanwhile.
     private func occupy(
-        _ count: Int, of client: TransportClient, saying text: String = "", while body: () async throws -> Void
+        _ count: Int, of client: TransportClient, saying text: String = "", untilClosed wanted: Int = 0,
+        while body: () async throws -> Void
     ) async throws -> Int {
         let closed = Lines()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -36,6 +37,7 @@ struct SecurityConnectionTests {
             }
             while opened.all.count < count { try await Task.sleep(for: .milliseconds(5)) }
             try await body()
+            _ = try await eventually { closed.all.count >= wanted }
             group.cancelAll()
             while (try? await group.next()) != nil {}
         }
@@ -93,11 +95,10 @@ struct SecurityConnectionTests {
             $0.grace = .milliseconds(100)
         }
         try await Server.run(limits: limits) { client in
-            let closed = try await occupy(60, of: client, saying: text) {
-                try await Task.sleep(for: .milliseconds(500))
+            // A third has room.
+            let closed = try await occupy(60, of: client, saying: text, untilClosed: 20) {
                 await expectAnswer(from: client)
             }
-            // A third has room.
             #expect(closed >= 20, "\(closed)")
         }
     }
