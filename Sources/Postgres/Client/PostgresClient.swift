@@ -178,6 +178,8 @@ public final class PostgresClient: Sendable {
             }
         }
         let statements = statements()
+        // The server stops a read that waits for a lock, too, when its caller leaves.
+        guard !request.isReadOnly else { return try await read(statements, in: purpose).results }
         return try await exclusively(in: purpose, conflictKey: request.conflictKey) { try await $0.group(statements) }
     }
 
