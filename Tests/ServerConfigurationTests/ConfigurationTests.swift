@@ -79,7 +79,7 @@ struct ConfigurationSourceTests {
         #expect(refusal(flags: ["--prot", "1"]) == "error: unknown option --prot. Did you mean --port?")
         #expect(refusal(flags: ["stray"]) == "error: unexpected argument stray")
         #expect(
-            refusal(["accountLockout": ["treshold": 3, "duration": 1]])
+            refusal(["accountLockout": ["threshold": 3, "treshold": 3, "duration": 1]])
                 == "error: unknown option accountLockout.treshold. Did you mean threshold?")
         #expect(
             refusal(["fileUpload": ["enableForPublik": true]])

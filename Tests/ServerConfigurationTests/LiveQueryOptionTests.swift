@@ -42,7 +42,10 @@ import Testing
             (["liveQueryServerOptions": ["port": 1401]], "option liveQueryServerOptions.port"),
             (["liveQueryServerOptions": ["appId": "b"]], "option liveQueryServerOptions.appId"),
             (["liveQueryServerOptions": ["keyPairs": ["clientKey": 7]]], "option liveQueryServerOptions.keyPairs"),
-            (["liveQueryServerOptions": ["websocketTimeout": 1]], "Key liveQueryServerOptions.websocketTimeout"),
+            (
+                ["liveQueryServerOptions": ["websocketTimeout": 1]],
+                "liveQueryServerOptions.websocketTimeout must be between 100 and"
+            ),
         ] as [(JSONObject, String)])
     func refusals(options: JSONObject, text: String) {
         let error = #expect(throws: ConfigurationError.self) { try Self.load(options) }

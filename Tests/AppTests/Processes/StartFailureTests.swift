@@ -70,7 +70,9 @@ struct StartFailureTests {
         let port = try await FreePort.find()
         let run = try await CommandLineRun.roost(
             ["serve"],
-            file: CommandLineRun.configuration(["databaseURI": .string("postgres://u:Swordfish@127.0.0.1:\(port)/d")])
+            file: CommandLineRun.configuration([
+                "databaseURI": .string("postgres://u:Swordfish@127.0.0.1:\(port)/d"), "connectionTimeout": 5000,
+            ])
         )
         #expect(run.status == 1)
         #expect(run.messages.count == 1)
