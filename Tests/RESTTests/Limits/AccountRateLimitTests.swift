@@ -24,10 +24,13 @@ import Testing
             #expect(other[429] == nil, "\(other)")
             let network = try await Self.statuses(server, 120, from: { "2001:db8:1:2::\($0 + 1)" }, path)
             #expect(network[429] == 20, "\(network)")
-            for address in ["10.1.2.3", "127.0.0.1", "192.168.1.1", "fd00::1"] {
+            for address in ["10.1.2.3", "192.168.1.1", "fd00::1"] {
                 let local = try await Self.statuses(server, 101, from: { _ in address }, path)
                 #expect(local[429] == nil, "\(address): \(local)")
             }
+            // No header makes a client local.
+            let written = try await Self.statuses(server, 101, from: { _ in "127.0.0.1" }, path)
+            #expect(written[429] == 1, "\(written)")
         }
     }
 
