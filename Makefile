@@ -8,10 +8,10 @@ help:
 	@echo "make bench-profile      show where processor time goes under gets and finds"
 	@echo "make bench-allocations  count allocations, and fail when there are more than Benchmarks/allocations.json says"
 	@echo "make lint               check the format and the compiler's warnings"
-	@echo "make fuzz               fuzz the readers of what comes from outside (FUZZ_SECONDS=600 for each, ARGUMENTS=\"json\" selects)"
+	@echo "make fuzz               fuzz the readers of outside input (FUZZ_SECONDS=600 for each, ARGUMENTS=\"json\" selects)"
 	@echo "make sanitize           run the tests under ThreadSanitizer and AddressSanitizer (ARGUMENTS=\"thread\" selects)"
 	@echo "make build              build in release mode"
-	@echo "make package            make a Debian package and an archive in .build/packages"
+	@echo "make package            build a Debian package and an archive in .build/packages"
 	@echo "make clean              remove what was built; data stay"
 
 run:
