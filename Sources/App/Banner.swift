@@ -10,10 +10,10 @@ struct Banner {
     let port: Int
     let dataFolder: String
     let filesFolder: String
-    /// Whether all keys themselves are shown.
+    /// Whether all keys are shown in full.
     let showsKeys: Bool
     var showsMails = false
-    /// The address of the console, or nil if there is none.
+    /// The console's address, or nil without a console.
     var consoleAddress: String?
 
     /// Whether the keys may be shown: the output is a terminal, and the configuration is one of the examples.
@@ -26,9 +26,9 @@ struct Banner {
         return configurationFolder.split(separator: "/").contains("examples")
     }
 
-    /// Whether the address of the console may sign in by itself.
+    /// Whether the console's address contains a ticket that signs in.
     ///
-    /// - Parameter isTerminal: Whether a person reads the output, and not a log.
+    /// - Parameter isTerminal: Whether the output is a terminal rather than a log.
     static func mayShowTicket(_ configuration: Configuration, isTerminal: Bool) -> Bool {
         isTerminal || configuration.console.signIn == .thisMachine || isPublic(configuration.masterKey)
     }

@@ -277,9 +277,9 @@ public struct RoostServer: Service {
         get async throws { try await monitoring.boundPort }
     }
 
-    /// The address of the console on this machine once the server listens, or nil if there is no console.
+    /// The console's address on this machine once the server listens, or nil without a console.
     ///
-    /// - Parameter hasTicket: Whether the address signs in by itself.
+    /// - Parameter hasTicket: Whether the address contains a ticket that signs in.
     package func consoleAddress(hasTicket: Bool) async throws -> String? {
         guard let console else { return nil }
         _ = try await boundPort
@@ -367,7 +367,7 @@ public struct RoostServer: Service {
         }
     }
 
-    /// Serves until the end, and then stops the parts, also if the port cannot be listened on.
+    /// Serves until shutdown and then stops the parts, even if listening on the port fails.
     private func serve(beside tasks: BackgroundTasks?) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.caches.follow() }
@@ -381,7 +381,7 @@ public struct RoostServer: Service {
         }
     }
 
-    /// Stops the parts in their order. A caller that is cancelled waits for it all the same.
+    /// Stops the parts in order. Cancelling the caller doesn't interrupt this.
     private func stopParts(_ tasks: BackgroundTasks? = nil) async {
         await Task {
             await tasks?.end()

@@ -25,7 +25,7 @@ static inline ssize_t roost_read_cached(int descriptor, void *bytes, size_t coun
 
 /// Reads entries of an open folder (getdents64(2)), which older C libraries do not declare.
 ///
-/// Gives the number of bytes, 0 at the end, or -1.
+/// Returns the number of bytes, 0 at the end, or -1.
 static inline long roost_read_entries(int descriptor, void *bytes, size_t count) {
 #if defined(__linux__)
     return syscall(SYS_getdents64, descriptor, bytes, count);

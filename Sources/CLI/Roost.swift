@@ -22,7 +22,7 @@ struct Roost: AsyncParsableCommand {
         DescriptorLimit.raise()
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         var arguments = Array(CommandLine.arguments.dropFirst())
-        // The help of the server is made from its options.
+        // The server's help is generated from its options.
         if arguments == ["help", "serve"] { arguments = ["serve", "--help"] }
         if let message = UnknownCommand.message(arguments) {
             ErrorText.report(message)

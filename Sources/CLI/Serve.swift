@@ -33,7 +33,7 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// The help of `roost serve`, made from the table of options. Pure.
+/// The help of `roost serve`, generated from the option table. Pure.
 enum OptionHelp {
     static let usage = "roost serve [roost.json] [--OPTION VALUE ...]"
 
@@ -43,7 +43,7 @@ enum OptionHelp {
         docs/configuration.md.
         """
 
-    /// The help, with lines of at most a width.
+    /// The help, wrapped at a width.
     static func text(width: Int) -> String {
         let width = max(40, width)
         var lines = wrapped("USAGE: " + usage, indent: 7, width: width) + [""]
@@ -63,7 +63,7 @@ enum OptionHelp {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Breaks a text at spaces; all lines but the first begin with spaces.
+    /// Wraps a text at spaces and indents all lines but the first.
     private static func wrapped(_ text: String, indent: Int, width: Int) -> [String] {
         var lines: [String] = []
         var line = String(text.prefix { $0 == " " })

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import ServerConfiguration
 
-/// An argument where the name of a command belongs.
+/// An argument in place of a command's name.
 enum UnknownCommand {
     /// The message for arguments that name no command, or nil if they name one.
     static func message(_ arguments: [String], of command: any ParsableCommand.Type = Roost.self) -> String? {
@@ -18,7 +18,7 @@ enum UnknownCommand {
         }
         let list = "The commands are \(names.joined(separator: ", "))"
         guard !first.hasPrefix("-") else {
-            // A value may follow an equals sign, and be a key.
+            // The value after an equals sign may be a key.
             let name = String(first.prefix { $0 != "=" })
             let isOption = OptionTable.find(String(name.drop { $0 == "-" })) != nil
             return isOption

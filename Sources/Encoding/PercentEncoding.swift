@@ -19,7 +19,7 @@ public enum PercentEncoding {
         write(digit(byte & 15))
     }
 
-    /// Encodes the bytes that no URL may have, and keeps those that are encoded already.
+    /// Encodes the bytes that URLs don't allow, and keeps those that are already encoded.
     public static func encodeURL(_ text: some StringProtocol) -> String {
         let bytes = Array(text.utf8)
         var encoded: [UInt8] = []

@@ -29,11 +29,11 @@ public final class ChangeFeed: ChangeObserver {
         var elsewhere = OtherProcesses()
     }
 
-    /// What waits to be handed on.
+    /// The queued changes and gaps.
     private struct Queue {
         var count = 0
         var bytes = 0
-        /// The gaps behind which no change of their classes waits: none of them is added twice.
+        /// The gaps that no change of their class follows, so none is added twice.
         var lastGaps: Set<Name?> = []
     }
 
@@ -57,7 +57,7 @@ public final class ChangeFeed: ChangeObserver {
     public init(_ options: Configuration.LiveQuery, logger: Logger) {
         self.options = options
         self.logger = logger
-        // Changes are counted. A gap must not be lost for them.
+        // Only changes are limited, so a gap is never lost.
         (taken, continuation) = AsyncStream.makeStream()
     }
 
@@ -89,7 +89,7 @@ public final class ChangeFeed: ChangeObserver {
         if relays { missElsewhere() }
     }
 
-    /// Adds a change to what waits. Returns false if there is no room for it.
+    /// Enqueues a change. Returns false if there is no room for it.
     private func append(_ change: Change, relays: Bool) -> Bool {
         queue.withLock { queue in
             guard queue.count < Self.mostWaiting, queue.bytes == 0 || queue.bytes + change.size <= Self.mostBytes else {
@@ -104,7 +104,7 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    /// Adds a gap, unless the same one waits behind all changes of the class.
+    /// Enqueues a gap, unless the same one already follows all changes of the class.
     private func appendGap(_ className: Name?) {
         queue.withLock { queue in
             if queue.lastGaps.insert(className).inserted { continuation.yield(.gap(className)) }

@@ -107,7 +107,7 @@ struct Subscriptions {
         leave(.objects(subscription.query.className))
     }
 
-    /// Has the connection notified when something about the user of a session changes.
+    /// Notifies the connection when something about a session's user changes.
     mutating func follow(user id: Name, of session: String) {
         let before = users.updateValue(id, forKey: Name(session))
         guard before != id else { return }
@@ -115,7 +115,7 @@ struct Subscriptions {
         if let before { leave(.user(before)) }
     }
 
-    /// Stops following the users of sessions whose rights no subscription has any more.
+    /// Stops following the users of sessions that no subscription uses any more.
     mutating func forgetSessions() {
         let used = Set((all.values.map(\.sessionToken) + [ownSession]).compactMap { $0.map { Name($0) } })
         for (session, user) in users where !used.contains(session) {

@@ -39,8 +39,8 @@ package final class LogWriter: Sendable {
     /// Makes a writer, and starts its thread.
     ///
     /// - Parameters:
-    ///   - isSilent: Whether the standard error gets no lines.
-    ///   - files: Where lines are kept in files besides; nil for nowhere.
+    ///   - isSilent: Whether to write nothing to standard error.
+    ///   - files: The log files, or nil for none.
     package init(format: LogLine.Format, isSilent: Bool = false, files: LogFiles.Settings? = nil) {
         self.format = format
         self.isSilent = isSilent

@@ -20,7 +20,7 @@ public struct HTTPStream: Sendable {
 /// The body of an answer, piece by piece. The next piece is read from the connection when it is asked for.
 public actor HTTPPieces {
     private var iterator: HTTPClientResponse.Body.AsyncIterator?
-    /// Why nothing more is read, if it is not the end.
+    /// The error that ended the stream, or nil.
     private var failure: (any Error)?
     private let silence: Duration
 
@@ -31,8 +31,8 @@ public actor HTTPPieces {
 
     /// The next piece; nil at the end.
     ///
-    /// - Throws: `HTTPCallFailure` when the connection ends before the body, or nothing comes for too long, and each time
-    ///   after that.
+    /// - Throws: `HTTPCallFailure` if the connection ends before the body or the read times out, and on every later
+    ///   call.
     public nonisolated func next() async throws -> ByteBuffer? {
         do {
             return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
@@ -77,7 +77,7 @@ public actor HTTPPieces {
             self.iterator = iterator
             return piece
         } catch {
-            // What broke off must not look like the end.
+            // A broken stream must not look like its end.
             failure = error is CancellationError ? HTTPCallFailure(description: "its reading was given up") : error
             throw error
         }

@@ -48,9 +48,9 @@ public enum HardLimits {
     public static let stageMembers = 1_000
     /// Expressions of an aggregation.
     public static let expressions = 5_000
-    /// Expressions that an expression of an aggregation may stand in.
+    /// The maximum nesting of an aggregation's expressions.
     public static let expressionDepth = 100
-    /// Lookups that a lookup of an aggregation may stand in.
+    /// The maximum nesting of an aggregation's lookups.
     public static let lookups = 20
 
     /// Refuses what is more than a limit.

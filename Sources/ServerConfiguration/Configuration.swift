@@ -94,7 +94,7 @@ public struct Configuration: Sendable {
     public var maxTriggerSize = 8 * 1024 * 1024
     /// The most bytes of an object that clients may store; the master key stores larger ones.
     public var maxObjectSize = 4 * 1024 * 1024
-    /// The most fields that clients may give a class; the master key gives it more.
+    /// The maximum number of fields of a class to which clients add some. The master key may exceed it.
     public var maxClientFields = 200
     public var requestKeywordDenylist = KeywordRules.defaults
     public var enableSanitizedErrorResponse = true

@@ -18,7 +18,7 @@ public enum FreedMemory {
 
     /// How many bytes are freed before they are given back to the system.
     private static let most = 16 * 1024 * 1024
-    /// How long it is at least until they are given back again: other threads wait meanwhile.
+    /// The minimum time between two releases, since other threads wait meanwhile.
     private static let pause = Duration.milliseconds(500)
 
     /// Notes that so many bytes were freed. When they are many, they go back to the system.
@@ -41,7 +41,7 @@ public enum FreedMemory {
     }
 
     #if canImport(Glibc)
-        /// Whether as much was freed since the last time. What was noted may have been freed a little later.
+        /// Whether enough was freed since the last release. Noted memory may be freed a little later.
         private static func isDueAgain() -> Bool {
             state.withLock { state in
                 guard state.bytes >= most else {

@@ -125,7 +125,7 @@ public final class Gate: Sendable {
 
     /// Gives back what ``enter(weight:of:)`` took; those who wait and for whom there is room now enter.
     ///
-    /// - Parameter time: The time that the sender had it, for a gate that counts time.
+    /// - Parameter time: The time that the sender held the slot, for a gate that counts time.
     public func leave(weight: Int = 1, of sender: Sender = .current, spending time: Duration = .zero) {
         let admitted = state.withLock { state in
             if time > .zero { state.spent.add(time, to: sender) }

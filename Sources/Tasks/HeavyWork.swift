@@ -6,7 +6,7 @@ import Synchronization
 public enum HeavyWork {
     private static let named = Mutex<(@Sendable (Sender) -> any TaskExecutor)?>(nil)
 
-    /// Where the current sender's work runs; where none is given, on the threads that Swift keeps for tasks.
+    /// The executor of the current sender's work. By default it is Swift's own thread pool.
     public static var executor: any TaskExecutor {
         named.withLock { $0 }?(.current) ?? globalConcurrentExecutor
     }

@@ -7,7 +7,7 @@ public final class HeldPlace: Sendable {
     @TaskLocal public static var current: HeldPlace?
 
     private struct State {
-        /// Since when it is held, or nil if it is not.
+        /// The time since which the slot is held, or nil if it isn't.
         var since: ContinuousClock.Instant? = .now
         /// How many parts of the request wait for other code.
         var outside = 0
@@ -76,7 +76,7 @@ public final class HeldPlace: Sendable {
         leave { $0.isOver = true }
     }
 
-    /// Gives the place back if it is held.
+    /// Releases the slot if it is held.
     private func leave(_ change: (inout State) -> Void) {
         let since = state.withLock { state in
             change(&state)

@@ -9,7 +9,7 @@
 /// On whose behalf work is done, as far as fairness goes: the network that a request comes from, or the server itself.
 ///
 /// Slots and budgets that many share are given round robin by sender, so that one that asks for a lot waits for itself.
-/// All of an IPv4 address counts, and the first 56 bits of one of IPv6: providers give a client a network of that size.
+/// The whole IPv4 address counts, or the /56 network of an IPv6 address, since providers assign networks of that size.
 public struct Sender: Hashable, Sendable {
     /// A hash of the network that differs between processes, so that no client chooses a network that looks like
     /// another.

@@ -87,7 +87,7 @@ public struct SenderQueue<Element> {
         return element
     }
 
-    /// Takes the next element, of senders that are all of one rank.
+    /// Takes the next element, with all senders ranked equal.
     public mutating func popFirst(_ choose: (Element, Sender) -> Choice = { _, _ in .take }) -> (
         element: Element, sender: Sender
     )? { popFirst(by: nil, choose) }
@@ -95,9 +95,8 @@ public struct SenderQueue<Element> {
     /// Takes the next element.
     ///
     /// - Parameters:
-    ///   - rank: Has the sender with the lowest rank come first. Among senders of one rank, as all are without it, it is the
-    ///     one that was served longest ago.
-    ///   - choose: Is asked about the first element of senders in their order, until it takes one or stops.
+    ///   - rank: Returns a sender's rank; the lowest goes first. Equal senders are served round robin.
+    ///   - choose: Decides about each sender's first element in order, until it takes one or stops.
     /// - Returns: The element and its sender, or nil if none was taken.
     public mutating func popFirst(
         by rank: ((Sender) -> Duration)?, _ choose: (Element, Sender) -> Choice = { _, _ in .take }
@@ -127,7 +126,7 @@ public struct SenderQueue<Element> {
         return lines[sender]?.numbers.first.flatMap { lines[sender]?.elements[$0] }
     }
 
-    /// Takes the first element of the sender at a place of the order, which goes to its end.
+    /// Takes the first element of the sender at a position, and moves the sender to the end of the order.
     private mutating func remove(at position: Int) -> (element: Element, sender: Sender)? {
         let sender = order.remove(at: position)
         guard let number = lines[sender]?.numbers.popFirst(),

@@ -1,7 +1,7 @@
-/// The time that senders took of something they share. The sender that took least comes next.
+/// The time that senders have used of a shared resource. The sender that has used the least goes next.
 ///
-/// A new sender, or one that comes again after a while, begins at the level of the one admitted last: no sender saves time
-/// up. The sender whose time was counted longest ago is forgotten first.
+/// A new or returning sender starts at the level of the last admitted one, so no sender can save up time. The sender
+/// counted longest ago is evicted first.
 package struct SpentTime {
     private var bySender = BoundedTable<Sender, Duration>(capacity: 4096)
     private var least = Duration.zero
@@ -12,6 +12,6 @@ package struct SpentTime {
 
     package mutating func add(_ time: Duration, to sender: Sender) { bySender.set(self[sender] + time, for: sender) }
 
-    /// Records that a sender was admitted as the one that had taken least.
+    /// Records the admission of the sender that had used the least time.
     package mutating func admit(_ sender: Sender) { least = self[sender] }
 }

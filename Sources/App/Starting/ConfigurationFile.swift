@@ -7,15 +7,16 @@ struct ConfigurationFile {
     let path: String
     let bytes: [UInt8]
 
-    /// The file that commands read unless another is named.
+    /// The default configuration file.
     private static let usual = "roost.json"
 
-    /// The folder that relative paths in the file begin at.
+    /// The base folder of relative paths in the file.
     var folder: String { URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path }
 
-    /// Takes the file out of a command's arguments: the first unless it is a flag, or roost.json in the current folder.
+    /// Removes the file from a command's arguments: the first one unless it is a flag, or roost.json in the current
+    /// folder.
     ///
-    /// - Returns: The file, or nil if none is named and there is no roost.json.
+    /// - Returns: The file, or nil if none is named and roost.json doesn't exist.
     /// - Throws: `ConfigurationError` for a file that can't be read.
     static func taken(from arguments: inout [String]) throws(ConfigurationError) -> ConfigurationFile? {
         if let path = arguments.first, !path.hasPrefix("--") {

@@ -2,9 +2,9 @@ import Logging
 import Postgres
 
 extension PostgresClient {
-    /// Connects, and waits for a database that starts later than the server.
+    /// Connects, and retries while the database isn't up yet.
     ///
-    /// - Parameter limit: For how long a database that can't be reached is tried again.
+    /// - Parameter limit: The time after which it stops retrying.
     /// - Throws: `PostgresError`.
     func start(within limit: Duration, _ logger: Logger) async throws {
         let end = ContinuousClock.now + limit
@@ -24,7 +24,7 @@ extension PostgresClient {
 }
 
 extension PostgresError {
-    /// Whether a database that can't be used now may be usable soon: it starts, or has too many clients.
+    /// Whether the database may be usable soon: it is starting, or has too many clients.
     fileprivate var mayPass: Bool {
         kind == .unavailable && !isMalformed && (sqlState.isEmpty || ["57", "53"].contains { sqlState.hasPrefix($0) })
     }
@@ -38,14 +38,14 @@ extension PostgresError {
     }
 }
 
-/// A database that can't be used, in words for the operator.
+/// An unusable database, described for the operator.
 struct DatabaseFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// - Returns: nil for an error that is not about the connection.
+    /// - Returns: The error, or nil if it isn't about the connection.
     init?(_ error: PostgresError) {
         guard error.kind == .unavailable else { return nil }
-        // PostgreSQL's first line has the reason; the others are hints for people at its own tools.
+        // PostgreSQL's first line has the reason; the others are hints for users of its own tools.
         let line = error.message.split(separator: "\n").first.map(String.init) ?? error.message
         switch error.sqlState {
         case _ where error.message.hasPrefix("invalid URI query parameter"):
@@ -54,7 +54,7 @@ struct DatabaseFailure: Error, CustomStringConvertible {
             let name = error.message.split(separator: " ")[1]
             description = "The parameter \(name) of databaseURI has a value that libpq doesn't know."
         case _ where error.isMalformed:
-            // libpq quotes what it can't read, which may be a part of the password.
+            // libpq quotes the part it can't parse, which may belong to the password.
             description =
                 "databaseURI is not an address of PostgreSQL. Percent-encode special characters of the user and the password, "
                 + "such as %40 for @ and %2F for /."
@@ -67,7 +67,7 @@ struct DatabaseFailure: Error, CustomStringConvertible {
         }
     }
 
-    /// Runs a step, and reports a database that can't be used in words for the operator.
+    /// Runs a step, and describes an unusable database for the operator.
     static func reporting<R>(_ step: () async throws -> R) async throws -> R {
         do {
             return try await step()

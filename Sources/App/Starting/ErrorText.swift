@@ -4,9 +4,9 @@ import NIOCore
 import ParseModel
 import ServerConfiguration
 
-/// The words in which commands report errors.
+/// Error messages of commands.
 package enum ErrorText {
-    /// What an operator reads of an error.
+    /// The message of an error, for the operator.
     package static func of(_ error: any Error) -> String {
         switch error {
         case let error as ConfigurationError: lines(error)
@@ -21,13 +21,13 @@ package enum ErrorText {
         }
     }
 
-    /// Writes each line of a message to the standard error, after the name of the program.
+    /// Writes each line of a message to standard error, prefixed with the program's name.
     package static func report(_ message: String) {
         let lines = message.split(separator: "\n").map { "roost: \($0)\n" }.joined()
         try? FileHandle.standardError.write(contentsOf: Data(lines.utf8))
     }
 
-    /// parse-server's texts begin with a label, which the name of the command makes superfluous.
+    /// parse-server's texts begin with a label, which is redundant after the program's name.
     private static func lines(_ error: ConfigurationError) -> String {
         error.message.split(separator: "\n").map { line in
             ["error: ", "ERROR: "].first { line.hasPrefix($0) }.map { String(line.dropFirst($0.count)) } ?? String(line)
@@ -52,7 +52,7 @@ package enum ErrorText {
     }
 }
 
-/// A port that the server can't listen on, in words for the operator.
+/// A port that the server can't listen on, described for the operator.
 struct ListenFailure: Error, CustomStringConvertible {
     let description: String
 

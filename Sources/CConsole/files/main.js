@@ -32,6 +32,6 @@ async function begin() {
   openShell();
 }
 
-// An address with a ticket that is opened in this tab changes nothing but the fragment.
+// Opening an address with a ticket in this tab changes only the fragment.
 addEventListener("hashchange", () => { if (location.hash.startsWith("#ticket=")) location.reload(); });
 begin();

@@ -1,7 +1,7 @@
 #ifndef CVERSION_H
 #define CVERSION_H
 
-/// The commit that the binary was built from, behind `roost-commit:`. Dots where scripts/version.sh has not recorded it.
+/// The commit that the binary was built from, after `roost-commit:`, or dots until scripts/version.sh records it.
 const char *roost_commit(void);
 
 #endif

@@ -86,7 +86,7 @@ public struct CloudServices: Sendable {
     /// Says all that the host offers; what it offered before is forgotten.
     public func offer(_ registrations: [CloudRegistration]) { engine.register(registrations, of: kind) }
 
-    /// Carries out a request that the code makes, as an internal caller: keys are optional, rate limits and
-    /// `routeAllowList` do not hold, the installation is `cloud` unless the request names one.
+    /// Performs a request of cloud code as an internal caller: keys are optional, and rate limits and `routeAllowList`
+    /// don't apply. The installation is `cloud` unless the request names one.
     public func perform(_ request: InternalRequest) async -> InternalReply { await engine.perform(request) }
 }

@@ -26,7 +26,7 @@ public struct InternalRequest: Sendable {
     public var headers: [(name: String, value: String)]
     /// Who makes it.
     public var authority: Authority
-    /// The installation that it is made for, or nil for the one of cloud code itself, `cloud`.
+    /// The installation of the request, or nil for cloud code's own, `cloud`.
     public var installationId: String?
     /// What it hands on to triggers; nil for what the header fields or the body say.
     public var context: JSONObject?

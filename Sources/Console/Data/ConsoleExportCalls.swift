@@ -138,7 +138,7 @@ extension ConsoleInterface {
             columns: wish.columns(limits.map { $0.schema(stored) } ?? stored), role: role, limits: limits)
         let context = dispatcher.context(of: visit.request, backend.clock.now)
         let (exports, objects, dispatcher, request) = (exports, backend.objectExport, dispatcher, visit.request.id)
-        // It may never be asked for its bytes.
+        // The stream may never be read.
         let stream = Reply.ByteStream(length: nil) { [sending] sink in
             defer {
                 place.release()

@@ -114,7 +114,7 @@ final class ConsoleExports: Sendable {
     }
 }
 
-/// The sending of an export. When it is let go before the export has ended, its browser has left.
+/// An export that is being sent. If it is released before the export has ended, the browser has left.
 final class ConsoleExportSending: Sendable {
     private let exports: ConsoleExports
     private let id: String

@@ -13,7 +13,7 @@ package struct ConsoleSignIn: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher
     let attempts: SignInAttempts
-    /// The ticket of the address that this process prints. It needs no table.
+    /// The ticket in the address that this process prints. It is kept in memory only.
     private let ownTicket = OwnTicket()
     let factor: OperatorFactor
 
@@ -26,7 +26,7 @@ package struct ConsoleSignIn: Sendable {
 
     /// How a session ends at the latest, in seconds.
     static let longest = 7 * 86_400
-    /// How long a ticket in the database is valid, in seconds.
+    /// The lifetime of a ticket in the database, in seconds.
     static let ticketLength = 600
 
     /// The ways that there are.
@@ -45,7 +45,7 @@ package struct ConsoleSignIn: Sendable {
 
     /// Finds out who signs in.
     ///
-    /// Keys and tickets are compared before failed attempts count, so wrong tries never keep a right one out.
+    /// Keys and tickets are checked before throttling, so failed attempts never lock out a valid one.
     func signIn(_ body: JSONObject, from client: ClientAddress) async throws -> Outcome {
         if let session = try await holder(of: body, from: client) { return .session(session) }
         let bringsSecret = body["masterKey"]?.stringValue != nil || body["ticket"]?.stringValue != nil
@@ -64,7 +64,7 @@ package struct ConsoleSignIn: Sendable {
         return outcome
     }
 
-    /// The session for the right key or ticket, or nil for wrong ones and other ways.
+    /// The session for a valid key or ticket, or nil if it is wrong or the sign-in uses another way.
     private func holder(of body: JSONObject, from client: ClientAddress) async throws -> StoredOperatorSession? {
         if let key = body["masterKey"]?.stringValue {
             switch dispatcher.power(ofKey: key, from: client) {
@@ -118,14 +118,14 @@ package struct ConsoleSignIn: Sendable {
     private static let thisMachine = "this machine"
     private static let ticketName = "ticket"
 
-    /// Makes the ticket of this process, which opens owner sessions while the process lives. It replaces the one before.
+    /// Creates the process's ticket, which opens owner sessions while the process runs. It replaces the previous one.
     func ticket() -> String {
         let ticket = ConsoleSecrets.make()
         ownTicket.set(ConsoleSecrets.hash(ticket))
         return ticket
     }
 
-    /// Makes a ticket for the command beside the server. It is kept in the database, and opens one session.
+    /// Creates a ticket for `roost console open`. It is stored in the database and opens one session.
     package static func ticket(in store: ObjectStore) async throws -> String {
         let ticket = ConsoleSecrets.make()
         try await store.operatorSessions.open(
@@ -136,13 +136,13 @@ package struct ConsoleSignIn: Sendable {
     }
 }
 
-/// The ticket of this process, kept as its hash.
+/// The ticket of this process, stored as its hash.
 private final class OwnTicket: Sendable {
     private let kept = Mutex<[UInt8]>([])
 
     func set(_ hash: [UInt8]) { kept.withLock { $0 = hash } }
 
-    /// Whether a hash is that of the ticket, found out in constant time.
+    /// Whether a hash is that of the ticket, compared in constant time.
     @inline(never) func isRight(_ hash: [UInt8]) -> Bool {
         let kept = kept.withLock { $0 }
         guard kept.count == hash.count else { return false }

@@ -22,7 +22,7 @@ package struct ConsoleReach: Sendable {
     package struct Way: Sendable {
         /// The other end of the connection.
         package var peer: String
-        /// The client's address that is vouched for.
+        /// The client's vouched-for address.
         package var address: String
         /// Whether a header field says that there is a proxy.
         package var isForwarded = false
@@ -48,7 +48,7 @@ package struct ConsoleReach: Sendable {
         case .addresses:
             guard addresses.contains(way.address) else { return false }
             guard way.isForwarded else { return Self.isThisMachine(way.peer) || allowsPlainHTTP || isSecure(way) }
-            // A proxy that is not believed, or does not name its client, stands for clients that are not known.
+            // An untrusted proxy, or one that doesn't name its client, means that the client is unknown.
             guard trustProxy.trusts(peer: way.peer), !Self.isThisMachine(way.address) else { return false }
             return allowsPlainHTTP || isSecure(way)
         }

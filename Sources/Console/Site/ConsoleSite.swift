@@ -65,8 +65,8 @@ package final class ConsoleSite: ConsoleHandler {
 
     /// The address to open on this machine.
     ///
-    /// - Parameter hasTicket: Whether it signs in by itself, as long as the process lives. Browsers send the part with the
-    ///   ticket to no server.
+    /// - Parameter hasTicket: Whether the address contains a ticket that signs in while the process runs. Browsers
+    ///   don't send that part to any server.
     package func address(hasTicket: Bool) -> String {
         let fragment = hasTicket ? "#ticket=\(interface.signIn.ticket())" : ""
         return "\(configuration.scheme)://localhost:\(port.load(ordering: .relaxed))\(path)/\(fragment)"
@@ -167,7 +167,7 @@ struct ConsoleVisit {
     let path: String
     let cookieName: String
 
-    /// Where it comes from, as far as proxies are believed.
+    /// The client's address, as trusted proxies report it.
     var address: String { client.text }
 
     /// Whose finds wait for each other: those of one session.

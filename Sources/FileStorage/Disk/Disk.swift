@@ -30,7 +30,7 @@ enum Disk {
         }
     }
 
-    /// Makes a folder, and those it lies in, for this user alone.
+    /// Creates a folder and its parents, accessible only to this user.
     static func makeFolder(_ path: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             try FileManager.default.createDirectory(
@@ -38,7 +38,7 @@ enum Disk {
         }
     }
 
-    /// Returns the status of a regular file, or nil if there is none.
+    /// Returns the status of a regular file, or nil if it doesn't exist.
     static func status(_ path: String) async throws -> Status? {
         try await NIOThreadPool.singleton.runIfActive { try statusNow(path) }
     }
@@ -52,7 +52,7 @@ enum Disk {
         return Status(status)
     }
 
-    /// Returns the bytes of a small file, or nil if there is none.
+    /// Returns the bytes of a small file, or nil if it doesn't exist.
     static func contents(of path: String, atMost limit: Int64) async throws -> [UInt8]? {
         guard let file = try await DiskFile.open(path) else { return nil }
         guard file.size <= limit else { throw IOError(errnoCode: EFBIG, reason: "read") }
@@ -61,7 +61,7 @@ enum Disk {
         return bytes
     }
 
-    /// Removes files that may no longer exist.
+    /// Removes files, ignoring missing ones.
     static func remove(_ paths: [String]) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             for path in paths where unlink(path) != 0 && errno != ENOENT {
@@ -70,7 +70,7 @@ enum Disk {
         }
     }
 
-    /// Renames a file unless the new name is taken, in which case the old file is removed.
+    /// Renames a file, or removes it if the new name is taken.
     static func renameIfFree(_ path: String, to name: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             #if canImport(Darwin)
@@ -82,7 +82,7 @@ enum Disk {
             #endif
             let failure = errno
             if result != 0, failure != EEXIST {
-                // Some network file systems have no second names.
+                // Some network file systems don't support hard links.
                 guard rename(path, name) == 0 else { throw IOError(errnoCode: errno, reason: "rename") }
             } else {
                 unlink(path)

@@ -193,7 +193,7 @@ extension DiskStorage {
         let path = directory + "/.roost-folder"
         if let mark = try await mark(at: path) { return mark }
         let mark = String(UInt64.random(in: 0...(.max)), radix: 16)
-        // Under its name only when complete. Of several processes the first one's stays.
+        // The file gets its name only when complete. If several processes write it, the first one wins.
         let unfinished = try await writeUnfinished(OneBuffer(bytes: Array(mark.utf8)), in: directory)
         try await Disk.renameIfFree(unfinished, to: path)
         guard let mark = try await self.mark(at: path) else { throw IOError(errnoCode: ENOENT, reason: "mark") }

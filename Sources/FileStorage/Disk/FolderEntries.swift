@@ -12,7 +12,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// The names in an open folder, some hundred at a time.
+/// The names in an open folder, some hundreds at a time.
 final class FolderEntries: Sendable {
     private let folder: String
     private let descriptor: Int32
@@ -26,7 +26,7 @@ final class FolderEntries: Sendable {
         NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
     }
 
-    /// Opens a folder, or returns nil if there is none.
+    /// Opens a folder, or returns nil if it doesn't exist.
     ///
     /// - Throws: `IOError` if the system refuses.
     static func open(_ folder: String) async throws -> FolderEntries? {

@@ -19,7 +19,7 @@ final class S3Links: Sendable {
     private let prefix: String
     private let region: String
     private let client: S3Client
-    /// Whether uploads keep the names that clients give.
+    /// Whether uploads keep the clients' file names.
     private let preservesNames: Bool
     private let moment = Mutex<Moment?>(nil)
 
@@ -34,8 +34,8 @@ final class S3Links: Sendable {
         self.preservesNames = preservesNames
     }
 
-    /// The address of a file. Nil while there is nothing to sign by, and for names that no upload gave: the server gives the
-    /// file then, to callers who may read it.
+    /// The address of a file, or nil if there are no credentials yet or no upload can have produced the name. The
+    /// server then serves the file itself, to callers who may read it.
     func url(_ name: String) -> String? {
         guard let key = S3Storage.key(of: name, prefix: prefix) else { return nil }
         let path = address.path(key)

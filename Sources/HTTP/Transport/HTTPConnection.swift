@@ -24,12 +24,12 @@ final class HTTPConnection: Sendable {
     /// Whether a body waits for memory.
     private let waitsForMemory = Atomic(false)
     private let flushCoalescer: FlushCoalescer
-    /// Nil on event loops that serve no connections.
+    /// The event loop's queue, or nil if the loop serves no connections.
     private let loopQueue: LoopQueue?
 
     /// - Parameters:
     ///   - flushCoalescer: That of the channel's event loop.
-    ///   - transferTimeout: Counts what waits to be answered, or nil to count nothing.
+    ///   - transferTimeout: Counts unanswered input, or nil to count nothing.
     ///   - record: What is found out about its requests.
     init(
         _ channel: any Channel, flushCoalescer: FlushCoalescer, transferTimeout: TransferTimeout? = nil,
@@ -69,20 +69,20 @@ final class HTTPConnection: Sendable {
 
     private var isFull: Bool { parts.isFull || waitsForMemory.load(ordering: .sequentiallyConsistent) }
 
-    /// Reads nothing more while a body waits for memory.
+    /// Pauses or resumes reading while a body waits for memory.
     func waitForMemory(_ waits: Bool) {
         parts.input.excuse(waits)
         waitsForMemory.store(waits, ordering: .sequentiallyConsistent)
         if !waits, holdsReads.exchange(false, ordering: .sequentiallyConsistent) { channel.read() }
     }
 
-    /// Runs a piece of work when the other connections of the event loop have had a turn. To be called on the loop.
+    /// Runs work after the other connections of the event loop have had a turn. Call it on the loop.
     func later(_ work: @escaping () -> Void) {
         guard let loopQueue else { return work() }
         loopQueue.later(of: caller.sender, work)
     }
 
-    /// Lets the other connections of the event loop have a turn.
+    /// Waits until the other connections of the event loop have had a turn.
     func waitForTurn() async { await loopQueue?.wait(of: caller.sender) }
 
     /// Takes bytes that leave with those that are sent next.
@@ -92,20 +92,21 @@ final class HTTPConnection: Sendable {
 
     /// Sends bytes without waiting. Few bytes leave when the turn of the event loop ends.
     ///
-    /// - Returns: Whether the connection can take more. After many bytes it can if the system has taken all of them.
+    /// - Returns: Whether the connection can take more. After a large write, it can if the system has accepted all
+    ///   bytes.
     func write(_ buffer: ByteBuffer) -> Bool {
         guard buffer.readableBytes > Self.few else {
             channel.write(buffer, promise: nil)
             flushCoalescer.flush(channel)
             return channel.isWritable
         }
-        // Many bytes keep a client busy for longer than a change of processes takes, so it may begin.
+        // A client is busy with many bytes for longer than a context switch takes, so send them now.
         channel.writeAndFlush(buffer, promise: nil)
         guard channel.eventLoop.inEventLoop, let options = channel.syncOptions else { return false }
         return (try? options.getOption(.bufferedWritableBytes)) == 0
     }
 
-    /// The bytes that may wait to be sent before a connection takes no more.
+    /// The unsent bytes at which a connection takes no more.
     static let mostUnsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4096, high: 8192)
 
     private static let few = 16 * 1024

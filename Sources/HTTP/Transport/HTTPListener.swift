@@ -65,7 +65,8 @@ struct HTTPListener: Sendable {
         } onCancel: {
             channel.close(promise: nil)
         }
-        // A cancelled task does not wait for the last connections, but the acceptor must not stop before they have come.
+        // A cancelled task wouldn't wait for the last connections, but the acceptor must not stop before they have
+        // arrived.
         try await ended.get()
     }
 

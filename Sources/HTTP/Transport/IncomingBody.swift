@@ -21,7 +21,7 @@ package final class IncomingBody: AsyncSequence {
     /// Whether all of it is being kept.
     private var isCollecting = false
     private var isCounted = false
-    /// Whether its memory was reserved.
+    /// Whether the body's memory is reserved.
     private var isReserved = false
     private var ticket: TransferTimeout.Ticket?
     private let connection: HTTPConnection
@@ -59,8 +59,8 @@ package final class IncomingBody: AsyncSequence {
 
     /// Reads all of the body.
     ///
-    /// What is not small counts as memory that the transfer keeps, until the request is answered. What is large waits for
-    /// its turn; nothing more is read meanwhile.
+    /// Unless the body is small, its memory counts until the request is answered. A large body waits for its turn, and
+    /// nothing more is read meanwhile.
     /// - Parameter limit: The most bytes that are taken.
     /// - Throws: ``HTTPError/bodyTooLarge`` when there are more, promised or sent; ``HTTPError/overloaded`` when there is
     ///   no memory for it now; ``HTTPError/aborted``.
@@ -102,12 +102,12 @@ package final class IncomingBody: AsyncSequence {
         (isCounted, isReserved) = (true, true)
     }
 
-    /// The bytes that a body, and a file, may keep without being counted.
+    /// The bytes that a body, and a file, may keep uncounted.
     private static let (uncounted, smallFile) = (4096, 64 * 1024)
-    /// The bytes from which on a body waits for its turn, and those from which on others find room beside it.
+    /// The size from which a body waits for its turn, and the size from which it leaves room for others.
     private static let (large, giant) = (RequestQueue.hugeSize, RequestQueue.giantSize)
 
-    /// Counts what is kept of a body of which so many bytes are expected at most.
+    /// Counts the kept bytes of a body.
     private func count(_ bytes: Int, of most: Int) async throws(HTTPError) {
         guard !isReserved, bytes > Self.uncounted, let ticket else { return }
         if bytes > Self.large || declaredLength ?? 0 > Self.large {

@@ -9,12 +9,12 @@ import Synchronization
 ///
 /// One task takes the parts. It waits on the event loop that adds them, so that taking one is not a change of threads.
 final class RequestParts: Sendable {
-    /// A part, and the bytes of the connection that it took.
+    /// A part, and its size on the connection in bytes.
     private struct Entry {
         var part: HTTPServerRequestPart
         var bytes: Int
 
-        /// Whether another piece of a body may join it.
+        /// Whether another piece of a body may be appended to it.
         var mayGrow: Bool {
             if case .body(let data) = part { data.readableBytes < RequestParts.mostJoined } else { false }
         }
@@ -31,7 +31,7 @@ final class RequestParts: Sendable {
 
     private struct State {
         private var entries = Deque<Entry>()
-        /// The bytes that the parts took.
+        /// The size of the parts on the connection in bytes.
         private(set) var bytes = 0
         /// The heads among the parts.
         private(set) var heads = 0
@@ -62,14 +62,14 @@ final class RequestParts: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Counts what waits here, and before it is parsed.
+    /// Counts the waiting input, parsed and unparsed.
     let input: HeldInput
 
     init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
 
     /// The bytes of body from which on another piece stays one of its own.
     private static let mostJoined = 16 * 1024
-    /// The number of parts, and of their bytes, that may wait before nothing more is read from the connection.
+    /// The waiting parts, and their bytes, at which reading from the connection pauses.
     private static let most = (parts: 16, bytes: 128 * 1024)
 
     /// Whether nothing more should be read: so much waits, or requests can no longer be separated, and would be thrown
@@ -110,7 +110,7 @@ final class RequestParts: Sendable {
         return next.part
     }
 
-    /// Adds a part, which took so many bytes of the connection.
+    /// Adds a part and counts its bytes on the connection.
     func append(_ part: HTTPServerRequestPart, bytes: Int) {
         let consumer = state.withLock { state in
             let consumer = state.consumer.take()

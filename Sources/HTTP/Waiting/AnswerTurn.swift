@@ -1,6 +1,6 @@
-/// The requests of one connection that are answered in a row, while the other connections of its event loop wait.
+/// Limits the consecutive requests of one connection, so that the other connections of its event loop get a turn.
 struct AnswerTurn {
-    /// The most requests of a turn, and how long it takes.
+    /// The maximum number of requests in a turn, and its maximum duration.
     static let (mostRequests, mostTime) = (8, Duration.milliseconds(1))
 
     private let begin: ContinuousClock.Instant
@@ -10,8 +10,8 @@ struct AnswerTurn {
 
     /// Counts an answered request.
     ///
-    /// - Parameter hasRequest: Whether another one waits. If not, the connection has no turn to give up.
-    /// - Returns: Whether others are to have their turn now.
+    /// - Parameter hasRequest: Whether another request waits. If not, the connection has no turn to give up.
+    /// - Returns: Whether the other connections get their turn now.
     mutating func isOver(hasRequest: Bool, at now: ContinuousClock.Instant) -> Bool {
         requests += 1
         guard hasRequest else {

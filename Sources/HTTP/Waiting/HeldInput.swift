@@ -2,36 +2,36 @@ import NIOCore
 import Synchronization
 import Tasks
 
-/// The bytes that a client sent on a connection and no request has taken: unparsed, heads, and pieces of bodies.
+/// Input of a connection that no request has consumed yet: unparsed bytes, heads, and pieces of bodies.
 ///
-/// A connection keeps a few uncounted. More of them count as memory of transfers.
+/// A few bytes per connection are free. More count as transfer memory.
 final class HeldInput: Sendable {
     private struct State {
         var bytes = 0
         var counted = 0
-        /// Those passed to the parser since the last part came out of it.
+        /// The bytes passed to the parser since it last produced a part.
         var passed = 0
-        /// Whether the client waits for memory: then none of this is its fault.
+        /// Whether the client waits for memory, so the input isn't held against it.
         var isExcused = false
         var ticket: TransferTimeout.Ticket?
     }
 
-    /// The bytes of a connection that count as nothing.
+    /// The bytes per connection that don't count.
     static let uncounted = 4096
-    /// How many bytes are given back at a time, but for the last.
+    /// The number of bytes given back at a time, except for the last ones.
     private static let step = 16 * 1024
 
     private let state = Mutex(State())
     private let transferTimeout: TransferTimeout?
 
-    /// - Parameter transferTimeout: Counts the bytes, or nil to count none.
+    /// - Parameter transferTimeout: Counts the bytes, or nil to count nothing.
     init(_ transferTimeout: TransferTimeout?) { self.transferTimeout = transferTimeout }
 
-    /// Adds bytes that came.
+    /// Adds received bytes.
     @inline(never)
     func add(_ count: Int) { state.withLock { $0.bytes += count } }
 
-    /// Counts what waits now. Returns false if there is no memory for it.
+    /// Counts the waiting bytes. Returns false if there is no memory for them.
     @inline(never)
     func hold(on channel: any Channel, of network: Sender) -> Bool {
         state.withLock { state in
@@ -57,7 +57,7 @@ final class HeldInput: Sendable {
         }
     }
 
-    /// Counts bytes that a request took.
+    /// Removes the bytes that a request consumed.
     @inline(never)
     func remove(_ count: Int) {
         state.withLock { state in
@@ -79,7 +79,7 @@ final class HeldInput: Sendable {
     @inline(never)
     func pass(_ count: Int) { state.withLock { $0.passed += count } }
 
-    /// The bytes that a part took which comes out of the parser now.
+    /// The size in bytes of the part that the parser produces now.
     @inline(never)
     func takePassed() -> Int {
         state.withLock { state in
@@ -88,6 +88,6 @@ final class HeldInput: Sendable {
         }
     }
 
-    /// Counts nothing any more.
+    /// Stops counting the connection's input.
     func removeAll() { remove(.max) }
 }

@@ -6,16 +6,16 @@ import Tasks
 /// Threads for requests that take longer than an event loop may be kept from the others: those with large bodies.
 ///
 /// The task of such a request runs on them instead of on the event loop of its connection, all through: reading the
-/// body, checking it, making statements of it, and freeing it. Of what waits, the server's own work comes first, then that
-/// of the sender whose work took the least time.
+/// body, checking it, building statements from it, and freeing it. The server's own work runs first, then that of the
+/// sender that has used the least time.
 package final class LongWork: TaskExecutor {
-    /// For bodies of usual size, and for work of their size.
+    /// For bodies of ordinary size, and for work of similar cost.
     package static let medium = LongWork(threads: max(1, System.coreCount / 2))
-    /// For bodies that take a thread for a while.
+    /// For bodies that occupy a thread briefly.
     package static let large = LongWork(threads: 1)
-    /// For bodies that take a thread for long.
+    /// For bodies that occupy a thread for long.
     package static let huge = LongWork(threads: 1)
-    /// For bodies that take a thread for seconds.
+    /// For bodies that occupy a thread for seconds.
     package static let giant = LongWork(threads: 1)
 
     /// For backups, which read and write for minutes.
@@ -56,7 +56,7 @@ package final class LongWork: TaskExecutor {
     package func carryOut<R: Sendable>(_ body: () async throws -> R) async rethrows -> R {
         do {
             let result = try await withTaskExecutorPreference(executor(for: .current)) {
-                // The preference counts from where the task waits next.
+                // The executor preference takes effect at the task's next suspension.
                 await Task.yield()
                 return try await body()
             }
@@ -68,7 +68,7 @@ package final class LongWork: TaskExecutor {
         }
     }
 
-    /// The same threads for what is done on behalf of a sender.
+    /// The same threads, for the work of one sender.
     package func executor(for sender: Sender) -> any TaskExecutor {
         sender == .server ? self : SenderExecutor(threads: self, sender: sender)
     }
@@ -99,7 +99,7 @@ package final class LongWork: TaskExecutor {
     }
 }
 
-/// Threads on which one sender's work waits in turn.
+/// Threads that queue one sender's work in turn with others.
 private final class SenderExecutor: TaskExecutor {
     private let threads: LongWork
     private let sender: Sender
@@ -115,7 +115,7 @@ private final class SenderExecutor: TaskExecutor {
     }
 }
 
-/// The processors that the process may use.
+/// The number of processors that the process may use.
 package enum Processors {
     package static let count = System.coreCount
 }

@@ -10,26 +10,26 @@ import Tasks
     import Glibc
 #endif
 
-/// Work of one event loop that waits until the loop has looked at its sockets again: one piece a turn, round robin by sender.
+/// Defers work of an event loop until the loop has polled its sockets again: one piece per turn, round robin by sender.
 ///
-/// SwiftNIO runs all that is added to a loop before it looks at the sockets. A byte in a pipe comes behind what they have.
+/// SwiftNIO runs everything added to a loop before it polls the sockets. A byte in a pipe arrives after their input.
 final class LoopQueue: Sendable {
     private struct State {
         var waiting = SenderQueue<() -> Void>()
-        /// Whether a turn is under way.
+        /// Whether a turn is scheduled.
         var isComing = false
     }
 
-    /// Those of the event loops on which connections come.
+    /// The queues of all event loops that serve connections.
     private static let all = Dictionary(
         uniqueKeysWithValues: MultiThreadedEventLoopGroup.singleton.makeIterator().map {
             (ObjectIdentifier($0), LoopQueue(of: $0))
         })
 
-    /// The queue of an event loop, or nil if no connections come on it.
+    /// The queue of an event loop, or nil if the loop serves no connections.
     static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
-    /// How long a turn takes where there is no pipe.
+    /// The duration of a turn if there is no pipe.
     private static let pause = TimeAmount.milliseconds(1)
 
     private let eventLoop: any EventLoop
@@ -53,7 +53,7 @@ final class LoopQueue: Sendable {
             .takingOwnershipOfDescriptors(input: ends[0], output: ends[1])
     }
 
-    /// Runs a piece of work in a later turn. To be called on the event loop.
+    /// Runs work in a later turn. Call it on the event loop.
     func later(of sender: Sender, _ work: @escaping () -> Void) {
         state.value.waiting.append(work, of: sender)
         call()
@@ -84,7 +84,7 @@ final class LoopQueue: Sendable {
         call()
     }
 
-    /// Begins a turn when the byte has come through the pipe.
+    /// Begins a turn when the byte arrives through the pipe.
     private final class Arrival: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer
 

@@ -14,7 +14,7 @@ import Tasks
 ///
 /// A parser makes all it can of the bytes that it gets. The shortest requests take ten times their bytes once they are
 /// parsed: a client that sends thousands of them at once would fill the memory with requests whose turn has not come.
-/// Bodies stay what they are, and are passed on as they come. When parsing takes long, other connections have a turn.
+/// Bodies don't grow, so they are passed on as they arrive. If parsing takes long, other connections get a turn.
 final class ReadPacer: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -28,9 +28,9 @@ final class ReadPacer: ChannelDuplexHandler {
 
     /// The bytes of a slice that is not all of a body. Most requests fit into one.
     static let sliceSize = 4096
-    /// The heads of requests in a slice.
+    /// The maximum number of request heads in a slice.
     static let mostHeads = 8
-    /// How long slices are passed on before other connections have a turn.
+    /// The time after which other connections get a turn.
     static let mostTime = Duration.milliseconds(1)
 
     private let input: HeldInput
@@ -46,13 +46,13 @@ final class ReadPacer: ChannelDuplexHandler {
     /// Whether the handlers behind have asked for more since they got something.
     private var isAsked = false
     private var isDelivering = false
-    /// Whether other connections have a turn.
+    /// Whether it waits while other connections have their turn.
     private var isPaused = false
 
     /// - Parameters:
-    ///   - input: Counts what comes. Those who take it count it off.
-    ///   - network: Gives on whose behalf it comes.
-    ///   - later: Runs work when other connections have had a turn.
+    ///   - input: Counts received bytes. The handlers that consume them subtract them.
+    ///   - network: Returns the sender of the input.
+    ///   - later: Runs work after other connections have had a turn.
     ///   - bodyToCome: Gives how many bytes of a body follow what was passed on; 0 where that is not known.
     init(
         _ input: HeldInput, of network: @escaping () -> Sender = { .server },
@@ -100,7 +100,7 @@ final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Passes on slices while they are asked for, and then asks for more, or passes on the end.
+    /// Passes on slices while they are requested, and then reads more, or passes on the end.
     private func deliver(_ context: ChannelHandlerContext) {
         guard isAsked, !isDelivering, !isPaused else { return }
         isDelivering = true
@@ -141,7 +141,7 @@ final class ReadPacer: ChannelDuplexHandler {
         return slice
     }
 
-    /// The bytes that are passed on at once: all that come of a body, and behind it a slice of few heads.
+    /// The number of bytes to pass on at once: the rest of a body, and after it a slice with a few heads.
     private func sliceLength(of buffer: ByteBuffer) -> Int {
         let body = bodyToCome()
         let most = min(buffer.readableBytes, max(Self.sliceSize, body))
@@ -149,7 +149,7 @@ final class ReadPacer: ChannelDuplexHandler {
         return buffer.withUnsafeReadableBytes { Self.end(ofHeads: Self.mostHeads, in: $0, from: body, to: most) }
     }
 
-    /// The end of so many heads in a range of bytes, or of the range. A head ends in an empty line.
+    /// The position after a number of heads, or the end of the range. A head ends with an empty line.
     private static func end(ofHeads most: Int, in bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int {
         guard let base = bytes.baseAddress else { return end }
         var (heads, place) = (0, start)

@@ -2,12 +2,12 @@ import Tasks
 
 /// Where and when requests are carried out, by the sizes of their bodies.
 ///
-/// What is small is carried out at once, on the event loop of its connection. What is larger takes a place among others
-/// of its size, and what would keep an event loop busy for long runs on threads of its own (``LongWork``): small bodies
-/// never wait for large ones. What a body becomes on its way to the database, values and statements, takes ten times its
-/// size: a wave of batches would fill the memory with work that the database cannot do any faster for being begun.
+/// Small requests run at once on the event loop of their connection. Larger ones take a slot among those of their size,
+/// and those that would block an event loop run on separate threads (``LongWork``), so small bodies never wait for
+/// large ones. The values and statements made of a body take ten times its size, so an unbounded wave of batches would
+/// fill the memory without speeding up the database.
 ///
-/// The sender whose requests took the least time comes first, and none has all slots. A request gives its slot back while
+/// The sender that has used the least time goes first, and no sender gets all slots. A request releases its slot while
 /// cloud code runs for it (``HeldPlace``).
 package final class RequestQueue: Sendable {
     private let medium = Gate(capacity: mediumBytes, share: mediumBytes / 4 * 3, countsTime: true)
@@ -17,7 +17,7 @@ package final class RequestQueue: Sendable {
 
     package init() {}
 
-    /// How many bytes of bodies are carried out at a time, and how many medium ones at most.
+    /// The maximum bytes of medium and of large bodies at a time, and the maximum number of medium ones.
     private static let (mediumBytes, largeBytes) = (2 * 1024 * 1024, 2 * 1024 * 1024)
     private static let mostMedium = 32
 
@@ -25,7 +25,7 @@ package final class RequestQueue: Sendable {
     package static let mediumSize = 8 * 1024
     /// From how many bytes on reading a body takes longer than an event loop should.
     package static let longSize = HeavyWork.size
-    /// From how many bytes on a body waits among others of its kind.
+    /// The sizes from which bodies wait in separate queues.
     package static let largeSize = 128 * 1024
     package static let hugeSize = 1024 * 1024
     package static let giantSize = 4 * 1024 * 1024

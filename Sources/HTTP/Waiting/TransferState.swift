@@ -5,7 +5,7 @@ import Tasks
 struct TransferState {
     struct Transfer: Sendable {
         var channel: any Channel
-        /// On whose behalf it is under way.
+        /// The sender of the transfer.
         var network: Sender
         var begin: ContinuousClock.Instant
         /// How long it may stand still.
@@ -20,7 +20,7 @@ struct TransferState {
         var held = 0
         /// Whether the client has done its part.
         var isResting = false
-        /// For whom the memory was reserved, and in which lane; nil where it was not.
+        /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?
         /// What names the wait for memory.
         var wait: (ticket: SenderQueue<Waiter>.Ticket, lane: Lane)?
@@ -43,13 +43,13 @@ struct TransferState {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// Bodies that wait for memory among each other alone.
+    /// A separate queue of bodies that wait for memory.
     enum Lane: CaseIterable {
         /// Bodies of a few megabytes.
         case large
         /// Files.
         case files
-        /// Bodies of many megabytes: others find room beside them.
+        /// Bodies of many megabytes, which leave room for others.
         case giant
     }
 
@@ -66,9 +66,9 @@ struct TransferState {
             if bySender[sender] == 0 { bySender[sender] = nil }
         }
 
-        /// Whether so much more can be reserved. A quarter is left for those who do not wait, half for those who are not
-        /// giant, and a quarter for giants that wait; one that is alone has room, however large it is. A sender has at most
-        /// three times as much as is left free: however many of its bodies are slow or wait, the next sender finds room.
+        /// Whether the bytes can be reserved. A quarter is left for bodies that don't wait, half for bodies that aren't
+        /// giant, and a quarter for giants that wait. A body that is alone always has room. A sender gets at most three
+        /// times as much as is left free, so the next sender finds room however many of its bodies are slow.
         func fits(
             _ count: Int, of sender: Sender, in lane: Lane, _ memory: Int, besides held: Int
         ) -> SenderQueue<Waiter>.Choice {
@@ -85,9 +85,9 @@ struct TransferState {
     /// Those that keep memory.
     var holders: Set<UInt64> = []
     private(set) var held = 0
-    /// When transfers that make room are looked for again.
+    /// The time of the next search for transfers that make room.
     var nextSearch = ContinuousClock.now
-    /// The bytes that were counted off and are not reported yet.
+    /// The released bytes that aren't reported yet.
     var freed = 0
     private var reserved = Reserved()
     private var queues: [Lane: SenderQueue<Waiter>] = [:]
@@ -109,7 +109,7 @@ struct TransferState {
         return transfer
     }
 
-    /// Counts memory that a transfer keeps, or keeps no longer.
+    /// Adds to the memory that a transfer keeps; negative for released memory.
     mutating func add(_ bytes: Int, to number: UInt64) {
         guard let network = transfers[number]?.network else { return }
         transfers[number]?.held += bytes
@@ -124,7 +124,8 @@ struct TransferState {
         heldByNetwork[network] = sum > 0 ? sum : nil
     }
 
-    /// The network that keeps at least twice as much as another one would with so many bytes more, or nil if none does.
+    /// The network that keeps the most memory, or nil if it keeps less than twice what the given one would with the
+    /// bytes.
     func heaviest(beside network: Sender, with bytes: Int) -> Sender? {
         let own = heldByNetwork[network, default: 0] + bytes
         return heldByNetwork.max { $0.value < $1.value }.flatMap { $0.value >= 2 * own ? $0.key : nil }

@@ -16,9 +16,9 @@ final class TransferTimeout: Sendable {
     enum Kind {
         /// A body that a client sends.
         case body
-        /// What a client sent that waits for the server.
+        /// Input that waits for the server.
         case input
-        /// A message of WebSocket that is not whole.
+        /// An incomplete WebSocket message.
         case message
         /// An answer that waits in memory until the client has read it.
         case answer
@@ -41,9 +41,9 @@ final class TransferTimeout: Sendable {
     private static let usualPace = 64 * 1024
     /// The pace, in bytes a second, at which a transfer need not make room for others.
     private static let fastPace = 1024.0 * 1024
-    /// The part of the memory up to which a network's messages are taken.
+    /// The divisor of the memory that one network's messages may take.
     private static let share = 4
-    /// How long no transfer is asked to make room after none could.
+    /// The pause after a search for transfers to close that found none.
     private static let searchPause = Duration.milliseconds(50)
 
     init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {
@@ -81,7 +81,7 @@ final class TransferTimeout: Sendable {
         switch kind {
         case .body: limits.idle
         case .answer, .file: limits.stall
-        // Others see to the time that these take.
+        // Other parts bound the time that these take.
         case .input, .message: .seconds(365 * 86_400)
         }
     }
@@ -106,7 +106,7 @@ final class TransferTimeout: Sendable {
         return hasRoom
     }
 
-    /// Whether a network has all that it may have for messages that are not whole.
+    /// Whether a network has used its share for incomplete messages.
     private func hasShare(_ kind: Kind, _ transfer: TransferState.Transfer, _ bytes: Int, _ state: TransferState)
         -> Bool
     {
@@ -121,7 +121,7 @@ final class TransferTimeout: Sendable {
         return bytes <= held || hold(ticket, bytes: bytes - held)
     }
 
-    /// Counts so much in all for a transfer, whether there is room or not: the client has done its part.
+    /// Sets a transfer's counted memory, even if there is no room: the client has done its part.
     @inline(never)
     func excuse(_ ticket: Ticket, atLeast bytes: Int) {
         state.withLock { state in
@@ -131,7 +131,7 @@ final class TransferTimeout: Sendable {
         }
     }
 
-    /// Counts off memory that a transfer no longer keeps.
+    /// Releases memory that a transfer no longer keeps.
     func release(_ ticket: Ticket, bytes: Int) {
         change { state in
             guard let held = state.transfers[ticket.number]?.held, held >= bytes else { return }
@@ -142,7 +142,7 @@ final class TransferTimeout: Sendable {
     /// Counts memory that a body will keep, as soon as there is room for it: round robin by sender, and of a sender in
     /// the order in which they ask.
     ///
-    /// - Parameter lane: Those with whom it waits.
+    /// - Parameter lane: The queue in which it waits.
     /// - Returns: Whether it is counted; false when the connection was closed, the task cancelled or the caller left.
     func reserve(
         _ ticket: Ticket, bytes: Int, of sender: Sender = .current, in lane: TransferState.Lane = .files
@@ -179,7 +179,7 @@ final class TransferTimeout: Sendable {
         return result
     }
 
-    /// Ends transfers until so many bytes fit: the slowest, then those of a network that keeps far more.
+    /// Ends transfers until the bytes fit: the slowest first, then those of a network that keeps far more.
     ///
     /// - Returns: The connections to close.
     private func makeRoom(

@@ -2,23 +2,23 @@ import NIOCore
 import NIOWebSocket
 import Tasks
 
-/// Reads frames (RFC 6455, 5), answers pings, and makes messages of the rest.
+/// Reads frames (RFC 6455, 5), answers pings, and assembles messages.
 ///
-/// Few frames are read at a time, then other connections of the event loop have a turn. A client that sends too many is
-/// closed. What came of a message that is not whole counts as memory of transfers, and has to be whole in time.
+/// After a few frames, other connections of the event loop get a turn. A client that sends too many is closed. An
+/// incomplete message counts as transfer memory and must be completed in time.
 final class MessageAssembler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = WebSocketFrame
     typealias OutboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    /// The most bytes of a message, and of one of a client that is not known.
+    /// The maximum size of a message, and of one from an unauthenticated client.
     static let (largestMessage, largestOfStranger) = (1024 * 1024, 64 * 1024)
-    /// The frames that are read before others have a turn.
+    /// The number of frames read before other connections get a turn.
     static let mostAtOnce = 16
-    /// The frames that a client may send at once, and in a second for long.
+    /// The maximum burst of frames, and the sustained rate per second.
     static let (mostFrames, framesPerSecond) = (2048, 128)
-    /// The bytes of a message that count as nothing.
+    /// The bytes of a message that don't count.
     private static let uncounted = 4096
     private static let mostPieces = 1024
 
@@ -37,7 +37,7 @@ final class MessageAssembler: ChannelDuplexHandler {
     private var partial: Partial?
     private var timeout: Scheduled<Void>?
     private var ticket: TransferTimeout.Ticket?
-    /// What the answer to the latest ping says, if it is owed.
+    /// The payload of the pending answer to the latest ping, or nil if none is due.
     private var pong: ByteBuffer?
     private var framesOfTurn = 0
     private var allowance = mostFrames
@@ -48,10 +48,10 @@ final class MessageAssembler: ChannelDuplexHandler {
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - client: The other end.
-    ///   - input: Counts what comes until it is read here.
-    ///   - transferTimeout: Counts what came of messages that are not whole.
-    ///   - later: Runs work when other connections have had a turn.
+    ///   - client: The client of the connection.
+    ///   - input: Counts received bytes until they are read here.
+    ///   - transferTimeout: Counts incomplete messages.
+    ///   - later: Runs work after other connections have had a turn.
     init(
         _ client: WebSocketClient, _ input: HeldInput, _ transferTimeout: TransferTimeout,
         later: @escaping (@escaping () -> Void) -> Void = { $0() }
@@ -82,7 +82,7 @@ final class MessageAssembler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Reads frames while messages are asked for, and then asks for more bytes.
+    /// Reads frames while messages are requested, and then reads more bytes.
     private func deliver(_ context: ChannelHandlerContext) {
         guard !isDelivering, !isPaused else { return }
         isDelivering = true
@@ -110,7 +110,7 @@ final class MessageAssembler: ChannelDuplexHandler {
         }
     }
 
-    /// Takes a frame that is whole, or returns nil if it is not, or has ended the connection.
+    /// Takes a complete frame, or returns nil if there is none or it ended the connection.
     private func takeFrame(_ context: ChannelHandlerContext) -> WebSocketFrame? {
         guard let header = FrameHeader(received) else { return nil }
         if let fault = fault(of: header) {
@@ -128,7 +128,7 @@ final class MessageAssembler: ChannelDuplexHandler {
         return WebSocketFrame(fin: header.isLast, opcode: header.opcode, maskKey: header.maskKey, data: data)
     }
 
-    /// Why a frame ends the connection, or nil if it is in order.
+    /// The close code for an invalid frame, or nil if it is valid.
     private func fault(of header: FrameHeader) -> WebSocketErrorCode? {
         // No extension is negotiated that gives the reserved bits a meaning (5.2).
         guard header.maskKey != nil, !header.hasReservedBits else { return .protocolError }
@@ -185,17 +185,17 @@ final class MessageAssembler: ChannelDuplexHandler {
         isAsked = false
         context.fireChannelRead(wrapInboundOut(frame))
         context.fireChannelReadComplete()
-        // Begins behind the last handler, which decides whether it can take more.
+        // The read starts at the last handler, which decides whether it can take more.
         context.channel.read()
     }
 
-    /// Answers the latest ping, if the client reads answers.
+    /// Answers the latest ping if the client reads answers.
     private func sendPong(_ context: ChannelHandlerContext) {
         guard !hasEnded, context.channel.isWritable, let data = pong.take() else { return }
         context.writeAndFlush(wrapOutboundOut(WebSocketFrame(fin: true, opcode: .pong, data: data)), promise: nil)
     }
 
-    /// Watches a message of which more is to come.
+    /// Bounds the time and memory of an incomplete message.
     private func watch(_ context: ChannelHandlerContext) {
         guard !hasEnded else { return }
         let bytes = received.readableBytes + (partial?.data.readableBytes ?? 0)
@@ -238,22 +238,22 @@ final class MessageAssembler: ChannelDuplexHandler {
 }
 
 extension WebSocketErrorCode {
-    /// There is no room for the message now.
+    /// Try again later: there is no room for the message.
     fileprivate static let tryAgainLater = WebSocketErrorCode(codeNumber: 1013)
 }
 
-/// What stands before the data of a frame (RFC 6455, 5.2).
+/// The header of a frame (RFC 6455, 5.2).
 private struct FrameHeader {
     let isLast: Bool
     let hasReservedBits: Bool
     let opcode: WebSocketOpcode
-    /// The bytes of the data. What is longer than any number is as long as the largest.
+    /// The length of the data in bytes, capped at `Int.max`.
     let length: Int
     let maskKey: WebSocketMaskingKey?
-    /// The bytes of the header.
+    /// The length of the header in bytes.
     let size: Int
 
-    /// Reads the header at the beginning of some bytes, or returns nil if it is not whole.
+    /// Reads the header at the beginning of the bytes, or returns nil if it is incomplete.
     init?(_ bytes: ByteBuffer) {
         let start = bytes.readerIndex
         guard let first = bytes.getInteger(at: start, as: UInt8.self),

@@ -1,7 +1,7 @@
 import Synchronization
 import Tasks
 
-/// What is known of the other end of a WebSocket connection.
+/// The client of a WebSocket connection.
 final class WebSocketClient: Sendable {
     /// The network of the client.
     let sender: Sender
@@ -13,14 +13,14 @@ final class WebSocketClient: Sendable {
         known = Atomic(isKnown)
     }
 
-    /// Whether the client has said who it is, where clients do.
+    /// Whether the client has authenticated, if the protocol requires it.
     var isKnown: Bool { known.load(ordering: .relaxed) }
 
     func becomeKnown() { known.store(true, ordering: .relaxed) }
 
-    /// Records that something came.
+    /// Records received input.
     func hear() { heard.store(true, ordering: .relaxed) }
 
-    /// Whether something came since this was asked last.
+    /// Whether input arrived since the last call.
     func wasHeard() -> Bool { heard.exchange(false, ordering: .relaxed) }
 }

@@ -25,7 +25,7 @@ public struct HTTPError: Error, Sendable, Equatable {
     /// The connection ended before the body did.
     package static let aborted = HTTPError(status: 400, message: "request aborted")
 
-    /// Nothing answers at this path. As in Express, whose texts these are, the path is one that a URL may have.
+    /// The error for an unknown path. As in Express, the path is percent-encoded.
     public static func noRoute(method: String, path: some StringProtocol) -> HTTPError {
         HTTPError(status: 404, message: "Cannot \(method) \(path.isEmpty ? "/" : PercentEncoding.encodeURL(path))")
     }

@@ -89,7 +89,7 @@ struct ImportPlan: Sendable {
         let owner: Name
         let field: Name
 
-        /// Reads the name of a collection, or returns nil if it is no relation's.
+        /// Reads the name of a collection, or returns nil if it isn't a relation's.
         init?(_ name: Name) {
             let parts = name.text.parts(between: ":")
             guard isJoin(name), parts.count == 3 else { return nil }

@@ -103,7 +103,7 @@ package final class ImportProgress: Sendable {
         if state.withLock({ $0.isStopped }) { throw CancellationError() }
     }
 
-    /// Adds a note on the rows that are read to the report, once.
+    /// Adds a note on the rows to the report, once.
     func note(_ text: String) {
         state.withLock { if !$0.notes.contains(text) { $0.notes.append(text) } }
     }

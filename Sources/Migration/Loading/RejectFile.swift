@@ -77,7 +77,7 @@ struct Loss: Sendable {
 struct Losses: Sendable {
     /// In the order in which they were met.
     private(set) var list: [Loss] = []
-    /// Whether a user has a session token of Parse.com, which one note of the report is about.
+    /// Whether a user has a Parse.com session token, which the report mentions once.
     var hasLegacySession = false
 
     /// How many of one object are reported one by one: a list may hold a million values that cannot be kept.

@@ -18,7 +18,7 @@ struct ClassPlanner {
     /// The types that the caller gives to fields, by class and field.
     private(set) var types: [Name: [Name: FieldType]]
 
-    /// Adds the type of a relation, which no row of its class contains.
+    /// Adds the type of a relation, which its class's rows don't contain.
     mutating func add(_ type: FieldType, to relation: ImportPlan.Relation) {
         types[relation.owner, default: [:]][relation.field] = type
     }

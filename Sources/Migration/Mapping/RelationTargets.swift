@@ -3,24 +3,24 @@ import JSON
 import NIOPosix
 import ParseModel
 
-/// Finds the classes that relations lead to where no schema and no row says so, as in exports of Parse.com: the class of
-/// the objects that the relation contains.
+/// Finds the target classes of relations if no schema or row names them, as in Parse.com exports: the class of the
+/// objects that the relation contains.
 struct RelationTargets: Sendable {
     /// The classes, by relation.
     private(set) var found: [ImportPlan.Relation: Name] = [:]
     /// Notes on relations whose objects are in several classes.
     private(set) var notes: [String] = []
 
-    /// How many objects of each relation are looked for.
+    /// The maximum number of objects to look for, per relation.
     private static let mostIds = 10_000
 
-    /// The objects of one relation, and how many of them each class has.
+    /// The objects of one relation, with their number by class.
     private struct Search {
         let relation: ImportPlan.Relation
         var idCount = 0
         var counts: [Name: Int] = [:]
 
-        /// The one class that has all of the objects, or else the one that has any of them.
+        /// The only class that has all of the objects, or else the only class that has any.
         var target: Name? {
             let whole = counts.filter { $0.value == idCount }
             if whole.count == 1 { return whole.keys.first }
@@ -28,7 +28,7 @@ struct RelationTargets: Sendable {
         }
     }
 
-    /// All searches, and which of them an id is looked for by.
+    /// All searches, and their indexes by object id.
     private struct Searches {
         var all: [Search] = []
         var byId: [Name: [Int]] = [:]
@@ -45,7 +45,7 @@ struct RelationTargets: Sendable {
         }
     }
 
-    /// Looks for the objects of relations in all classes of a source.
+    /// Searches all classes of a source for the relations' objects.
     static func find(
         of joins: [SourceCatalog.Collection], in catalog: SourceCatalog, _ progress: ImportProgress,
         _ pool: NIOThreadPool
@@ -76,7 +76,7 @@ struct RelationTargets: Sendable {
         }
     }
 
-    /// Counts which objects of a class are in relations.
+    /// Counts the objects of a class that are in relations.
     private static func count(
         _ collection: SourceCatalog.Collection, _ searches: inout Searches, _ progress: ImportProgress
     ) throws {

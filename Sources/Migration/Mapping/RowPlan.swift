@@ -13,7 +13,7 @@ struct RowPlan: Sendable {
         case acl
         /// Data of a login provider.
         case authData
-        /// The session token that Parse.com kept with a user.
+        /// The session token that Parse.com stored with a user.
         case legacySession
         case nothing
     }

@@ -249,7 +249,7 @@ final class NodeWorker: Sendable {
         state.withLock { $0.channel }?.writeAndFlush(message, promise: nil)
     }
 
-    /// Sends a call that names the record of its user, after the record if the process does not have it.
+    /// Sends a call that refers to its user's record, preceded by the record if the process doesn't have it.
     private func send(_ call: OutgoingMessage, naming record: CallerRecord) throws(ParseError) {
         var message: [UInt8]?
         while !send(call, naming: record.name, message) { message = try checked(record.message) }
@@ -257,7 +257,7 @@ final class NodeWorker: Sendable {
 
     /// Sends the call. Returns false if the process lacks the record and `message`, which brings it, is nil.
     private func send(_ call: OutgoingMessage, naming name: Name, _ message: [UInt8]?) -> Bool {
-        // Under the lock: no call comes before the record that it names, or after that is forgotten.
+        // Under the lock, so that no call precedes its record or follows its eviction.
         state.withLock { state in
             guard let channel = state.channel else { return true }
             guard let missing = state.records.missing(name, message) else { return false }

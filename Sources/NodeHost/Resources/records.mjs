@@ -1,4 +1,4 @@
-// Records of callers that are too large to come with each call: they come once, and calls name them.
+// User records that are too large to send with each call: they arrive once, and calls refer to them.
 
 import { userOf } from './objects.mjs';
 
@@ -25,7 +25,7 @@ export function setUser(request, call) {
     request.user = userOf(call.request.user);
     return;
   }
-  // Code must not take a user for an anonymous caller.
+  // Code must not mistake a user for an anonymous caller.
   if (text === null) throw new Error('The record of the caller is not here.');
   const define = descriptor =>
     Object.defineProperty(request, 'user', { configurable: true, enumerable: true, ...descriptor });

@@ -14,7 +14,7 @@ export function loadSDK(main, settings) {
     const folder = path.dirname(main);
     const missing = new Error(`option cloud: The package parse was not found from ${folder}. `
       + `Cloud code needs the SDK of the app: cd ${folder} && npm install parse`);
-    // The way to this place helps nobody.
+    // The stack trace wouldn't help.
     missing.stack = missing.message;
     throw missing;
   }

@@ -14,7 +14,7 @@ enum CallWriter {
 
     /// The message of a call.
     ///
-    /// - Parameter record: The record of the user if the message only names it.
+    /// - Parameter record: The user's record if the message only refers to it.
     static func message(_ kind: Kind, _ id: Int, _ call: CloudCall, _ record: CallerRecord?) -> JSONObject {
         var message: JSONObject = [
             "type": .string(kind.rawValue), "id": .number(Double(id)), "depth": .number(Double(call.depth)),

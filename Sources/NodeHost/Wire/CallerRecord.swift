@@ -2,17 +2,16 @@ import CloudCode
 import JSON
 import Tasks
 
-/// The record of a caller's user that is too large to be sent with each call: a process gets it once, and calls name it.
+/// A user record that is too large to send with each call. A process gets it once, and calls refer to it.
 struct CallerRecord: Sendable {
-    /// From about how many bytes on a record is sent by itself.
+    /// The approximate size in bytes from which a record is sent separately.
     private static let smallest = 32 * 1024
-    /// Up to about how many bytes; a larger one takes too much of what a process keeps.
+    /// The approximate maximum size; a larger record would take too much of the process's cache.
     private static let largest = mostKept / 2
-    /// How many bytes of records a process keeps.
+    /// The bytes of records that a process keeps.
     fileprivate static let mostKept = 16 * 1024 * 1024
 
-    /// The name under which calls refer to it. Another record, or the same after a change, has another one: the hash is of
-    /// the whole content, and seeded at random.
+    /// The name under which calls refer to the record: a randomly seeded hash of its content.
     let name: Name
     private let json: JSONObject
 
@@ -25,7 +24,7 @@ struct CallerRecord: Sendable {
         json = user
     }
 
-    /// The message that brings it to a process. It is read as JSON there when code looks at it.
+    /// The message that brings the record to a process, which parses it when code reads it.
     var message: [UInt8] {
         let text = String(decoding: JSONValue.object(json).serialized(), as: UTF8.self)
         return JSONValue.object(["type": "record", "record": .string(name.text), "text": .string(text)]).serialized()
@@ -36,7 +35,7 @@ struct CallerRecord: Sendable {
 struct KeptRecords {
     private var names = BoundedTable<Name, Name>(capacity: CallerRecord.mostKept)
 
-    /// What is sent before a call that names a record: nothing if the process has it.
+    /// The messages to send before a call that refers to a record; empty if the process has it.
     ///
     /// - Parameter message: The message that brings the record, if it has been made.
     /// - Returns: The messages, or nil if the record has to be sent and its message is nil.

@@ -7,7 +7,7 @@ struct OutgoingMessage: Sendable {
     fileprivate var call: Int?
     /// The call that it cancels.
     fileprivate var cancelled: Int?
-    /// Whether it is sent after the large and ordered messages before it, although it may be small.
+    /// Whether the message keeps its order after earlier large and ordered messages, even if it is small.
     fileprivate var isOrdered = false
 
     /// A message of any kind.

@@ -127,7 +127,7 @@ public struct DeletePipeline {
         return (nil, nil)
     }
 
-    /// What follows when others can see that the object is gone; up to preset 8 throws what the trigger after it throws.
+    /// Runs the steps after the deletion is committed. Up to preset 8, rethrows errors of the trigger.
     func finish(_ planned: Planned) async throws {
         await planned.rules?.over(backend).finish(planned.objectId)
         if backend.triggers.isObserved { try await backend.deleteTriggers.afterDelete(planned) }

@@ -3,7 +3,7 @@ public import ParseModel
 
 /// The parameters of a push, after they were checked.
 public struct PushBody: Sendable {
-    /// The parameters as they came, with a condition that came as JSON text read.
+    /// The parameters, with a condition sent as JSON text parsed.
     public let parameters: JSONObject
     /// Who gets it, as rows show it.
     public let query: JSONObject
@@ -23,7 +23,7 @@ public struct PushBody: Sendable {
     /// Checks the parameters, in parse-server's order.
     ///
     /// - Parameter isConfigured: Whether there are services.
-    /// - Throws: 115 with the text that says what is wrong; 107 for a condition that is no JSON.
+    /// - Throws: 115 for an invalid parameter; 107 for a condition that isn't JSON.
     init(_ parameters: JSONObject, isConfigured: Bool) throws(ParseError) {
         let condition = parameters["where"]
         let channels = parameters["channels"]

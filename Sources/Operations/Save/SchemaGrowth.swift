@@ -12,8 +12,8 @@ extension Saving {
     ///
     /// - Parameter objectId: The object that the write changes. Fields are made for one that the caller may change.
     /// - Returns: The class, and a condition on the object for a caller who may add fields to some objects only.
-    /// - Throws: 101 for an object that is not there, 111 for a value of another type, 119 when the caller may not add
-    ///   fields, or so many.
+    /// - Throws: 101 for an object that is not there, 111 for a value of another type, 119 if the caller may not add
+    ///   fields, or would add too many.
     func prepare(
         _ className: String, _ operations: OrderedDictionary<Name, FieldOperation>, _ caller: Caller,
         isCreating: Bool, objectId: String? = nil
@@ -72,7 +72,7 @@ extension Saving {
 final class GrowingClasses: Sendable {
     private let names = Mutex(BoundedTable<Name, Bool>(capacity: 1_000))
 
-    /// Returns false if the class was among them before.
+    /// Adds a class. Returns false if it was already recorded.
     @inline(never)
     func insert(_ className: String) -> Bool {
         names.withLock { names in

@@ -9,7 +9,7 @@ public struct ParseError: Error, Sendable, Equatable {
     /// What a caller sees instead when the server answers permission errors with a generic text
     /// (`enableSanitizedErrorResponse`); nil when the exact text is harmless.
     public var publicMessage: String?
-    /// Whether cloud code failed with a number alone: the answer has no `error` then.
+    /// Whether cloud code failed with only a number. The answer then has no `error`.
     public var isWithoutText = false
 
     /// Makes an error with a number, an exact text, and the generic text that may replace it.

@@ -224,7 +224,7 @@ public struct FilterParser: Sendable {
         }
     }
 
-    /// The value that an operator compares with. An object with operators is a date of a pipeline, or no value.
+    /// The value that an operator compares with. An object with operators is a pipeline's date, or invalid.
     ///
     /// - Throws: 102, since it would match nothing.
     private func value(_ operand: JSONValue, of name: String) throws(ParseError) -> JSONValue {

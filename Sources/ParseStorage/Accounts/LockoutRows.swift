@@ -33,14 +33,14 @@ extension AccountRows {
         return reserved.rowCount > 0
     }
 
-    /// Commits a transaction that changes nothing, as slowly as ``reserveAttempt(of:threshold:until:now:)`` commits one.
+    /// Commits a transaction without changes that takes as long as ``reserveAttempt(of:threshold:until:now:)``.
     /// A log-in under an unknown name then takes as long as one under a known name.
     public func simulateAttempt() async throws {
         do {
             // PostgreSQL writes the message to its log, which the commit waits for.
             _ = try await store.query(Statement("SELECT pg_logical_emit_message(true, 'roost', '')"))
         } catch let error as PostgresError where error.sqlState == "42501" {
-            // A provider may reserve the function for superusers: the round trip remains.
+            // If a hosting provider reserves the function for superusers, the round trip remains.
         }
     }
 

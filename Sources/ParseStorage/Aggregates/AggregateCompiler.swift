@@ -15,10 +15,10 @@ struct AggregateCompiler {
     /// Whether objects whose dates differ, but not in the parts that make a group, are one group.
     let mergesDateParts: Bool
     var builder = SQLBuilder()
-    /// What stands for `$$name` in expressions, as jsonb.
+    /// The SQL of the variables `$$name`, as jsonb.
     var variables: [Name: String] = [:]
     var uniqueNames = 0
-    /// How many `$lookup` the pipeline stands in.
+    /// The number of `$lookup` stages around the pipeline.
     var lookups = 0
     private var stageCount = 0
     private var expressionCount = 0

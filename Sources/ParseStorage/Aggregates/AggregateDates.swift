@@ -37,7 +37,7 @@ extension AggregateCompiler {
             + "FROM (SELECT utc, \(local) AS local FROM (SELECT \(time) AS utc OFFSET 0) AS _roost_time) AS _roost_time)"
     }
 
-    /// The time of which a part is taken: a date, or `{date, timezone}`.
+    /// The operand of a date-part operator: a date, or `{date, timezone}`.
     mutating func partedTime(_ operand: JSONValue, _ name: String, _ document: AggregateDocument) throws(ParseError)
         -> String
     {

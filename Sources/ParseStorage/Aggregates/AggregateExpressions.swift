@@ -20,7 +20,7 @@ extension AggregateCompiler {
         case .object(let object):
             if object["__type"] != nil {
                 let iso = object["__type"] == "Date" ? object["iso"]?.stringValue : nil
-                // Dates are compared as the texts that they are in JSON.
+                // Dates are compared as their JSON texts.
                 return literal(iso.flatMap(ParseDate.init(iso:))?.json ?? value)
             }
             if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),
@@ -39,7 +39,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Whether a value is the same as an expression, so that a long list of such is one parameter.
+    /// Whether a value is a constant expression, so that a long list of them becomes one parameter.
     private static func isConstant(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool, .number: true
@@ -91,7 +91,7 @@ extension AggregateCompiler {
             }
             return literal(date.json)
         case "$map": return try map(operand, document)
-        // Their members are compiled once: expressions inside expressions would double with every level.
+        // Compile their members once, or nested expressions would double with every level.
         case "$cond" where operand.objectValue != nil: return try condition(operand, [], document)
         case "$dateToString": return try dateText(operand, document)
         default: break
@@ -133,7 +133,7 @@ extension AggregateCompiler {
         return "CASE WHEN roost_truth(\(parts[0])) THEN \(parts[1]) ELSE \(parts[2]) END"
     }
 
-    /// `$map`: a list of what an expression makes of each element, null where there is no list.
+    /// `$map`: the results of an expression for each element, or null if there is no list.
     private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$map", ["input", "as", "in"])
         guard let input = members["input"], let result = members["in"] else { throw Self.malformed("$map") }

@@ -2,12 +2,12 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What a `$lookup` asks for.
+/// The operands of a `$lookup`.
 struct AggregateLookup {
     let className: String
-    /// The field of the documents to which the objects found are given.
+    /// The field of the documents that gets the objects.
     let target: String
-    /// The fields that must be equal, or nil if the pipeline alone says what is found.
+    /// The fields that must be equal, or nil if only the pipeline selects objects.
     private(set) var fields: (local: String, foreign: String)?
     /// Variables of the pipeline, as expressions on the outer document.
     let variables: JSONObject
@@ -15,7 +15,7 @@ struct AggregateLookup {
 
     private static let name = "$lookup"
     private static let known: Set<Name> = ["from", "localField", "foreignField", "let", "pipeline", "as"]
-    /// Tables that are no classes of objects.
+    /// Tables that aren't classes of objects.
     private static let closed: Set<Name> = ["_SCHEMA", "_Hooks"]
 
     init(_ operand: JSONValue) throws(ParseError) {
@@ -56,7 +56,7 @@ extension AggregateCompiler {
     mutating func lookup(_ operand: JSONValue, _ from: String) throws(ParseError) -> String {
         let lookup = try AggregateLookup(operand)
         guard let other = schemas[lookup.className] else {
-            // Mistakes in the pipeline are refused all the same.
+            // Compile the pipeline anyway, to refuse mistakes in it.
             var trial = self
             _ = try trial.joined(lookup, ClassSchema(name: lookup.className), from)
             return "SELECT roost_set(doc, \(try newPath(lookup.target)), '[]') AS doc \(from)"
@@ -102,8 +102,8 @@ extension AggregateCompiler {
         return try pipeline(stages, input)
     }
 
-    /// What is compared of a document, and the condition on the rows of the other class. A pointer is looked up by the id of
-    /// its object.
+    /// The compared value of a document, and the condition on the rows of the other class. Pointers are compared by
+    /// object id.
     private mutating func equality(_ fields: (local: String, foreign: String), _ other: ClassSchema, key: String)
         throws(ParseError) -> (value: String, condition: String)
     {

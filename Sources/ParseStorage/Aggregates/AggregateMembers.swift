@@ -1,10 +1,10 @@
 import JSON
 import ParseModel
 
-/// Reading the members of stages and operators. What is not known is refused by name: ignoring it would give other rows than
-/// those that were asked for.
+/// Reads the members of stages and operators. Unknown members are refused by name, since ignoring them would return
+/// wrong rows.
 extension AggregateCompiler {
-    /// The members of a stage or an operator; throws 102 for one that it does not have.
+    /// The members of a stage or an operator. Throws 102 for an unknown one.
     static func members(of operand: JSONValue, _ name: String, _ known: Set<Name>) throws(ParseError) -> JSONObject {
         guard let object = operand.objectValue else { throw malformed(name) }
         if let unknown = object.keys.first(where: { !known.contains($0) }) {
@@ -13,17 +13,17 @@ extension AggregateCompiler {
         return object
     }
 
-    /// A text among the members, nil if it is missing; throws 102 for other values.
+    /// A text among the members, or nil if it is missing. Throws 102 for other values.
     static func text(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> String? {
         try read(member, of: members, name, "a text") { $0.stringValue }
     }
 
-    /// A number among the members, nil if it is missing; throws 102 for other values.
+    /// A number among the members, or nil if it is missing. Throws 102 for other values.
     static func number(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> Double? {
         try read(member, of: members, name, "a number") { $0.numberValue }
     }
 
-    /// A flag among the members, nil if it is missing; throws 102 for other values.
+    /// A Boolean among the members, or nil if it is missing. Throws 102 for other values.
     static func flag(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> Bool? {
         try read(member, of: members, name, "true or false") { $0.boolValue }
     }

@@ -2,9 +2,9 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Fields and variables by the names that pipelines have for them.
+/// Resolves the names of fields and variables in pipelines.
 extension AggregateCompiler {
-    /// A field's name, dots included, after a check of its every step; throws 105.
+    /// Checks every step of a dotted field name. Throws 105.
     static func checked(_ name: String) throws(ParseError) -> String {
         let steps = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         func isField(_ step: String) -> Bool { Names.isIdentifier(String(step.drop { $0 == "_" })) }
@@ -17,7 +17,7 @@ extension AggregateCompiler {
         return name
     }
 
-    /// The steps of a name, in the words of documents.
+    /// The steps of a name, as documents name them.
     private static func steps(_ name: String) throws(ParseError) -> [String] {
         try checked(name).split(separator: ".").map { SystemClass.field(queriedAs: String($0)) }
     }
@@ -57,7 +57,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// The column of a stored pointer such as `_p_author`, and the class that it leads to; nil for other names.
+    /// The column of a stored pointer such as `_p_author` and its target class, or nil for other names.
     static func storedPointer(_ name: String, of schema: ClassSchema) throws(ParseError) -> (
         column: String, target: Name
     )? {
@@ -73,13 +73,13 @@ extension AggregateCompiler {
         return (column.name, target)
     }
 
-    /// The column that a value of a pipeline, such as `$price`, stands for as a whole, where it is read from rows.
+    /// The column that a value such as `$price` reads whole, or nil if it isn't read from rows.
     static func column(_ value: JSONValue, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard let text = value.stringValue, text.hasPrefix("$") else { return nil }
         return column(named: String(text.dropFirst()), document)
     }
 
-    /// The column that a field's name stands for as a whole, where it is read from rows.
+    /// The column that a field's name denotes as a whole, or nil if it isn't read from rows.
     static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard case .row(let schema) = document else { return nil }
         return column(of: SystemClass.field(queriedAs: name), schema)
@@ -110,7 +110,7 @@ extension AggregateCompiler {
         return try rest.map { rest throws(ParseError) in try field(rest, .json(value)) } ?? value
     }
 
-    /// Checks the name of a variable that a pipeline defines; throws 102.
+    /// Checks the name of a variable that a pipeline defines. Throws 102.
     static func checkVariable(_ name: Name) throws(ParseError) {
         guard let first = name.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
             Names.isIdentifier(name.text)
@@ -120,7 +120,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// A name for a part of the statement that no field and no other part has.
+    /// Returns a unique name for a part of the statement.
     mutating func uniqueName(_ kind: String) -> String {
         uniqueNames += 1
         return "_roost_\(kind)\(uniqueNames)"

@@ -78,7 +78,7 @@ enum AggregateOperators {
         }
     }
 
-    /// What is made of texts, as jsonb; nil for other operations. Objects and lists are no texts.
+    /// The SQL of a text operation as jsonb, or nil for other operations. Objects and lists aren't texts.
     private static func text(_ name: String, _ arguments: [String]) -> String? {
         let operation = SQL.literal(name)
         switch (name, arguments.count) {

@@ -12,7 +12,7 @@ public struct AggregateStage: Sendable {
         self.operand = operand
     }
 
-    /// Reads objects that have one key each; throws 102.
+    /// Reads a list of objects with one key each. Throws 102.
     public static func list(_ list: [JSONValue]) throws(ParseError) -> [AggregateStage] {
         var stages: [AggregateStage] = []
         for element in list {

@@ -157,7 +157,7 @@ extension AggregateCompiler {
                     ParseError.invalidQuery,
                     "includeArrayIndex option to $unwind stage should not be prefixed with a '$': \(index)")
             }
-            // What was no list has no index.
+            // Values other than lists have no index.
             document =
                 "roost_set(\(document), \(try newPath(index)), COALESCE("
                 + "CASE jsonb_typeof(\(value)) WHEN 'array' THEN to_jsonb(place - 1) END, 'null'))"

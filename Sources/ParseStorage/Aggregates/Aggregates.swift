@@ -36,7 +36,7 @@ public struct Aggregates: Sendable {
         async throws -> [JSONValue]
     {
         let field = try AggregateCompiler.checked(field)
-        // Columns of the server's own, such as hashes of passwords, are no fields.
+        // Internal columns, such as password hashes, aren't fields.
         let root = FieldPath(field).root
         guard root == "_id" || Names.isIdentifier(root) else {
             throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(field)")

@@ -1,12 +1,13 @@
 import JSON
 import ParseModel
 
-/// Pointers in a `$match` by the names and texts of MongoDB's columns, as clients of parse-server on MongoDB send them.
+/// Translates pointers in a `$match` from MongoDB's column names and texts, as clients of parse-server on MongoDB send
+/// them.
 enum StoredFieldNames {
     private static let prefix = "_p_"
     private static let groups: Set<Name> = ["$or", "$and", "$nor"]
 
-    /// The path of a field whose last step is a stored pointer, `_p_author`, by the field's own name; nil for other paths.
+    /// The path of a stored pointer such as `_p_author` by its field name, or nil for other paths.
     static func pointerField(_ steps: [String]) -> [String]? {
         guard let last = steps.last, last.utf8.starts(with: prefix.utf8), last.utf8.count > prefix.utf8.count else {
             return nil
@@ -14,8 +15,8 @@ enum StoredFieldNames {
         return steps.dropLast() + [String(last.utf8.dropFirst(prefix.utf8.count)) ?? ""]
     }
 
-    /// A condition with the names that the class's fields have: `_p_author` is `author`, and the text `Person$id` beside it
-    /// a pointer.
+    /// Translates a condition to the class's field names: `_p_author` becomes `author`, and its text `Person$id` a
+    /// pointer.
     ///
     /// - Throws: 102 for operators that would compare the id with a part of such a text.
     static func condition(_ object: JSONObject) throws(ParseError) -> JSONObject {
@@ -27,7 +28,7 @@ enum StoredFieldNames {
                 condition[key] = try group(value)
             } else if let field = pointerField([key.text])?.first.map({ Name($0) }) {
                 let comparison = try comparison(value, key.text)
-                // Beside a condition on the field by its other name, both hold.
+                // With a condition on the field's own name, both apply.
                 if object[field] == nil {
                     condition[field] = comparison
                 } else {
@@ -51,7 +52,7 @@ enum StoredFieldNames {
 
     private static let comparisons: Set<Name> = ["$eq", "$ne", "$in", "$nin", "$all"]
 
-    /// What a stored pointer is compared with: `Person$id` is a pointer, by itself, or behind an operator.
+    /// The value that a stored pointer is compared with: `Person$id` becomes a pointer, alone or after an operator.
     private static func comparison(_ value: JSONValue, _ key: String) throws(ParseError) -> JSONValue {
         guard case .object(let object) = value else { return pointers(in: value) }
         var comparison = object
@@ -65,8 +66,8 @@ enum StoredFieldNames {
         return .object(comparison)
     }
 
-    /// The same with pointers in the place of texts such as `Person$id`, also in a list. Other texts are no pointers, and no
-    /// class has the empty name.
+    /// Replaces texts such as `Person$id` with pointers, also in lists. Other texts become pointers that match nothing,
+    /// since no class has an empty name.
     private static func pointers(in value: JSONValue) -> JSONValue {
         switch value {
         case .string(let text):

@@ -98,8 +98,8 @@ public struct AuditRows: Sendable {
         return Int(id)
     }
 
-    /// Adds the result to an entry that has none. What the entry is about has happened: if the result cannot be stored,
-    /// it is logged, and the entry stays without one.
+    /// Adds the result to an entry that has none. The change has already happened, so if the result can't be stored,
+    /// this logs it and leaves the entry without one.
     ///
     /// - Parameters:
     ///   - ids: The ids of what was made; nil where they were known before.
@@ -116,7 +116,7 @@ public struct AuditRows: Sendable {
                 Self.json(after),
             ])
         let store = store
-        // The client may have left meanwhile, which must not leave the entry open.
+        // The client may have left meanwhile. The entry must be completed anyway.
         await Task {
             do {
                 _ = try await store.query(statement)

@@ -72,11 +72,11 @@ public struct OperatorSessionRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// The session of a token and one of some cookies, or nil if one of them is wrong or its time is over.
+    /// The session of a token and one of the cookies, or nil if one of them is wrong or the session has expired.
     ///
     /// - Parameters:
     ///   - cookies: The hashes of all cookies that the browser sent.
-    ///   - idle: After how many seconds without a request it ends.
+    ///   - idle: The seconds without a request after which a session ends.
     public func find(token: [UInt8], cookies: [[UInt8]], idle: Int) async throws -> StoredOperatorSession? {
         let rows: PostgresResult
         do {

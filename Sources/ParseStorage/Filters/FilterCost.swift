@@ -1,13 +1,13 @@
 import ParseModel
 
-/// What is known of a condition's cost before it is carried out.
+/// The estimated cost of a condition before it runs.
 struct FilterCost {
-    /// Whether its time grows with what a caller writes: it has a regular expression.
+    /// Whether its time depends on the caller's text: it has a regular expression.
     var hasPattern = false
     /// The queries inside the condition.
     var subqueries = 0
 
-    /// Whether PostgreSQL plans it for longer than others can wait.
+    /// Whether planning it would delay other requests.
     var takesLongToPlan: Bool { subqueries > 3 }
 }
 

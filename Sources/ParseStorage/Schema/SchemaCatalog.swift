@@ -179,7 +179,7 @@ public final class SchemaCatalog: Sendable {
             return grown
         }
         let known = schema(className)
-        // What is refused anyway waits for no lock.
+        // Refuse before waiting for a lock.
         let wanted = try grown(known ?? ClassSchema(name: className))
         if let known, wanted.fields.count == known.fields.count { return known }
         return try await change(className) { try grown($0 ?? ClassSchema(name: className)) }

@@ -329,7 +329,7 @@ struct WriteCompiler {
         return [builder.bind(.textArray(acl.readers.texts)), builder.bind(.textArray(acl.writers.texts))]
     }
 
-    /// The parameter of an internal column, whose dates may be texts as well as Date objects.
+    /// The parameter of an internal column. Dates may be texts or Date objects.
     private func hiddenParameter(_ value: JSONValue, _ column: String) throws(ParseError) -> PostgresParameter {
         let type = SystemClass.internalUserFields[column] ?? .string
         let isDateText = type == .date && value.stringValue != nil

@@ -149,7 +149,7 @@ final class LeaseRequest: @unchecked Sendable {
     let end: MonotonicInstant?
     /// On whose behalf: the queue is fair to senders.
     let sender = Sender.current
-    /// Since when it waits for a connection.
+    /// The time since which it has waited for a connection.
     var arrival: MonotonicInstant?
     /// Until when it waits for a connection.
     var deadline: MonotonicInstant?

@@ -143,12 +143,12 @@ final class ExclusivePool: ConnectionPool {
         share == limit || sender == .server || leases.values.count { $0.request.sender == sender } < share
     }
 
-    /// Whether others wait while all connections are lent.
+    /// Whether senders wait while all connections are lent.
     private var mayStop: Bool {
         stopsHeaviest && !waiters.isEmpty && leases.values.count { !$0.isBrokenOff } >= limit
     }
 
-    /// Stops what has taken the most time when others have waited for long.
+    /// Stops the work of the heaviest sender if others have waited too long.
     private func stopHeaviest() {
         guard mayStop else { return }
         let lease = order.leaseToStop(among: leases.values, for: arrivals, at: context.now, mayLend: mayLend)
@@ -364,7 +364,7 @@ final class ExclusivePool: ConnectionPool {
         offer(connection)
     }
 
-    /// Counts the time of a lease whose connection goes to others, and lets the next request for its row wait for one.
+    /// Counts the time of an ending lease, and lets the next request for its row wait for a connection.
     private func settle(_ lease: Lease) {
         order.end(lease, at: context.now)
         leave(lease.request.conflictKey)

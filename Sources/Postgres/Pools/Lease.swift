@@ -21,7 +21,7 @@ final class Lease {
     var isExpired = false
     /// Whether the connection went to others, since the time was over.
     var isBrokenOff = false
-    /// Whether its time is over, and the server has not stopped yet.
+    /// Whether the lease has timed out but its statement is still running.
     var isBeingStopped: Bool { isExpired && !isBrokenOff && failure == nil }
     /// Why the connection can no longer be used.
     var failure: PostgresError?

@@ -1,19 +1,19 @@
 import Tasks
 
-/// Orders senders by the time that they had lent connections for: the sender with the least time gets the next one, the
-/// sender with the most gives one back when others have waited for long.
+/// Orders senders by the time that they have had connections. The sender with the least time gets the next one; the
+/// sender with the most gives one back if others have waited too long.
 struct LeaseOrder {
     private var spent = SpentTime()
-    /// When to look again whether others have waited for too long.
+    /// The time of the next check for others that have waited too long.
     private(set) var nextLook = MonotonicInstant.now
 
-    /// How long others wait before what has taken the most time is stopped.
+    /// The time that others wait before the heaviest sender's work is stopped.
     static let patience = Duration.seconds(1)
-    /// How long a connection is lent at least before it is taken back for others.
+    /// The minimum time of a lease before it is stopped for others.
     static let shortestLease = Duration.milliseconds(250)
     private static let pause = Duration.milliseconds(50)
 
-    /// The time that a sender had connections for, including those that it has now. Work of the server itself goes first.
+    /// The time that a sender has had connections, including its current ones. The server's own work goes first.
     func time(of sender: Sender, among leases: some Collection<Lease>, at now: MonotonicInstant) -> Duration {
         guard sender != .server else { return .zero }
         return leases.reduce(spent[sender]) { time, lease in
@@ -27,10 +27,9 @@ struct LeaseOrder {
         spent.add(lease.begin.duration(to: now), to: lease.request.sender)
     }
 
-    /// The lease to be stopped now: that of the sender that had connections for the most time, if a sender that had less
-    /// has waited for long.
+    /// The lease to stop now: one of the sender with the most time, if a sender with less has waited too long.
     ///
-    /// - Parameter waiting: The requests, oldest first, some of which wait for something else.
+    /// - Parameter waiting: The waiting requests, oldest first. Some wait for something other than a connection.
     mutating func leaseToStop(
         among leases: some Collection<Lease>, for waiting: some Sequence<LeaseRequest>, at now: MonotonicInstant,
         mayLend: (Sender) -> Bool

@@ -30,8 +30,8 @@ enum PoolPurpose: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Whether what has taken the most time is stopped when others have waited for long. A statement that waits for a lock
-    /// takes nothing from others, and what keys of administrators ask for is theirs.
+    /// Whether the heaviest sender's work is stopped if others have waited too long. A statement that waits for a lock
+    /// takes nothing from others, and administrators' requests are never stopped.
     var stopsHeaviest: Bool {
         switch self {
         case .transactions, .batches, .slowReads, .limitedReads, .slowWrites: true

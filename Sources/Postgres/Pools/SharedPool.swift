@@ -319,7 +319,7 @@ final class SharedPool: ConnectionPool {
 
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
         connection.reopening = context.now.after(connection.backOff.next())
-        // Before the first connection the caller of start() gets the reason.
+        // Until the first connection, the caller of start() gets the error.
         if lastFailure == nil, wasConnected, !context.isStopping {
             context.logger.warning(
                 "a connection to PostgreSQL broke", metadata: ["reason": "\(reason)", "underWay": "\(requests.count)"])

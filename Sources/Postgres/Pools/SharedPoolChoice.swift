@@ -13,8 +13,8 @@ extension SharedPool {
 
     /// The connection for the next reads that may take long: the first is left to others, if there are more.
     ///
-    /// - Parameter isAlone: Whether it is for one that shares no sync. Others do not follow before that one is done: each may
-    ///   take as long as it may keep a connection.
+    /// - Parameter isAlone: Whether the statement doesn't share a sync. Others don't follow until it is done, since
+    ///   each may use its connection's full time.
     func connectionForSearches(isAlone: Bool = false) -> Connection? {
         if !isAlone, let connection = connections.first(where: { $0.takesRead(isSearch: true) }) { return connection }
         return leastBusyForWrites(where: { $0.inFlight.batched == 0 && $0.inFlight.searches == 0 })

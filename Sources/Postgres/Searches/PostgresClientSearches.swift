@@ -3,13 +3,13 @@ import Tasks
 extension PostgresClient {
     /// How a read is done that gives as many rows as its caller asks for.
     public struct Search: Sendable {
-        /// The class that is read, or nil if the read is of none.
+        /// The class that is read, or nil if it reads no class.
         public var className: String?
         /// How many rows are asked for.
         public var mostRows: Int
         /// Whether more is read for the rows; ``PostgresResult/hold(with:)`` then counts it.
         public var leadsToMore: Bool
-        /// Whether no other request may wait behind it, however quick it is.
+        /// Whether it never shares a connection, however quick it is.
         public var isApart: Bool
         /// How long it may take, where that is less than ``PostgresConfiguration/statementTimeout``.
         public var timeLimit: Duration?
@@ -70,7 +70,7 @@ extension PostgresClient {
             if detours >= Self.mostDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
             let isLent =
                 search.isApart || encoded.isOneOff || expected.isSlow || expected.bytes > Self.mostShared
-            // The number of lent connections bounds small results there. A slow read holds no memory that quick ones need.
+            // Lent connections already bound small results, so a slow read must not hold memory that quick ones need.
             let waits = expected.bytes > (isLent ? RowBudget.mostSmall : RowBudget.free)
             let reservation = waits ? try await rows.reserve(expected.bytes) : nil
             do {
@@ -181,7 +181,7 @@ extension PostgresClient {
         }
     }
 
-    /// The bytes after which a result on a lent connection is stopped: it stays in its lane of the ``RowBudget``.
+    /// The size at which a result on a lent connection is stopped, so that it stays in its ``RowBudget`` lane.
     private static func sizeLimit(_ expected: Int) -> Int {
         if expected >= RowBudget.capacity { return .max }
         return expected > RowBudget.mostSmall ? 2 * expected : RowBudget.mostSmall

@@ -24,12 +24,12 @@ final class ReadHistory: Sendable {
         var isSlow: Bool { slowUntil.map { $0 > .now } ?? false }
     }
 
-    /// By class and caller, or by class for all callers: reads that were slow lately.
+    /// Recent slow reads of a class, by one caller or by all.
     private struct SlowOrigin {
         var until: MonotonicInstant
-        /// Whose read was slow last.
+        /// The sender of the last slow read.
         var sender: Sender
-        /// Whether reads of others were slow before it.
+        /// Whether another sender's reads were slow before.
         var isOfSeveral = false
     }
 
@@ -53,7 +53,8 @@ final class ReadHistory: Sendable {
             isSlow: entry?.isSlow ?? isSlow(shape.origin))
     }
 
-    /// Whether unknown reads of a class are expected to be slow: the caller's were lately, or those of several others.
+    /// Whether unknown reads of a class are expected to be slow, because recent ones of the caller or of several others
+    /// were.
     private func isSlow(_ origin: ReadOrigin?) -> Bool {
         guard let origin else { return false }
         let now = MonotonicInstant.now
@@ -108,8 +109,8 @@ final class ReadHistory: Sendable {
         }
     }
 
-    /// Records that a read gave more than was expected: it counts as the largest of the small results before it counts as
-    /// larger than any.
+    /// Records that a result exceeded its expected size: first it counts as the largest small result, then as a large
+    /// one.
     func noteOutgrown(_ shape: ReadShape) {
         let known = entries.withLock { $0.peek(shape)?.bytes } ?? 0
         note(bytes: known < RowBudget.mostSmall ? RowBudget.mostSmall : RowBudget.capacity, of: shape)
@@ -146,7 +147,7 @@ final class ReadHistory: Sendable {
     }
 }
 
-/// The class and the caller of a read, which reads of ever new texts have in common.
+/// The class and the caller of a read, to recognize slow reads whose texts always differ.
 struct ReadOrigin: Hashable, Sendable {
     /// A hash of the class's name.
     private var className: UInt64
@@ -174,7 +175,7 @@ struct ReadShape: Hashable, Sendable {
     private let leadsToMore: Bool
     /// A hash of the key; nil for all others.
     private var row: Int?
-    /// The class and the caller, which do not make another shape, or nil for a read of no class.
+    /// The class and the caller, or nil for a read of no class. Not part of the shape's identity.
     let origin: ReadOrigin?
 
     init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {

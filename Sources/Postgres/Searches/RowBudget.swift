@@ -3,15 +3,15 @@ import Tasks
 
 /// The memory of rows that were read, or are about to be, and are not written into an answer yet.
 ///
-/// Reads that may give many bytes wait for room before they are sent. Small results have a lane of their own, so that they
-/// never wait for large ones. In each lane the sender comes first that had rows for the least time. Results of a few
+/// Reads that may return many bytes wait for room before they are sent. Small results have a separate lane, so they
+/// never wait for large ones. In each lane, the sender that has used the least time goes first. Results of a few
 /// kilobytes, as most are, neither wait nor count.
 final class RowBudget: Sendable {
-    /// The bytes of all large results; one that is larger is read alone.
+    /// The bytes of all large results together. A larger one is read alone.
     static let capacity = 32 * 1024 * 1024
-    /// The most bytes of a result in the lane of small ones.
+    /// The maximum size of a result in the small lane.
     static let mostSmall = 2 * 1024 * 1024
-    /// The bytes of a result that do not count.
+    /// The size up to which a result doesn't count.
     static let free = 64 * 1024
 
     private static let smallCapacity = 8 * 1024 * 1024
@@ -28,14 +28,14 @@ final class RowBudget: Sendable {
     private let patience: Duration
 
     /// - Parameters:
-    ///   - shortestRead: How long a large read goes on at least before it is stopped for others.
-    ///   - patience: How long others wait before.
+    ///   - shortestRead: The minimum time of a large read before it is stopped for others.
+    ///   - patience: The time that others wait before that.
     init(shortestRead: Duration = .seconds(3), patience: Duration = .seconds(1)) {
         self.shortestRead = shortestRead
         self.patience = patience
     }
 
-    /// Whether small results turned out to be larger than there is room for.
+    /// Whether small results turned out larger than their lane.
     var isOverfull: Bool { small.isOverfull }
     /// The bytes in use.
     var used: Int { small.used + large.used }
@@ -61,9 +61,9 @@ final class RowBudget: Sendable {
     /// Takes room without waiting for it, for rows that are here already.
     func reservation() -> RowReservation { RowReservation(of: 0, in: self, for: .current) }
 
-    /// Carries out a read. One that keeps room from others for long is stopped.
+    /// Runs a read, and stops it if it keeps others waiting too long.
     ///
-    /// - Throws: What `read` throws; `PostgresError` with SQLSTATE 57014 when it was stopped.
+    /// - Throws: What `read` throws; `PostgresError` with SQLSTATE 57014 if the read was stopped.
     func reading<Value: Sendable>(
         _ reservation: RowReservation?, _ read: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -78,7 +78,7 @@ final class RowBudget: Sendable {
         }
     }
 
-    /// Stops the read of another sender that has gone on for longest, again and again until the task is cancelled.
+    /// Repeatedly stops the longest-running read of another sender, until the task is cancelled.
     private func stopOthers(_ sender: Sender) async throws {
         while true {
             try await Task.sleep(for: patience)
@@ -99,9 +99,9 @@ final class RowReservation: Sendable {
     private let budget: RowBudget
     fileprivate let sender: Sender
     fileprivate let begin = MonotonicInstant.now
-    /// Ends the read that it is for.
+    /// Cancels the read.
     fileprivate let presence = CallerPresence()
-    /// The bytes, or nil if they were given back.
+    /// The reserved bytes, or nil once released.
     private let weight: Mutex<Int?>
 
     fileprivate init(of weight: Int, in budget: RowBudget, for sender: Sender) {

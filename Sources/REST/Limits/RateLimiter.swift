@@ -160,8 +160,8 @@ final class RateLimiter: Sendable {
         return false
     }
 
-    /// Whether a limit concerns the method of a request. A POST that overrides its method counts as both, so that no
-    /// override slips past a limit of the options; a read of an SDK that sends all requests as POST counts as GET alone.
+    /// Whether a limit applies to the method of a request. A POST that overrides its method counts as both, so that no
+    /// override evades a limit. A read by an SDK that sends all requests as POST counts only as GET.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
         if methods.contains(envelope.method.rawValue) { return true }
@@ -169,7 +169,7 @@ final class RateLimiter: Sendable {
             && !isReadOfSDK(envelope)
     }
 
-    /// Whether an SDK reads by POST. A log-in is no read: it does the same by GET and by POST.
+    /// Whether an SDK reads by POST. A log-in doesn't count, since it does the same by GET and by POST.
     private static func isReadOfSDK(_ envelope: Envelope) -> Bool {
         guard envelope.method == .get, let first = envelope.path.first else { return false }
         return ClientVersion.sendsReadsAsPost(envelope.credentials.clientVersion)
@@ -186,7 +186,7 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// All of an IPv4 address, and the first 56 bits of one of IPv6: its owner has all addresses of such a network.
+    /// The whole IPv4 address, or the /56 network of an IPv6 address, since one client may own all of it.
     private static func network(_ address: String) -> [UInt8] {
         guard let address = IPAddress(address) else { return Array(address.utf8.prefix(64)) }
         let plain = address.mappedVersion4 ?? address

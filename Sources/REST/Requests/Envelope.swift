@@ -10,7 +10,7 @@ public struct Envelope: Sendable {
     public let origin: RequestOrigin
     /// The method, after `_method` in the body.
     public var method: Method
-    /// The name of that method in capitals, such as `PATCH`, for messages.
+    /// The method's name in capitals, such as `PATCH`, for messages.
     public var methodName: String
     /// The components below the mount path, percent-decoded; empty ones (double and trailing slashes) are dropped.
     public var path: [String]

@@ -16,7 +16,7 @@ public final class RequestOrigin: Sendable {
     public let power: Caller.Power
     /// The client's IP address; the one that trusted proxies report, if there are such.
     public let address: String
-    /// The same where lists of addresses and exemptions of this machine decide.
+    /// The address that address lists and local exemptions are checked against.
     let vouchedAddress: String
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
     public let mountURL: String

@@ -33,8 +33,8 @@ public struct Caller: Sendable, Hashable {
     /// The installation of requests that cloud code makes for no device.
     public static let cloudInstallation = "cloud"
 
-    /// Whether cloud code calls for no device: it signs users up without a session, and those that it logs in may have
-    /// any number of sessions.
+    /// Whether cloud code calls without a device. Its sign-ups create no session, and users it logs in may have any
+    /// number of sessions.
     public var isCloudCode: Bool { installationId == Self.cloudInstallation }
 
     /// The server itself, without a caller.

@@ -64,12 +64,12 @@ package struct FileNaming {
         return directory
     }
 
-    /// Whether an upload by a client can have given a name. Anybody may write a file field with any name, so others must not
-    /// give rights at the store.
+    /// Whether a client's upload can have produced a name. Clients can write any name into a file field, so other names
+    /// must not grant access to the store.
     ///
-    /// - Parameter isPreserved: Whether uploads keep the names that clients give (`preserveFileName`).
+    /// - Parameter isPreserved: Whether uploads keep the clients' file names (`preserveFileName`).
     package static func isOfUpload(_ name: String, isPreserved: Bool) -> Bool {
-        // Only the master key chooses folders, so in them random digits are proof as well.
+        // Only the master key can choose folders, so random digits are sufficient proof there, too.
         if isPreserved, (try? check(name: name)) != nil { return true }
         let steps = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard let last = steps.last, steps.allSatisfy({ !$0.isEmpty && !$0.elementsEqual("..".utf8) }) else {
@@ -79,7 +79,7 @@ package struct FileNaming {
         return begins(last, with: [32], UInt8(ascii: "_")) || begins(hosted, with: [8, 4, 4, 4, 12], UInt8(ascii: "-"))
     }
 
-    /// Whether a name begins with random digits: of parse-server, or of hosted Parse, whose files were moved.
+    /// Whether a name begins with random digits, as parse-server and hosted Parse generate them.
     private static func begins(_ name: Substring.UTF8View, with counts: [Int], _ mark: UInt8) -> Bool {
         var rest = name
         for count in counts {

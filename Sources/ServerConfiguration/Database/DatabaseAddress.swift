@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// Addresses of databases, as libpq takes them.
+/// Database addresses in libpq's format.
 enum DatabaseAddress {
     /// Parameters that node-postgres and parse-server read from an address and libpq doesn't, each with its replacement.
     private static let foreign: KeyValuePairs<String, String> = [
@@ -18,7 +18,7 @@ enum DatabaseAddress {
         "encoding": "write client_encoding", "pgbouncer": "set databaseOptions.transactionPooler",
     ]
 
-    /// Reads an address; an empty one says nothing.
+    /// Reads an address, or returns nil for an empty one.
     static func read(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
         guard let uri = value.nonEmptyText else { return nil }
         guard uri.hasPrefix("postgres://") || uri.hasPrefix("postgresql://") else {
@@ -34,7 +34,8 @@ enum DatabaseAddress {
         return uri
     }
 
-    /// Refuses an address whose password has characters that end it: libpq would quote the rest of it in its errors.
+    /// Refuses an address whose password has unescaped delimiters, since libpq would quote the rest of it in its
+    /// errors.
     private static func checkServer(_ uri: String, _ name: String) throws(ConfigurationError) {
         let address = uri.split(separator: "//", maxSplits: 1).last?.prefix { $0 != "?" } ?? ""
         let server = address.prefix { $0 != "/" }

@@ -1,34 +1,34 @@
 import Encoding
 import JSON
 
-/// Why a configuration is refused, in words for the operator. They never contain a key's value.
+/// The reason for refusing a configuration, described for the operator. Never contains a key's value.
 public struct ConfigurationError: Error, Sendable, Equatable {
-    /// The words, one line for each mistake.
+    /// The message, one line for each mistake.
     public let message: String
 
-    /// A mistake in the configuration, in words for the operator.
+    /// A mistake in the configuration, described for the operator.
     public init(_ message: String) { self.message = message }
 
     /// Several mistakes.
     init(_ mistakes: [ConfigurationError]) { self.init(mistakes.map(\.message).joined(separator: "\n")) }
 
-    /// An option with a value that it doesn't take.
+    /// The error for an option with an invalid value.
     static func invalid(_ name: String, _ allowed: String) -> ConfigurationError {
         ConfigurationError("\(name) must be \(allowed)")
     }
 
-    /// An entry of a list that is neither an address nor a network.
+    /// The error for a list entry that is neither an address nor a network.
     static func invalidAddress(_ name: String, _ error: AddressList.InvalidEntry) -> ConfigurationError {
         ConfigurationError("The Parse Server option \"\(name)\" contains an invalid IP address \"\(error.entry)\".")
     }
 
-    /// An option that doesn't exist, with the one that was probably meant.
+    /// The error for an unknown option, with a suggestion.
     static func unknown(_ name: String, among names: [String]) -> ConfigurationError {
         let nearest = names.nearest(to: name.split(separator: ".").last.map(String.init) ?? name)
         return ConfigurationError("error: unknown option \(name)" + (nearest.map { ". Did you mean \($0)?" } ?? ""))
     }
 
-    /// The same with the file, variable or flag that has the mistake, at the end of the first sentence.
+    /// Returns the error with the file, variable or flag of the mistake added to the first sentence.
     func found(in place: String?) -> ConfigurationError {
         guard let place else { return self }
         let end = message.firstRange(of: ". ")?.lowerBound ?? message.endIndex
@@ -39,9 +39,9 @@ public struct ConfigurationError: Error, Sendable, Equatable {
 }
 
 extension Collection<String> {
-    /// The text that differs least from a misspelt one, or nil if none is close.
+    /// The text closest to a misspelt one, or nil if none is close.
     package func nearest(to misspelt: String) -> String? {
-        // Names are short; a longer text is none of them.
+        // A longer text isn't a misspelt name.
         guard misspelt.utf8.count <= 64 else { return nil }
         let letters = Array(misspelt.lowercased().utf8)
         let best = map { (name: $0, distance: Self.distance(letters, Array($0.lowercased().utf8))) }
@@ -50,7 +50,7 @@ extension Collection<String> {
         return best.name
     }
 
-    /// How many letters are added, left out, changed or swapped with their neighbor.
+    /// The number of letters added, left out, changed or swapped with their neighbor.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var rows = [Array(0...right.count)]
         for (i, letter) in left.enumerated() {
@@ -68,9 +68,9 @@ extension Collection<String> {
     }
 }
 
-/// The words for what an option takes.
+/// Describes the values that options take.
 extension OptionDefinition {
-    /// What an option takes, such as `a number`.
+    /// The kind of value that an option takes, such as `a number`.
     var allowed: String {
         switch kind {
         case .string: "a string"
@@ -95,9 +95,9 @@ extension OptionDefinition {
         "passwordPolicy": #"{"resetTokenValidityDuration": 86400}"#,
     ]
 
-    /// The words for numbers in a range.
+    /// Describes the numbers in a range.
     static func words(for range: ClosedRange<Int>) -> String {
-        // Port 0 is any free one, which only tests want.
+        // Port 0 picks a free port, which only tests need.
         if range == 0...65_535 { return "between 1 and 65535" }
         return range.upperBound > 1_000_000_000
             ? "a number of at least \(range.lowerBound)" : "between \(range.lowerBound) and \(range.upperBound)"

@@ -1,14 +1,14 @@
 import JSON
 
 extension Configuration {
-    /// Reads the options. A flag outweighs the environment, the environment the file, and the file the preset's default.
+    /// Reads the options. Precedence: flags, environment variables, file, preset defaults.
     ///
     /// - Parameters:
     ///   - file: The bytes of the JSON file, or nil without one.
     ///   - fileName: The name of the file, for messages.
     ///   - environment: The environment's variables.
     ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for true.
-    ///   - fallbacks: Defaults beside the preset's.
+    ///   - fallbacks: Defaults in addition to the preset's.
     /// - Returns: The configuration, and warnings about options without effect.
     /// - Throws: `ConfigurationError` for options that are malformed, not built, or, from preset 9 on, unknown.
     public static func load(
@@ -22,7 +22,7 @@ extension Configuration {
         return try reader.load(environment)
     }
 
-    /// Whether the value of an option that is not built asks for nothing.
+    /// Whether the value of an unsupported option disables it.
     static func isHarmless(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool(false), .string(""): return true
@@ -39,7 +39,7 @@ private struct ConfigurationLoader {
     /// A key that no option has.
     private struct Unknown {
         let name: String
-        /// The names that it may have been meant for.
+        /// The names that it may be a misspelling of.
         let known: [String]
         /// The option that has the key, or the key itself at the top level.
         let option: String
@@ -134,7 +134,7 @@ private struct ConfigurationLoader {
         var last: String?
         while let flag = rest.popFirst() {
             guard flag.hasPrefix("--") else {
-                // It may be a part of a key.
+                // The text may be part of a key.
                 throw ConfigurationError(
                     last.map { "error: unexpected argument after the value of --\($0): quote values with blanks" }
                         ?? "error: unexpected argument \(flag)")
@@ -181,7 +181,7 @@ private struct ConfigurationLoader {
         let preset = mistakes.collect("preset") { () throws(ConfigurationError) in
             try line?.whole(in: 4...9, "preset") ?? 9
         }
-        // parse-server has always gone on without them. A new server learns of a misspelt option in time.
+        // parse-server ignores them. From preset 9 on, a misspelt option stops the start instead.
         if preset ?? 9 >= 9 {
             for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
         } else {
@@ -206,7 +206,7 @@ private struct ConfigurationLoader {
         }
     }
 
-    /// The value with numbers and switches read from texts, or nil if it is of the wrong kind. Records unknown members.
+    /// The value with numbers and Booleans parsed from texts, or nil if its type is wrong. Records unknown members.
     private mutating func normalized(
         _ definition: OptionDefinition, _ name: String, _ value: JSONValue, of option: String
     ) -> JSONValue? {

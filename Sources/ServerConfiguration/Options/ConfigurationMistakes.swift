@@ -1,11 +1,11 @@
 /// The mistakes of a configuration, collected so that an operator sees all of them at once.
 struct ConfigurationMistakes {
-    /// Where each option is set: a file, a variable or a flag.
+    /// The source of each option: a file, a variable or a flag.
     var sources: [String: String] = [:]
     private var errors: [ConfigurationError] = []
     private var options: Set<String> = []
 
-    /// Runs a step that reads an option, and records its mistake.
+    /// Runs a step that reads an option, and records a mistake in it.
     ///
     /// - Returns: The result, or nil after a mistake.
     mutating func collect<R>(_ option: String, _ step: () throws(ConfigurationError) -> R) -> R? {

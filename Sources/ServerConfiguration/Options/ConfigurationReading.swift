@@ -1,7 +1,7 @@
 import JSON
 
 extension Configuration {
-    /// Reads values of the kinds that their options take.
+    /// Reads the values of options by their types.
     ///
     /// - Parameter mistakes: The mistakes found so far.
     /// - Throws: `ConfigurationError` with all mistakes.

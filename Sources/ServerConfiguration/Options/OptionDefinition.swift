@@ -168,7 +168,7 @@ extension OptionDefinition.Kind {
         }
     }
 
-    /// A number or switch that is written as a text, as parse-server reads it; any other value as it is.
+    /// Parses a number or Boolean written as a text, as parse-server does. Returns other values unchanged.
     func normalized(_ value: JSONValue) -> JSONValue {
         switch (self, value) {
         case (.number, .string(let text)): Double(text).flatMap { $0.isFinite ? .number($0) : nil } ?? value

@@ -16,7 +16,7 @@ public enum OptionTable {
     /// All options, in that order.
     public static let all: [OptionDefinition] = sections.flatMap(\.options)
 
-    /// The options without which no server starts.
+    /// The required options.
     package static let required: Set<String> = ["appId", "masterKey"]
 
     /// The option of a name.

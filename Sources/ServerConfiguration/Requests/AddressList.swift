@@ -1,8 +1,8 @@
 /// A list of IP addresses and networks, such as the option `masterKeyIps` has.
 ///
-/// `0.0.0.0/0` and `0.0.0.0` stand for every IPv4 address, `::/0`, `::` and `::0` for every IPv6 address. A client at an
-/// IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv6 for those, and as IPv4 for all other entries. An entry that is
-/// such an address or network (`::ffff:10.0.0.0/104`) is the IPv4 address or network.
+/// `0.0.0.0/0` and `0.0.0.0` match every IPv4 address; `::/0`, `::` and `::0` match every IPv6 address. A client at an
+/// IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv6 for those entries, and as IPv4 for all others. An IPv4-mapped
+/// entry (`::ffff:10.0.0.0/104`) means the IPv4 address or network.
 public struct AddressList: Sendable, Equatable {
     /// An entry that is neither an address nor a network.
     public struct InvalidEntry: Error, Sendable, Equatable {

@@ -5,7 +5,7 @@ extension Configuration {
     public struct Audit: Sendable {
         /// The SHA-256 of further master keys, by who has them.
         public var adminKeys: [String: [UInt8]] = [:]
-        /// Which changes with the master key, with those keys and with the maintenance key are kept.
+        /// The recorded changes, made with the master key, an administrator's key or the maintenance key.
         public var events: Set<AuditEvent> = []
 
         /// No further key, and no changes.
@@ -35,7 +35,7 @@ extension Configuration {
 
     /// Reads keys of administrators.
     ///
-    /// - Throws: `ConfigurationError` for a value that isn't a SHA-256, and for the names of the server's own keys.
+    /// - Throws: `ConfigurationError` for a value that isn't a SHA-256, and for reserved names.
     static func adminKeys(_ value: JSONValue) throws(ConfigurationError) -> [String: [UInt8]] {
         var keys: [String: [UInt8]] = [:]
         for (name, digest) in value.objectValue ?? [:] {

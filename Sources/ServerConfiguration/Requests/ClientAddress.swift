@@ -1,17 +1,17 @@
 import Encoding
 import JSON
 
-/// Where a request comes from.
+/// The origin of a request.
 public struct ClientAddress: Sendable, Equatable {
-    /// The client's IP address as far as proxies are believed, for limits, logs and cloud code.
+    /// The client's IP address as trusted proxies report it, for limits, logs and cloud code.
     public let text: String
-    /// The address that lists of addresses and exemptions of this machine are compared with.
+    /// The address that address lists and local exemptions are checked against.
     ///
-    /// With `trustProxy: true` it is the last address of `X-Forwarded-For`, which the nearest proxy added: clients can write
-    /// all others. A loopback address in that field makes no client local, so it is ``unknown``.
+    /// With `trustProxy: true` it is the last address of `X-Forwarded-For`, which the nearest proxy added; clients can
+    /// forge all others. A loopback address in that field doesn't make a client local, so it becomes ``unknown``.
     public let vouched: String
 
-    /// Stands for a client whose address no proxy vouches for. Only lists of all IPv4 addresses contain it.
+    /// The address of a client that no proxy vouches for. Only lists of all IPv4 addresses match it.
     static let unknown = "0.0.0.0"
 
     /// The address of a client without a proxy.
@@ -23,9 +23,9 @@ public struct ClientAddress: Sendable, Equatable {
     /// Reads the addresses of a request.
     ///
     /// - Parameters:
-    ///   - peer: The other end of the connection.
+    ///   - peer: The address of the connection's other end.
     ///   - forwardedFor: The value of `X-Forwarded-For`, the client first.
-    ///   - trust: Which proxies are believed.
+    ///   - trust: The trusted proxies.
     public init(peer: String, forwardedFor: String?, trust: Configuration.TrustProxy) {
         guard let forwardedFor, trust != .noProxy else {
             text = peer

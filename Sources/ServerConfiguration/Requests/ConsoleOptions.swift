@@ -42,7 +42,7 @@ extension Configuration {
     public struct Console: Sendable {
         /// To whom the page is open.
         public enum Reach: Sendable, Equatable {
-            /// Browsers on this machine, as far as no header names a proxy.
+            /// Browsers on this machine, unless a header names a proxy.
             case thisMachine
             /// The addresses of the list.
             case addresses
@@ -54,7 +54,7 @@ extension Configuration {
         public enum SignIn: String, Sendable, CaseIterable {
             /// With a name, the master key, or a ticket.
             case operators
-            /// The same, for development: who came by a ticket is not asked again, and requests are counted.
+            /// The same, for development: ticket sessions aren't asked again, and requests are counted.
             case thisMachine
         }
 
@@ -123,7 +123,7 @@ extension Configuration {
             }
         }
 
-        /// Whether a server that listens at a host is reached from this machine alone.
+        /// Whether a server that listens on a host is reachable only from this machine.
         private static func isLoopback(_ host: String) -> Bool {
             host == "localhost" || IPAddress(host)?.isLoopback == true
         }

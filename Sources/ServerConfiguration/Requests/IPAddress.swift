@@ -16,7 +16,7 @@ public struct IPAddress: Sendable, Hashable {
         return IPAddress(bytes: Array(bytes[12...]))
     }
 
-    /// Whether it is an address of this machine alone: of `127.0.0.0/8`, also in IPv6 form, or `::1`.
+    /// Whether it is a loopback address: in `127.0.0.0/8`, also IPv4-mapped, or `::1`.
     public var isLoopback: Bool {
         let plain = mappedVersion4 ?? self
         return plain.isVersion4

@@ -26,7 +26,7 @@ export async function resume() {
       return true;
     }
   } catch (problem) {
-    // A ticket of before may stand beside a session that is still there.
+    // The ticket may have expired while the session is still valid.
     if (problem.status !== 401 && problem.status !== 429) throw problem;
     refused = problem;
   }

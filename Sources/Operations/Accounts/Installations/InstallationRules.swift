@@ -70,7 +70,7 @@ struct InstallationRules: SaveRules {
             change.condition = save.condition
             var result = try await backend.saving.carryOut(try await backend.saving.plan(change), save.context)
             if save.isNew, backend.configuration.preset >= 9 {
-                // The client has no other way to learn which row stands for its device.
+                // The client can't learn its device's row in any other way.
                 result.body["objectId"] = .string(target)
                 result.body["createdAt"] = rows.first { $0.id.hasSameBytes(as: target) }?.createdAt
             }

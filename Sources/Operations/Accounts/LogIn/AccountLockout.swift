@@ -41,7 +41,7 @@ public struct Lockout: Sendable, BackendPart {
         guard let lock = unknownAccounts.reserveAttempt(name, policy) else {
             return try await store.accounts.simulateAttempt()
         }
-        // The statements that refuse a locked user, for an id that no object has.
+        // The same statements as for a locked user, with an id that no object has.
         _ = try await store.accounts.reserveAttempt(
             of: "", threshold: policy.threshold, until: context.now, now: context.now)
         _ = try await store.accounts.lockEnd(of: "")

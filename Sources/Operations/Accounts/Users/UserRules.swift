@@ -283,8 +283,8 @@ struct UserRules: SaveRules {
         result.body["sessionToken"] = .string(session.token)
     }
 
-    /// Whether users are made or linked for others, who log in by themselves: by cloud code that names no installation,
-    /// and since parse-server 9 with the master key and no installation.
+    /// Whether users are created or linked on behalf of others, who log in themselves: by cloud code without an
+    /// installation, and since parse-server 9 with the master key and no installation.
     private func isForOthers(_ save: Save) -> Bool {
         save.caller.isCloudCode
             || save.caller.writesEverything && save.caller.installationId == nil && configuration.preset >= 9

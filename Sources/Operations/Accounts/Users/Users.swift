@@ -103,7 +103,7 @@ public struct Users: Sendable, BackendPart {
         }
     }
 
-    /// The user whom a log-in means. Every spelling is looked up, even after a match: the number of round trips must not
+    /// The user of a log-in. Looks up every spelling even after a match, because the number of round trips must not
     /// reveal who has an account.
     ///
     /// - Parameters:
