@@ -30,7 +30,7 @@ extension LiveQueryConnection {
     /// Reads a message: one that is long, not on the event loop.
     private static func message(_ text: String) async throws -> LiveQueryMessage {
         guard text.utf8.count >= RequestQueue.longSize else { return try LiveQueryMessage(text) }
-        return try await LongWork.large.run { Result { try LiveQueryMessage(text) } }.get()
+        return try await LongWork.medium.run { Result { try LiveQueryMessage(text) } }.get()
     }
 
     private func take(_ message: LiveQueryMessage, _ text: String) async throws {
@@ -131,6 +131,8 @@ extension LiveQueryConnection {
             }
             .get()
             guard subscriptions.add(id, prepared, sessionToken: token, size: size) else { throw Self.tooMany }
+            // Another subscription's end may have forgotten the session meanwhile.
+            if let token, let user = context.caller.user { subscriptions.follow(user: Name(user.id), of: token) }
         } catch let error as ParseError {
             throw errorFrame(error, id)
         }

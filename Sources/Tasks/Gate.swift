@@ -74,6 +74,14 @@ public final class Gate: Sendable {
     /// How many wait now.
     public var waiting: Int { state.withLock { $0.waiting.count } }
 
+    /// Whether a sender's work is kept out by the share that the sender itself uses.
+    public func waitsForItself(weight: Int, of sender: Sender) -> Bool {
+        state.withLock { state in
+            let own = state.load.usedBySender[sender, default: 0]
+            return own > 0 && own + weight > share
+        }
+    }
+
     /// Runs `body` when there is room for it.
     ///
     /// - Parameters:

@@ -96,6 +96,7 @@ package final class IncomingBody: AsyncSequence {
 
     private func reserve(_ bytes: Int, in lane: TransferState.Lane) async throws(HTTPError) {
         guard let ticket, !isReserved else { return }
+        guard transferTimeout.mayWait() else { throw .overloaded }
         connection.waitForMemory(true)
         defer { connection.waitForMemory(false) }
         guard await transferTimeout.reserve(ticket, bytes: bytes, in: lane) else { throw .aborted }
@@ -110,7 +111,8 @@ package final class IncomingBody: AsyncSequence {
     /// Counts the kept bytes of a body.
     private func count(_ bytes: Int, of most: Int) async throws(HTTPError) {
         guard !isReserved, bytes > Self.uncounted, let ticket else { return }
-        if bytes > Self.large || declaredLength ?? 0 > Self.large {
+        // A body of unknown length keeps what has come.
+        if let declaredLength, declaredLength > Self.large {
             return try await reserve(most, in: most > Self.giant ? .giant : .large)
         }
         guard transferTimeout.hold(ticket, atLeast: bytes) else { throw .overloaded }

@@ -154,7 +154,7 @@ struct Responder: Sendable {
         guard case .json(let bytes) = reply.body, bytes.count > Self.quicklyHashed, request.isConditional else {
             return nil
         }
-        return await LongWork.large.run { EntityTag.weak(bytes) }
+        return await LongWork.medium.run { EntityTag.weak(bytes) }
     }
 
     /// The bytes of which a hash is made within a tenth of a millisecond.

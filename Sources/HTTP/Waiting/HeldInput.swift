@@ -53,7 +53,12 @@ final class HeldInput: Sendable {
     func excuse(_ isExcused: Bool) {
         state.withLock { state in
             state.isExcused = isExcused
-            if isExcused, let ticket = state.ticket { transferTimeout?.excuse(ticket, atLeast: state.counted) }
+            guard let ticket = state.ticket else { return }
+            if isExcused {
+                transferTimeout?.excuse(ticket, atLeast: state.counted)
+            } else {
+                transferTimeout?.unexcuse(ticket)
+            }
         }
     }
 

@@ -14,12 +14,15 @@ struct TransferState {
         var deadline: ContinuousClock.Instant
         /// Whether it may not go on for ever.
         var isBounded: Bool
+        var isMessage = false
         /// The bytes that went over the connection.
         var moved = 0
         /// The bytes that it keeps in memory.
         var held = 0
         /// Whether the client has done its part.
         var isResting = false
+        /// Whether the client waits for memory, so it makes room only for networks that keep far less.
+        var isExcused = false
         /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?
         /// What names the wait for memory.
@@ -92,6 +95,8 @@ struct TransferState {
     private var reserved = Reserved()
     private var queues: [Lane: SenderQueue<Waiter>] = [:]
     private(set) var heldByNetwork: [Sender: Int] = [:]
+    /// The memory of incomplete WebSocket messages.
+    private(set) var messagesByNetwork: [Sender: Int] = [:]
     /// What waited for a transfer that is over.
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
@@ -104,6 +109,7 @@ struct TransferState {
         if transfer.held > 0 {
             holders.remove(number)
             count(-transfer.held, of: transfer.network)
+            if transfer.isMessage { countMessage(-transfer.held, of: transfer.network) }
             if let (sender, lane) = transfer.reserver { reserved.add(-transfer.held, of: sender, in: lane) }
         }
         return transfer
@@ -114,6 +120,7 @@ struct TransferState {
         guard let network = transfers[number]?.network else { return }
         transfers[number]?.held += bytes
         count(bytes, of: network)
+        if transfers[number]?.isMessage == true { countMessage(bytes, of: network) }
         if bytes > 0 { holders.insert(number) }
     }
 
@@ -123,6 +130,18 @@ struct TransferState {
         let sum = heldByNetwork[network, default: 0] + bytes
         heldByNetwork[network] = sum > 0 ? sum : nil
     }
+
+    private mutating func countMessage(_ bytes: Int, of network: Sender) {
+        let sum = messagesByNetwork[network, default: 0] + bytes
+        messagesByNetwork[network] = sum > 0 ? sum : nil
+    }
+
+    /// Whether another body of a sender may wait for memory: each that waits keeps what came of it.
+    func mayWait(_ sender: Sender) -> Bool {
+        waiting < Self.mostWaiting && queues.values.reduce(0) { $0 + $1.count(of: sender) } < Self.mostWaiting / 4
+    }
+
+    private static let mostWaiting = 1024
 
     /// The network that keeps the most memory, or nil if it keeps less than twice what the given one would with the
     /// bytes.

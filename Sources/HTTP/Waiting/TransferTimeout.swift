@@ -72,7 +72,7 @@ final class TransferTimeout: Sendable {
             state.transfers[state.lastNumber] = TransferState.Transfer(
                 channel: channel, network: network, begin: now, stallThreshold: stallThreshold,
                 deadline: now + stallThreshold,
-                isBounded: kind == .body || kind == .answer)
+                isBounded: kind == .body || kind == .answer, isMessage: kind == .message)
             return Ticket(number: state.lastNumber, kind: kind)
         }
     }
@@ -110,7 +110,7 @@ final class TransferTimeout: Sendable {
     private func hasShare(_ kind: Kind, _ transfer: TransferState.Transfer, _ bytes: Int, _ state: TransferState)
         -> Bool
     {
-        let sum = state.heldByNetwork[transfer.network, default: 0]
+        let sum = state.messagesByNetwork[transfer.network, default: 0]
         return kind == .message && sum > 0 && sum + bytes > limits.transferMemory / Self.share
     }
 
@@ -127,9 +127,16 @@ final class TransferTimeout: Sendable {
         state.withLock { state in
             guard let held = state.transfers[ticket.number]?.held else { return }
             if bytes > held { state.add(bytes - held, to: ticket.number) }
-            state.transfers[ticket.number]?.isResting = true
+            state.transfers[ticket.number]?.isExcused = true
         }
     }
+
+    /// Ends the excuse of a transfer.
+    @inline(never)
+    func unexcuse(_ ticket: Ticket) { state.withLock { $0.transfers[ticket.number]?.isExcused = false } }
+
+    /// Whether another body of a sender may wait for memory.
+    func mayWait(_ sender: Sender = .current) -> Bool { state.withLock { $0.mayWait(sender) } }
 
     /// Releases memory that a transfer no longer keeps.
     func release(_ ticket: Ticket, bytes: Int) {
@@ -202,7 +209,7 @@ final class TransferTimeout: Sendable {
             let before = victims.count
             let own = state.holders.filter { state.transfers[$0]?.network == heaviest }
             guard own.count > 1 else { break }
-            end(slowest(of: own, in: state, at: now, after: .zero, below: .infinity))
+            end(slowest(of: own, in: state, at: now, after: .zero, below: .infinity, sparesExcused: false))
             guard victims.count > before else { break }
         }
         return victims
@@ -218,11 +225,12 @@ final class TransferTimeout: Sendable {
     /// Those of some transfers that had their time and are slow all the same, the slowest first.
     private func slowest(
         of numbers: some Sequence<UInt64>, in state: TransferState, at now: ContinuousClock.Instant,
-        after grace: Duration? = nil, below most: Double = fastPace
+        after grace: Duration? = nil, below most: Double = fastPace, sparesExcused: Bool = true
     ) -> [UInt64] {
         let grace = grace ?? limits.grace
         let paces = numbers.compactMap { number -> (number: UInt64, pace: Double)? in
-            guard let transfer = state.transfers[number], !transfer.isResting, transfer.age(at: now) >= grace
+            guard let transfer = state.transfers[number], !transfer.isResting, !(sparesExcused && transfer.isExcused),
+                transfer.age(at: now) >= grace
             else { return nil }
             let pace = transfer.pace(at: now)
             return pace < most ? (number, pace) : nil

@@ -20,6 +20,10 @@ final class MessageAssembler: ChannelDuplexHandler {
     static let (mostFrames, framesPerSecond) = (2048, 128)
     /// The bytes of a message that don't count.
     private static let uncounted = 4096
+    /// The bytes that a buffer keeps after they were read.
+    private static let mostRead = 64 * 1024
+    /// The bytes per second that extend the time for a large message.
+    private static let slowestPace = 16 * 1024
     private static let mostPieces = 1024
 
     /// What came of a message that is not whole.
@@ -46,6 +50,8 @@ final class MessageAssembler: ChannelDuplexHandler {
     private var isDelivering = false
     private var isPaused = false
     private var hasEnded = false
+    /// Whether the input has ended and frames wait that came before.
+    private var hidesInputEnd = false
 
     /// - Parameters:
     ///   - client: The client of the connection.
@@ -73,8 +79,19 @@ final class MessageAssembler: ChannelDuplexHandler {
         var bytes = unwrapInboundIn(data)
         input.remove(input.takePassed())
         guard !hasEnded else { return }
+        // A buffer keeps the bytes that were read from it.
+        if received.readerIndex > Self.mostRead { received = ByteBuffer(received.readableBytesView) }
         received.writeBuffer(&bytes)
         deliver(context)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // Frames that came before the end of the input are passed on before it.
+        if case .inputClosed? = event as? ChannelEvent, !hasEnded, isPaused || !isAsked || isDelivering {
+            hidesInputEnd = true
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -91,7 +108,13 @@ final class MessageAssembler: ChannelDuplexHandler {
                 let before = received.readableBytes
                 watch(context)
                 if !hasEnded { context.read() }
-                guard received.readableBytes > before else { break }
+                guard received.readableBytes > before else {
+                    if hidesInputEnd {
+                        hidesInputEnd = false
+                        context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+                    }
+                    break
+                }
                 continue
             }
             framesOfTurn += 1
@@ -202,7 +225,9 @@ final class MessageAssembler: ChannelDuplexHandler {
         guard bytes > 0 || partial != nil else { return settle() }
         if timeout == nil {
             let place = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            timeout = context.eventLoop.scheduleTask(in: TimeAmount(transferTimeout.stall)) {
+            let length = min(FrameHeader(received)?.length ?? 0, Self.largestMessage)
+            let limit = transferTimeout.stall + .seconds(length / Self.slowestPace)
+            timeout = context.eventLoop.scheduleTask(in: TimeAmount(limit)) {
                 let (assembler, context) = place.value
                 assembler.end(context, .policyViolation)
             }

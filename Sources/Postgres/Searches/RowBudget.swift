@@ -46,7 +46,7 @@ final class RowBudget: Sendable {
     func reserve(_ bytes: Int) async throws -> RowReservation {
         let (weight, sender, gate) = (min(bytes, Self.capacity), Sender.current, lane(of: bytes))
         if gate.tryEnter(weight: weight, of: sender) { return RowReservation(of: weight, in: self, for: sender) }
-        let impatience = gate === large ? Task { try await stopOthers(sender) } : nil
+        let impatience = gate === large ? Task { try await stopOthers(sender, weight) } : nil
         defer { impatience?.cancel() }
         do {
             try await gate.enter(weight: weight, of: sender)
@@ -78,10 +78,12 @@ final class RowBudget: Sendable {
         }
     }
 
-    /// Repeatedly stops the longest-running read of another sender, until the task is cancelled.
-    private func stopOthers(_ sender: Sender) async throws {
+    /// Repeatedly stops the longest-running read of another sender, until the task is cancelled. Does nothing while the
+    /// sender waits for its own reads.
+    private func stopOthers(_ sender: Sender, _ weight: Int) async throws {
         while true {
             try await Task.sleep(for: patience)
+            if large.waitsForItself(weight: weight, of: sender) { continue }
             let now = MonotonicInstant.now
             let longest = reads.withLock { reads in
                 reads.values.filter { $0.sender != sender && $0.begin.after(shortestRead) <= now }
