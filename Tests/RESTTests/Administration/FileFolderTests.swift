@@ -1,6 +1,7 @@
 import FileStorage
 import Foundation
 import JSON
+import NIOCore
 import TestSupport
 import Testing
 
@@ -37,7 +38,7 @@ struct FileFolderTests {
             try? FileManager.default.removeItem(atPath: "\(folder)/.metadata/\(name)")
             try FileManager.default.createDirectory(
                 atPath: "\(folder)/.metadata/\(name)/x", withIntermediateDirectories: true)
-            await #expect(throws: CocoaError.self) {
+            await #expect(throws: IOError.self) {
                 try await storage.write(name: name, details: FileDetails(metadata: ["a": 2]), bytes: [1, 2])
             }
         }

@@ -238,11 +238,11 @@ import Testing
                 for index in range { object[.init("f\(index)")] = 1 }
                 return object
             }
-            let refused = try await server.send("POST", "/classes/Wide", .object(object(0..<1_100)))
+            let refused = try await server.send("POST", "/classes/Wide", .object(object(0..<1_100)), as: .master)
             Self.expect(refused, 102, "Number of fields of a class")
             #expect(try await server.send("GET", "/schemas/Wide", as: .master).status == 400)
-            _ = try await server.create("Wide", object(0..<700))
-            let second = try await server.send("POST", "/classes/Wide", .object(object(700..<1_400)))
+            #expect(try await server.send("POST", "/classes/Wide", .object(object(0..<700)), as: .master).status == 201)
+            let second = try await server.send("POST", "/classes/Wide", .object(object(700..<1_400)), as: .master)
             Self.expect(second, 102, "Number of fields of a class")
             #expect(try await server.find("Wide").results.count == 1)
         }

@@ -52,7 +52,7 @@ import Testing
         // A class has room for five hundred fields or so.
         for start in stride(from: 0, to: names.count, by: 400) {
             let some = Array(names[start..<min(start + 400, names.count)])
-            try await TestServer.run { server in
+            try await TestServer.run(["maxClientFields": 1000]) { server in
                 let shadowed = try await Self.operate(on: "Song", some, server)
                 #expect(shadowed == plain)
                 // Classes may be called so as well.
