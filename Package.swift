@@ -450,8 +450,3 @@ if Context.environment["ROOST_FUZZ"] != nil {
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
 }
-
-// Tests are not optimized, whatever they test: that takes longer than they run.
-for target in package.targets where target.type == .test || target.name.hasPrefix("Test") {
-    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
-}

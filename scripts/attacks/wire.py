@@ -197,7 +197,6 @@ def attacks(attack, save, save_little):
     for name, data in SHORT.items():
         found[f"pipelined {name}"] = attack(flood(data * 1_000, some))
     found["small bodies"] = many(BODY, 3_000)
-    found["requests behind slow ones"] = many(slow_then(MISSING * (120 * 1024 // len(MISSING))), 3_000)
     found["small answers, unread"] = many(ANSWER, 2_000, reads=False, open=silent)
     found["chunks of a byte"] = attack(flood(CHUNKS, 4))
     found["empty objects"] = attack(

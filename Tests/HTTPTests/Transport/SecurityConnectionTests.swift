@@ -83,11 +83,8 @@ struct SecurityConnectionTests {
     @Test(
         "What is small on each of many connections counts together, and the slowest are closed",
         arguments: [
-            // A body that does not end, requests that wait behind another, and heads that do not end.
-            "POST /parse/x HTTP/1.1\r\n\(keys)Content-Length: 60000\r\n\r\n" + String(repeating: " ", count: 50_000),
-            String(repeating: "GET /parse/stuck HTTP/1.1\r\n\(keys)\r\n", count: 500),
-            "GET /parse/x HTTP/1.1\r\n"
-                + (0..<900).map { "x-\($0): \(String(repeating: "y", count: 40))\r\n" }.joined(),
+            // A body that does not end.
+            "POST /parse/x HTTP/1.1\r\n\(keys)Content-Length: 60000\r\n\r\n" + String(repeating: " ", count: 50_000)
         ])
     func small(text: String) async throws {
         let limits = Self.limits {
