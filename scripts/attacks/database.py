@@ -78,27 +78,6 @@ def long_transaction(number):
     return request("POST", "/batch", {"transaction": True, "requests": calls})
 
 
-class NewTexts(Repeated):
-    """Finds of which none has the conditions of another."""
-
-    number = 0
-
-    def _send(self, sender, _, end):
-        while time.monotonic() < end:
-            with self.lock:
-                NewTexts.number += 1
-                bits = NewTexts.number
-            conditions = []
-            for place in range(14):
-                operator = "$gt" if bits >> place & 1 else "$lt"
-                conditions.append({"abcd"[place % 4]: {operator: -1 if operator == "$gt" else 5_000}})
-            Wave._send(self, sender, find("Big", where={"$and": conditions, "t": "none"}, limit=1), end)
-
-
-def new_texts(_, port, senders):
-    return NewTexts(port, spread(b"", 64, senders), seconds=5).run()
-
-
 def new_fields(_, port, senders):
     """Objects with a hundred fields each that the class does not have."""
     requests = [

@@ -159,11 +159,6 @@ def message(_, port, senders):
     return Flood(port, 600, senders, header + b"x" * 900_000, endless=False, open=open_socket).run()
 
 
-def slow_then(rest):
-    """A call that takes long, and requests behind it."""
-    return request("POST", "/functions/slow", {}) + rest
-
-
 PING = b"\x89\x80" + bytes(4)
 UNKNOWN = frame({"op": "x"})
 HEAD = f" HTTP/1.1\r\nHost: localhost\r\nX-Parse-Application-Id: {APPLICATION_ID}\r\n\r\n".encode()
