@@ -69,6 +69,6 @@ struct RowBudgetTests {
         #expect(try await failure { try await other.value }?.sqlState == "57014")
         own.cancel()
         #expect(try await failure { try await own.value }?.kind == .cancelled)
-        #expect(budget.used == 0)
+        #expect(try await eventually { budget.used == 0 })
     }
 }
