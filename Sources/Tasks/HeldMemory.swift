@@ -40,7 +40,7 @@ public final class HeldMemory: Sendable {
     }
 
     /// How many bytes it holds.
-    var used: Int { weight.withLock { $0 } }
+    package var used: Int { weight.withLock { $0 } }
 
     /// Makes sure that it holds so many bytes, and waits for them if it holds none.
     ///
@@ -136,9 +136,9 @@ public struct MemoryBudget: Sendable {
     private let gates: [Gate]
 
     /// Makes a budget. One sender has three quarters of it.
-    init(capacity: Int) {
+    package init(capacity: Int) {
         gates = (0..<Self.depths).map { _ in Gate(capacity: capacity, share: capacity / 4 * 3) }
     }
 
-    func gate(depth: Int) -> Gate { gates[min(max(depth, 0), gates.count - 1)] }
+    package func gate(depth: Int) -> Gate { gates[min(max(depth, 0), gates.count - 1)] }
 }

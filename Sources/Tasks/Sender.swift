@@ -21,7 +21,7 @@ public struct Sender: Hashable, Sendable {
     /// The sender of the request that the current task carries out; ``server`` where it carries out none.
     public static var current: Sender { CallerPresence.current?.sender ?? .server }
 
-    init(number: UInt64) { self.number = number }
+    package init(number: UInt64) { self.number = number }
 
     /// The sender at an address.
     ///
