@@ -57,7 +57,7 @@ public final class FigureHistory: Sendable {
     }
 
     /// How many points of ten seconds, and of a minute, are kept.
-    static let mostPoints = 360, mostMinutes = 1440
+    package static let mostPoints = 360, mostMinutes = 1440
     private static let step = 10.0
 
     private let meters: Meters
@@ -84,7 +84,7 @@ public final class FigureHistory: Sendable {
 
     private var look: Look { Look(meters, gauges.withLock { $0 }?() ?? Gauges()) }
 
-    func note() {
+    package func note() {
         let look = look
         state.withLock { state in
             state.ticks += 1

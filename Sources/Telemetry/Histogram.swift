@@ -23,10 +23,10 @@ public final class Histogram: Sendable {
         public static let database = Bounds(["0.001", "0.005", "0.01", "0.05", "0.1", "0.5", "1", "5", "10"])
     }
 
-    struct Counts {
-        var buckets = [UInt64](repeating: 0, count: Histogram.mostBounds + 1)
-        var nanoseconds: UInt64 = 0
-        var count: UInt64 { buckets.reduce(0, +) }
+    package struct Counts {
+        package var buckets = [UInt64](repeating: 0, count: Histogram.mostBounds + 1)
+        package var nanoseconds: UInt64 = 0
+        package var count: UInt64 { buckets.reduce(0, +) }
 
         static func += (left: inout Counts, right: Counts) {
             for index in left.buckets.indices { left.buckets[index] += right.buckets[index] }
@@ -57,7 +57,7 @@ public final class Histogram: Sendable {
     /// Counts something that took so long.
     public func record(_ duration: Duration) { record(duration.wholeNanoseconds) }
 
-    var counts: Counts {
+    package var counts: Counts {
         var counts = Counts()
         for index in counts.buckets.indices { counts.buckets[index] = number(at: index) }
         counts.nanoseconds = number(at: Self.sumIndex)

@@ -20,7 +20,7 @@ public final class RequestMeters: Sendable {
     }
 
     /// The methods under which requests of no route are counted; others are the last.
-    static let methods = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "_OTHER"]
+    package static let methods = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "_OTHER"]
     /// How many rows stand before those of routes.
     public static var firstRoute: Int { methods.count }
 
@@ -97,15 +97,15 @@ public final class RequestMeters: Sendable {
     }
 
     /// The numbers of all event loops.
-    struct Totals {
-        var active = 0
-        var received = 0
-        var sent = 0
+    package struct Totals {
+        package var active = 0
+        package var received = 0
+        package var sent = 0
         /// By the number of the row, and the status.
-        var durations: [Int: [Int: Histogram.Counts]] = [:]
+        package var durations: [Int: [Int: Histogram.Counts]] = [:]
     }
 
-    var totals: Totals {
+    package var totals: Totals {
         var totals = Totals()
         for shard in shards { shard.add(to: &totals) }
         return totals

@@ -60,7 +60,7 @@ extension Histogram.Counts {
 
     /// How many milliseconds a share of all took at most, evenly spread within a bucket; what took longer than the last
     /// bound counts as the bound. Nil where there were none.
-    func milliseconds(of share: Double, _ bounds: Histogram.Bounds) -> Double? {
+    package func milliseconds(of share: Double, _ bounds: Histogram.Bounds) -> Double? {
         guard count > 0 else { return nil }
         var left = share * Double(count)
         for (index, bound) in bounds.nanoseconds.enumerated() {

@@ -1,11 +1,11 @@
 /// Spans in the form of the OpenTelemetry protocol: an `ExportTraceServiceRequest` of Protocol Buffers.
-struct OTLPWriter {
+package struct OTLPWriter {
     private(set) var bytes: [UInt8] = []
 
     /// The request for spans of one process.
     ///
     /// - Parameter resource: What the process is.
-    static func request(_ spans: [SpanRecord], resource: [SpanField], version: String) -> [UInt8] {
+    package static func request(_ spans: [SpanRecord], resource: [SpanField], version: String) -> [UInt8] {
         var writer = OTLPWriter()
         writer.message(1) { spansOfResource in
             spansOfResource.message(1) { writer in for attribute in resource { writer.attribute(1, attribute) } }

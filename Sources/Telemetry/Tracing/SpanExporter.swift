@@ -57,7 +57,7 @@ public final class SpanExporter: Sendable {
     }
 
     /// Takes spans, as far as there is room.
-    func add(_ spans: [SpanRecord]) {
+    package func add(_ spans: [SpanRecord]) {
         let dropped = queue.withLock { queue in
             let room = max(0, Self.mostWaiting - queue.count)
             queue += spans.prefix(room)

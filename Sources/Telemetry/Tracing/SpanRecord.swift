@@ -1,5 +1,5 @@
 /// Something that was done for a trace, from its begin to its end.
-struct SpanRecord: Sendable {
+package struct SpanRecord: Sendable {
     var traceID: TraceContext.TraceID
     var id: UInt64
     /// The span that it is part of; nil for the first of a trace.
@@ -15,7 +15,26 @@ struct SpanRecord: Sendable {
     /// The span of another trace that it follows from.
     var link: TraceContext?
     /// How many spans below it were left out.
-    var dropped = 0
+    package var dropped = 0
+
+    package init(
+        traceID: TraceContext.TraceID, id: UInt64, parent: UInt64? = nil, state: String? = nil, name: String,
+        kind: SpanSide, start: UInt64, end: UInt64, attributes: [SpanField], isFailed: Bool = false,
+        link: TraceContext? = nil, dropped: Int = 0
+    ) {
+        self.traceID = traceID
+        self.id = id
+        self.parent = parent
+        self.state = state
+        self.name = name
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.attributes = attributes
+        self.isFailed = isFailed
+        self.link = link
+        self.dropped = dropped
+    }
 
     /// The bytes that it takes, roughly.
     var size: Int { attributes.reduce(128 + name.utf8.count) { $0 + $1.size } }

@@ -4,7 +4,9 @@ public struct TraceContext: Sendable, Equatable {
     public struct TraceID: Sendable, Hashable {
         let high, low: UInt64
 
-        static func random() -> TraceID { TraceID(high: .random(in: .min ... .max), low: .random(in: 1 ... .max)) }
+        package static func random() -> TraceID {
+            TraceID(high: .random(in: .min ... .max), low: .random(in: 1 ... .max))
+        }
 
         /// Its 32 digits.
         public var text: String { TraceContext.digits(high) + TraceContext.digits(low) }
@@ -19,7 +21,7 @@ public struct TraceContext: Sendable, Equatable {
     /// What systems of others hand on; nil for nothing.
     public let state: String?
 
-    init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
+    package init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
         self.traceID = traceID
         self.spanID = spanID
         self.isSampled = isSampled
