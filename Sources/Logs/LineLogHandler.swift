@@ -43,6 +43,16 @@ package struct LogLine: Sendable {
     package let message: Logger.Message
     package let metadata: Logger.Metadata
 
+    package init(
+        moment: ParseDate, level: Logger.Level, label: String, message: Logger.Message, metadata: Logger.Metadata
+    ) {
+        self.moment = moment
+        self.level = level
+        self.label = label
+        self.message = message
+        self.metadata = metadata
+    }
+
     /// Appends the line, with the time in UTC, to what is going to be written.
     package func write(as format: Format, to output: inout [UInt8]) {
         switch format {
