@@ -3,13 +3,18 @@ import Tasks
 
 /// Files in the clear: one decryption for all who ask at once, so many bytes at a time in a queue that is fair to
 /// senders; the latest are kept, so that a client that asks for parts has the file decrypted once.
-final class DecryptedFiles: Sendable {
+package final class DecryptedFiles: Sendable {
     /// What distinguishes one content from another.
-    struct Key: Hashable {
+    package struct Key: Hashable {
         /// The bytes of the name.
         var name: [UInt8]
         /// The entity tag of what is encrypted.
         var version: String
+
+        package init(name: [UInt8], version: String) {
+            self.name = name
+            self.version = version
+        }
     }
 
     private enum Found {
@@ -24,7 +29,9 @@ final class DecryptedFiles: Sendable {
 
     private let state = Mutex(State())
     /// The bytes that decryptions take at a time.
-    let budget = Gate(capacity: 48 * 1024 * 1024)
+    package let budget = Gate(capacity: 48 * 1024 * 1024)
+
+    package init() {}
 
     /// A file in the clear.
     ///
@@ -32,7 +39,7 @@ final class DecryptedFiles: Sendable {
     ///   - size: The bytes that are decrypted.
     ///   - decrypt: Reads and decrypts it, if that was not done or begun for others.
     /// - Throws: What `decrypt` throws; `CancellationError` when the caller leaves while it waits for its turn.
-    func file(
+    package func file(
         _ key: Key, size: Int, _ decrypt: @escaping @Sendable () async throws -> FileInMemory
     ) async throws -> FileInMemory {
         while true {
