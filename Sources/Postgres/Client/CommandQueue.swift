@@ -10,9 +10,9 @@ import Tasks
 #endif
 
 /// The commands of callers to the I/O thread, with a way to wake the thread from its sleep.
-final class CommandQueue: Sendable {
+package final class CommandQueue: Sendable {
     /// What the I/O thread is asked to do.
-    enum Command: Sendable {
+    package enum Command: Sendable {
         /// Report how the first connection goes.
         case start(WaitRequest)
         /// Send on any shared connection.
@@ -46,11 +46,13 @@ final class CommandQueue: Sendable {
     private let state = Mutex(State())
     private let wakeUp = WakeUp()
 
+    package init() {}
+
     /// What the I/O thread polls, beside its sockets.
-    var descriptor: Int32 { wakeUp.descriptor }
+    package var descriptor: Int32 { wakeUp.descriptor }
 
     /// Hands in a command; false when the thread has ended.
-    func send(_ command: Command) -> Bool {
+    package func send(_ command: Command) -> Bool {
         let (isOpen, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.commands.append(command)
@@ -85,13 +87,13 @@ final class CommandQueue: Sendable {
     // MARK: The I/O thread's side
 
     /// Exchanges the commands for an empty list, whose storage is used again.
-    func take(_ commands: inout [Command]) {
+    package func take(_ commands: inout [Command]) {
         commands.removeAll(keepingCapacity: true)
         state.withLock { swap(&$0.commands, &commands) }
     }
 
     /// Says that the thread goes to sleep, and what it wakes up for; false when there are commands.
-    func fallAsleep(_ statistics: PostgresStatistics, _ wakeCondition: WakeCondition) -> Bool {
+    package func fallAsleep(_ statistics: PostgresStatistics, _ wakeCondition: WakeCondition) -> Bool {
         state.withLock { state in
             state.statistics = statistics
             state.wakeCondition = wakeCondition
@@ -129,16 +131,16 @@ final class CommandQueue: Sendable {
 }
 
 /// A task that waits for the first connection, or until a lent one is clean again.
-final class WaitRequest: Sendable {
+package final class WaitRequest: Sendable {
     let promise = OneShotPromise<Void>()
 }
 
 /// A task that wants a connection of its own.
 ///
 /// `@unchecked Sendable`: what changes is touched by the I/O thread alone.
-final class LeaseRequest: @unchecked Sendable {
+package final class LeaseRequest: @unchecked Sendable {
     /// Gives the lease's number.
-    let promise = OneShotPromise<Int>()
+    package let promise = OneShotPromise<Int>()
     /// What is sent before the first statement, in the same go.
     let prelude: EncodedStatement?
     let purpose: PoolPurpose
@@ -156,7 +158,7 @@ final class LeaseRequest: @unchecked Sendable {
     /// Its place in the queue, while it has one.
     var ticket: SenderQueue<LeaseRequest>.Ticket?
 
-    init(
+    package init(
         purpose: PoolPurpose, prelude: EncodedStatement? = nil, conflictKey: ConflictKey? = nil,
         end: MonotonicInstant? = nil
     ) {
@@ -171,16 +173,22 @@ final class LeaseRequest: @unchecked Sendable {
 ///
 /// A request that nothing can be done about before an answer comes may lie until then: the answer wakes the thread, and
 /// it finds all that came meanwhile. To wake a thread costs both sides more than to hand in a request.
-struct WakeCondition {
+package struct WakeCondition {
     /// Whether requests that only read can be sent.
-    var reads = true
+    package var reads = true
     /// Whether reads that may take long can be sent.
-    var searches = true
+    package var searches = true
     /// Whether requests that change one row each can be sent.
-    var changes = true
+    package var changes = true
+
+    package init(reads: Bool = true, searches: Bool = true, changes: Bool = true) {
+        self.reads = reads
+        self.searches = searches
+        self.changes = changes
+    }
 
     /// Whether to wake up, now that a command was handed in.
-    func isMet(by command: CommandQueue.Command) -> Bool {
+    package func isMet(by command: CommandQueue.Command) -> Bool {
         guard case .submit(let request) = command else { return true }
         if request.isReadOnly { return request.isSearch ? searches : reads }
         return request.sharesTransaction ? changes : true

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It holds a limited number of bytes. When more come than a slow consumer takes, all of them are dropped, and the
 /// consumer is notified as if the connection had been made anew: what was announced meanwhile is lost.
-final class EventBuffer: Sendable {
+package final class EventBuffer: Sendable {
     private struct State {
         var events: Deque<PostgresEvent> = []
         var bytes = 0
@@ -26,9 +26,9 @@ final class EventBuffer: Sendable {
     /// Makes an empty buffer.
     ///
     /// - Parameter capacity: How many bytes of events it holds.
-    init(capacity: Int = 4 * 1024 * 1024) { self.capacity = capacity }
+    package init(capacity: Int = 4 * 1024 * 1024) { self.capacity = capacity }
 
-    func append(_ event: PostgresEvent) {
+    package func append(_ event: PostgresEvent) {
         let consumer = state.withLock { state -> UnsafeContinuation<PostgresEvent?, Never>? in
             guard !state.isFinished else { return nil }
             if let consumer = state.consumer {
@@ -48,7 +48,7 @@ final class EventBuffer: Sendable {
     }
 
     /// Ends the events: the consumer gets those that are there, and then nil.
-    func finish() {
+    package func finish() {
         let consumer = state.withLock { state in
             state.isFinished = true
             defer { state.consumer = nil }
@@ -58,7 +58,7 @@ final class EventBuffer: Sendable {
     }
 
     /// The next event, which is waited for; nil at the end, and when the task is cancelled. There is one consumer.
-    func next() async -> PostgresEvent? {
+    package func next() async -> PostgresEvent? {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { wait(with: $0) }
         } onCancel: {

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that one task waits for. The first call fulfills it; later values are dropped.
-struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
+package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
     // Not private: Swift 6.3 breaks off compiling other files that embed the mutex.
     enum State {
         case open
@@ -14,7 +14,7 @@ struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
     private let state = Mutex(State.open)
 
     /// Whether it has its value already, so that no task waits any longer.
-    var isFulfilled: Bool {
+    package var isFulfilled: Bool {
         state.withLock {
             switch $0 {
             case .open, .awaited: false
@@ -43,7 +43,7 @@ struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
     }
 
     /// Makes a continuation wait for it; false when it was fulfilled before, and the continuation is resumed with the value.
-    func wait(with continuation: UnsafeContinuation<Value, any Error>) -> Bool {
+    package func wait(with continuation: UnsafeContinuation<Value, any Error>) -> Bool {
         let result = state.withLock { state -> Result<Value, PostgresError>? in
             guard case .fulfilled(let result) = state else {
                 state = .awaited(continuation)

@@ -17,8 +17,8 @@ public final class PostgresClient: Sendable {
     let configuration: PostgresConfiguration
     private let logger: Logger
     let commandQueue = CommandQueue()
-    let history = ReadHistory()
-    let rows = RowBudget()
+    package let history = ReadHistory()
+    package let rows = RowBudget()
     private let life = Mutex(Life.new)
     private let isStarted = Atomic(false)
     private let lastListener = Atomic(0)
@@ -261,6 +261,8 @@ public struct PostgresStatistics: Sendable {
     private var idleByPool = SIMD16<Int32>()
     private var waitingByPool = SIMD16<Int32>()
     private var timeoutsByPool = SIMD16<Int32>()
+
+    package init() {}
 
     /// How one pool stands.
     public struct Pool: Sendable {

@@ -35,10 +35,10 @@ public struct PostgresError: Error, Sendable {
     /// The column that the error is about.
     public var column: String?
     /// Whether the error says that a prepared statement no longer fits, so that preparing it again helps.
-    var isStaleStatement = false
+    package var isStaleStatement = false
     /// Whether a read was stopped, or not sent, because it has no place where it was sent: it is asked for in another
     /// way.
-    var isDetour = false
+    package var isDetour = false
 
     /// Makes an error.
     public init(_ kind: Kind, _ message: String, sqlState: String = "") {
@@ -67,7 +67,7 @@ public struct PostgresError: Error, Sendable {
     }
 
     /// The error for a caller that went away.
-    static let cancelled = PostgresError(.cancelled, "the task was cancelled")
+    package static let cancelled = PostgresError(.cancelled, "the task was cancelled")
     /// The error for a request that changes a row which others wait for already.
     static let rowIsLocked = PostgresError(.server, "others wait for the row already", sqlState: "55P03")
     /// What a caller gets whose transaction is broken off because of its time limit.
@@ -75,7 +75,7 @@ public struct PostgresError: Error, Sendable {
     /// What a caller gets whose result takes more memory than one may.
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")
     /// The error for a read that has no place on its connection.
-    static let detour: PostgresError = {
+    package static let detour: PostgresError = {
         var error = PostgresError(.server, "the statement has no place on this connection", sqlState: "57014")
         error.isDetour = true
         return error
@@ -89,7 +89,7 @@ public struct PostgresError: Error, Sendable {
     var isRefusedParameter: Bool { sqlState == "08P01" && message.contains("startup parameter") }
 
     /// Whether it waited for a lock in vain; nothing of the statement was kept.
-    var isLockTimeout: Bool { kind == .server && sqlState == "55P03" }
+    package var isLockTimeout: Bool { kind == .server && sqlState == "55P03" }
 
     /// Whether the server stopped it because of its time limit, or was asked to; nothing of the statement was kept.
     var isOverdue: Bool { kind == .server && sqlState == "57014" && !isDetour }

@@ -4,9 +4,9 @@ import Tasks
 ///
 /// `@unchecked Sendable`: its constants and the promise are safe to share; the fields that change are touched by the
 /// I/O thread alone.
-final class Request: @unchecked Sendable {
+package final class Request: @unchecked Sendable {
     /// What is to be done.
-    enum Content: Sendable {
+    package enum Content: Sendable {
         /// Statements in one implicit transaction.
         case statements([EncodedStatement])
         /// Several statements as one text, outside of pipeline mode.
@@ -27,19 +27,19 @@ final class Request: @unchecked Sendable {
     let sizeLimit: Int
     /// A name for the one row that it adds or changes; nil when it does something else. Requests with the same name
     /// conflict.
-    let conflictKey: ConflictKey?
+    package let conflictKey: ConflictKey?
     /// Whether it may share a transaction with others that change one row each, or is several such.
     let sharesTransaction: Bool
     /// The requests of other callers that this one carries out as one; see ``init(together:)``.
-    let members: [Request]
+    package let members: [Request]
     /// The caller of a change that may share a transaction, where that is known.
     let caller: ObjectIdentifier?
-    let promise = OneShotPromise<[PostgresResult]>()
+    package let promise = OneShotPromise<[PostgresResult]>()
 
     // MARK: Touched by the I/O thread alone
 
     /// How often it was sent.
-    var attempts = 0
+    package var attempts = 0
     /// How often its answer was lost.
     var losses = 0
     /// Until when it waits for a connection.
@@ -47,21 +47,21 @@ final class Request: @unchecked Sendable {
     /// Whether the caller has gone away, and the server shall stop.
     var isCancelled = false
     /// How its latest sending goes.
-    var sending = Sending()
+    package var sending = Sending()
     var results: [PostgresResult] = []
     /// How often it was undone for the sake of another that shared its transaction.
-    var undoings = 0
+    package var undoings = 0
     /// How often it was stopped in the place of another.
-    var strikes = 0
+    package var strikes = 0
     /// Whether it prepares its statements itself, since those of the connection turned out not to be there, or not to
     /// fit. Who prepares a statement gets the error that keeps it from being prepared.
-    var preparesAnew = false
+    package var preparesAnew = false
     /// Whether it gets a sync of its own, since sharing one did not do.
-    var travelsAlone = false
+    package var travelsAlone = false
     /// Whether no time limit holds for its statements. Of a script it is not known how many they are.
     let isUnlimited: Bool
 
-    init(
+    package init(
         _ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false,
         shape: ReadShape? = nil, isSearch: Bool = false, sizeLimit: Int = .max, isUnlimited: Bool = false,
         members: [Request] = []
@@ -79,7 +79,7 @@ final class Request: @unchecked Sendable {
     }
 
     /// Several requests as one, which succeed or fail together.
-    convenience init(together members: [Request]) {
+    package convenience init(together members: [Request]) {
         self.init(.statements(members.flatMap(\.statements)), sharesTransaction: true, members: members)
     }
 
@@ -110,7 +110,7 @@ final class Request: @unchecked Sendable {
     }
 
     /// Ends the wait with an error.
-    func fail(_ error: PostgresError) {
+    package func fail(_ error: PostgresError) {
         for member in members { member.fail(error) }
         promise.fulfill(.failure(error))
     }

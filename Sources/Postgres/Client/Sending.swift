@@ -1,9 +1,9 @@
 /// How one sending of a request goes: which results are the caller's, what failed, and what ends it.
 ///
 /// A value that knows neither the connection nor libpq: for each result that comes it says what to do.
-struct Sending {
+package struct Sending {
     /// How it goes. What is noted first counts.
-    enum Outcome {
+    package enum Outcome {
         /// Nothing failed so far.
         case good
         /// It was not carried out because of an error in one that it shared a sync with.
@@ -13,7 +13,7 @@ struct Sending {
     }
 
     /// What ends it. Requests that only read may share a sync, which follows the last of them.
-    enum End {
+    package enum End {
         /// A sync of its own.
         case ownSync
         /// Its last result, since the sync follows another.
@@ -23,38 +23,43 @@ struct Sending {
     }
 
     /// Its place among all that its connection sent.
-    private(set) var sequence: UInt64 = 0
-    private(set) var end = End.ownSync
-    private(set) var outcome = Outcome.good
+    package private(set) var sequence: UInt64 = 0
+    package private(set) var end = End.ownSync
+    package private(set) var outcome = Outcome.good
     /// The preparations that are part of it, by the place of their result, in order.
-    private(set) var preparations: [(place: Int, statement: PreparedStatement)] = []
+    package private(set) var preparations: [(place: Int, statement: PreparedStatement)] = []
     /// How many results it brings, those of preparations included; none where that is not known, as of a script.
-    private(set) var expected = 0
+    package private(set) var expected = 0
     private(set) var received = 0
     /// How many results go before those that the caller asked for.
     private(set) var leading = 0
     /// How many results there are up to the end of each member.
     private(set) var memberEnds: [Int] = []
 
-    mutating func addPreparation(of statement: PreparedStatement) {
+    package init(sequence: UInt64 = 0, end: End = .ownSync) {
+        self.sequence = sequence
+        self.end = end
+    }
+
+    package mutating func addPreparation(of statement: PreparedStatement) {
         preparations.append((expected, statement))
         expected += 1
     }
 
     /// - Parameter isCallers: Whether its result is for the caller; those that are not come first.
-    mutating func addStatement(isCallers: Bool = true) {
+    package mutating func addStatement(isCallers: Bool = true) {
         expected += 1
         if !isCallers { leading += 1 }
     }
 
     /// Notes that what follows is the next member's.
-    mutating func endMember() { memberEnds.append(expected) }
+    package mutating func endMember() { memberEnds.append(expected) }
 
     /// Notes that the sync follows it, which those before it share.
-    mutating func addSync() { if end == .lastResult { end = .sharedSync } }
+    package mutating func addSync() { if end == .lastResult { end = .sharedSync } }
 
     /// Counts a result; whether it is the caller's, and to be kept.
-    mutating func takeResult() -> Bool {
+    package mutating func takeResult() -> Bool {
         defer { received += 1 }
         if let preparation = preparations.first, preparation.place == received {
             // Removed when confirmed, so that those that remain at the end did not happen.
@@ -69,19 +74,19 @@ struct Sending {
     }
 
     /// Counts a statement that failed, or that the server did not carry out where no error is given.
-    mutating func takeFailure(_ error: PostgresError?) {
+    package mutating func takeFailure(_ error: PostgresError?) {
         if case .good = outcome { outcome = error.map { .failed($0, after: received) } ?? .skipped }
         received += 1
     }
 
     /// Whether it is over without a sync: it had its last result, and the sync follows another.
-    var isOver: Bool { end == .lastResult && received == expected }
+    package var isOver: Bool { end == .lastResult && received == expected }
 
     /// The first error.
-    var error: PostgresError? { if case .failed(let error, _) = outcome { error } else { nil } }
+    package var error: PostgresError? { if case .failed(let error, _) = outcome { error } else { nil } }
 
     /// The member whose statement brought the error; nil when none did, as at the end of the transaction.
-    var failedMember: Int? {
+    package var failedMember: Int? {
         if case .failed(_, let place) = outcome { memberEnds.firstIndex { $0 > place } } else { nil }
     }
 }

@@ -3,9 +3,9 @@ import Encoding
 /// A statement as the I/O thread sends it: its parameters in PostgreSQL's binary form, in one buffer.
 ///
 /// It is made by the caller, so that the I/O thread has nothing to do but hand it over.
-struct EncodedStatement: Sendable {
+package struct EncodedStatement: Sendable {
     /// Where a parameter lies in the buffer, and its type.
-    struct Slot: Sendable {
+    package struct Slot: Sendable {
         let type: UInt32
         /// -1 for NULL.
         let offset: Int32
@@ -13,7 +13,7 @@ struct EncodedStatement: Sendable {
     }
 
     /// What distinguishes prepared statements.
-    let key: StatementKey
+    package let key: StatementKey
     /// The values of the parameters, one after the other.
     private(set) var bytes: [UInt8] = []
 
@@ -38,7 +38,7 @@ struct EncodedStatement: Sendable {
     ///
     /// - Throws: `PostgresError` for what would not arrive as it is: NUL in the SQL (42601), more parameters than the
     ///   protocol counts (54023), more bytes than the server takes (54000).
-    init(_ statement: Statement) throws {
+    package init(_ statement: Statement) throws {
         let parameters = statement.parameters
         guard parameters.count <= UInt16.max else {
             throw PostgresError(.server, "more than 65535 parameters", sqlState: "54023")
@@ -75,13 +75,13 @@ struct EncodedStatement: Sendable {
 }
 
 /// The text of a statement and the types of its parameters.
-struct StatementKey: Hashable, Sendable {
+package struct StatementKey: Hashable, Sendable {
     let sql: String
     let slots: [EncodedStatement.Slot]
     /// Computed once, by the caller's thread.
     private let hash: Int
 
-    init(sql: String, slots: [EncodedStatement.Slot]) {
+    package init(sql: String, slots: [EncodedStatement.Slot]) {
         self.sql = sql
         self.slots = slots
         var hasher = Hasher()
@@ -91,10 +91,10 @@ struct StatementKey: Hashable, Sendable {
     }
 
     /// Statements with identifiers that only look alike are not one.
-    static func == (one: StatementKey, other: StatementKey) -> Bool {
+    package static func == (one: StatementKey, other: StatementKey) -> Bool {
         one.hash == other.hash && one.slots.count == other.slots.count
             && zip(one.slots, other.slots).allSatisfy { $0.type == $1.type } && ByteEquality.areSame(one.sql, other.sql)
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

@@ -2,8 +2,8 @@ import CLibpq
 import DequeModule
 
 /// One connection in pipeline mode. It lives on the I/O thread, as does everything of libpq's that it holds.
-final class Connection {
-    enum State {
+package final class Connection {
+    package enum State {
         /// Closed; ``open()`` makes it anew.
         case closed
         /// Being made; poll for what libpq waits for.
@@ -21,10 +21,10 @@ final class Connection {
     let parameters: ConnectionParameters
     // The pool owns its connections and outlives them.
     unowned let pool: any ConnectionPool
-    var state = State.closed
+    package var state = State.closed
     /// libpq's connection; only this object frees it.
     var handle: OpaquePointer?
-    var inFlight = Pipeline()
+    package var inFlight = Pipeline()
     /// When something came from the server last.
     var lastSign = MonotonicInstant.now
     var cache: StatementCache
@@ -45,7 +45,7 @@ final class Connection {
     /// Whether it was given up since the server did not answer what came first.
     private(set) var wasSilent = false
     /// When the server was last asked to cancel something: it may be late, and cancel what comes after.
-    var stoppedAt: MonotonicInstant?
+    package var stoppedAt: MonotonicInstant?
     /// Whether it was opened without the server's options, which a pooler refuses, or forgets.
     var isWithoutOptions = false
     /// Whether a transaction began with what comes before the path, and the next request sets that.
@@ -56,7 +56,7 @@ final class Connection {
     var failure: PostgresError?
     var openedAt = MonotonicInstant.now
     /// When its pool opens it again, and how long it waits then.
-    var reopening: MonotonicInstant?
+    package var reopening: MonotonicInstant?
     var backOff = BackOff()
     // Arrays that libpq reads from, used again for each statement.
     var pointers: [UnsafePointer<CChar>?] = []
@@ -64,7 +64,7 @@ final class Connection {
     var formats: [Int32] = []
     var types: [UInt32] = []
 
-    init(_ context: LoopContext, pool: any ConnectionPool, _ parameters: ConnectionParameters) {
+    package init(_ context: LoopContext, pool: any ConnectionPool, _ parameters: ConnectionParameters) {
         self.context = context
         self.parameters = parameters
         self.pool = pool

@@ -8,9 +8,9 @@ import CLibpq
     import Glibc
 #endif
 
-struct ConnectionParameters {
+package struct ConnectionParameters {
     /// What becomes of statements that are sent more than once.
-    enum Statements {
+    package enum Statements {
         /// They are sent with their text each time.
         case unprepared
         /// The server keeps them with the session.
@@ -19,10 +19,10 @@ struct ConnectionParameters {
         case preparedByPooler
     }
 
-    let keywords: [String]
-    let values: [String]
-    let statements: Statements
-    let address: String
+    package let keywords: [String]
+    package let values: [String]
+    package let statements: Statements
+    package let address: String
     /// Whether the server is asked how far it is in the history of the database.
     let checksTimeline: Bool
     /// How long the server lets a statement run; nil where that is not known, or for as long as it likes.
@@ -46,7 +46,7 @@ struct ConnectionParameters {
     ///   - idleTimeout: How long a transaction may have nothing to do before the server ends its connection; zero for
     ///     ever.
     ///   - isParallel: Whether the server may use several of its processors for one statement.
-    init(
+    package init(
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, timeLimit: Duration = .zero,
         idleTimeout: Duration = .zero, isParallel: Bool = true
     ) {
@@ -124,7 +124,7 @@ struct ConnectionParameters {
     }
 
     /// A statement that sets in a session what the options would have set; nil for none.
-    var settings: String? { options.flatMap { SessionSettings($0).statement } }
+    package var settings: String? { options.flatMap { SessionSettings($0).statement } }
 
     private func connecting(
         withoutOptions: Bool, _ avoided: Set<ServerAddress>,
@@ -177,14 +177,21 @@ struct ConnectionParameters {
 }
 
 /// One server of those that a connection string names.
-struct ServerAddress: Hashable {
+package struct ServerAddress: Hashable {
     var host: String
     var port: String
+
+    package init(host: String, port: String) {
+        self.host = host
+        self.port = port
+    }
 
     /// The parameters that leave some servers out of those that a connection string names; none where it names only such.
     ///
     /// - Parameter parts: What the connection string says.
-    static func parameters(of parts: [(String, String)], avoiding avoided: Set<ServerAddress>) -> [(String, String)] {
+    package static func parameters(of parts: [(String, String)], avoiding avoided: Set<ServerAddress>) -> [(
+        String, String
+    )] {
         func list(_ keyword: String) -> [String] {
             let value = parts.last { $0.0 == keyword }?.1 ?? ""
             return value.isEmpty ? [] : value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)

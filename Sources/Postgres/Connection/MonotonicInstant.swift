@@ -7,17 +7,17 @@
 #endif
 
 /// A time by the system's monotonic clock: cheaper than `ContinuousClock` where every request looks at it.
-struct MonotonicInstant: Comparable, Sendable {
+package struct MonotonicInstant: Comparable, Sendable {
     private var nanoseconds: Int64
 
-    static var now: MonotonicInstant {
+    package static var now: MonotonicInstant {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
     /// The instant that comes so much later.
-    func after(_ duration: Duration) -> MonotonicInstant {
+    package func after(_ duration: Duration) -> MonotonicInstant {
         MonotonicInstant(nanoseconds: nanoseconds &+ duration.nanoseconds)
     }
 
@@ -34,7 +34,9 @@ struct MonotonicInstant: Comparable, Sendable {
         now.nanoseconds - nanoseconds > milliseconds * 1_000_000
     }
 
-    static func < (one: MonotonicInstant, other: MonotonicInstant) -> Bool { one.nanoseconds < other.nanoseconds }
+    package static func < (one: MonotonicInstant, other: MonotonicInstant) -> Bool {
+        one.nanoseconds < other.nanoseconds
+    }
 }
 
 /// The earliest of several instants, some of which may not be set.
@@ -55,5 +57,5 @@ extension Duration {
         return min(max(seconds, 0), 3_153_600_000) * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
-    var milliseconds: Int64 { nanoseconds / 1_000_000 }
+    package var milliseconds: Int64 { nanoseconds / 1_000_000 }
 }

@@ -1,20 +1,22 @@
 import DequeModule
 
 /// What was sent on a connection and is not answered yet, in order, and what of it others consider before they follow.
-struct Pipeline {
-    private(set) var requests: Deque<Request> = []
+package struct Pipeline {
+    package private(set) var requests: Deque<Request> = []
     /// Since when the first of them is waited for.
     private(set) var headSince = MonotonicInstant.now
     /// How many reads were sent since the last sync; they share the next.
     private(set) var unsynced = 0
     /// How many were sent in a batch of reads.
-    private(set) var batched = 0
+    package private(set) var batched = 0
     /// How many change a row, or one each for several callers.
-    private(set) var changes = 0
+    package private(set) var changes = 0
     /// How many are reads that may take long.
-    private(set) var searches = 0
+    package private(set) var searches = 0
     /// How many do not only read.
-    private(set) var writes = 0
+    package private(set) var writes = 0
+
+    package init() {}
 
     /// How many reads may share a sync: the first ones get their results when all are done.
     static let largestBatch = 16
@@ -27,11 +29,11 @@ struct Pipeline {
     private static let patienceInBatch: Int64 = 10
 
     var first: Request? { requests.first }
-    var count: Int { requests.count }
+    package var count: Int { requests.count }
     var isEmpty: Bool { requests.isEmpty }
 
     /// Whether others of the kind that only read were sent just now, and one more can share their sync.
-    func takesRead(isSearch: Bool) -> Bool {
+    package func takesRead(isSearch: Bool) -> Bool {
         unsynced > 0 && unsynced < Self.largestBatch && requests.last?.isSearch == isSearch
     }
 
@@ -41,29 +43,29 @@ struct Pipeline {
     }
 
     /// Whether it changes rows, and is not slow, so that the next ones can wait for it.
-    func isBusyWithChanges(at now: MonotonicInstant) -> Bool { changes > 0 && !isSlow(at: now) }
+    package func isBusyWithChanges(at now: MonotonicInstant) -> Bool { changes > 0 && !isSlow(at: now) }
 
     /// When requests stop waiting for the changes under way; nil when none waits.
-    func stallDeadline(at now: MonotonicInstant) -> MonotonicInstant? {
+    package func stallDeadline(at now: MonotonicInstant) -> MonotonicInstant? {
         isBusyWithChanges(at: now) ? headSince.after(.milliseconds(Self.stallThreshold)) : nil
     }
 
     /// How much is before a request that follows.
-    func load(at now: MonotonicInstant) -> Int {
+    package func load(at now: MonotonicInstant) -> Int {
         count + (searches > 0 ? 1000 : 0) + (isSlow(at: now) ? 1_000_000 : 0)
     }
 
     /// When what is under way is to be stopped; nil for never.
     ///
     /// - Parameter stoppedAt: When the server was last asked to cancel something.
-    func patienceEnd(stoppedAt: MonotonicInstant?) -> MonotonicInstant? {
+    package func patienceEnd(stoppedAt: MonotonicInstant?) -> MonotonicInstant? {
         guard searches > 0, first?.isSearch == true else { return nil }
         let patience = Duration.milliseconds(Self.patience + Self.patienceInBatch * Int64(max(0, batched - 1)))
         return max(headSince, stoppedAt ?? headSince).after(patience)
     }
 
     /// Adds a request that is sent now: with a sync of its own, or one that is put off.
-    mutating func append(_ request: Request, sequence: UInt64, sharesSync: Bool, at now: MonotonicInstant) {
+    package mutating func append(_ request: Request, sequence: UInt64, sharesSync: Bool, at now: MonotonicInstant) {
         request.prepareToSend(sequence: sequence, end: sharesSync ? .lastResult : .ownSync)
         if sharesSync { unsynced += 1 }
         tally(request, 1)
@@ -79,7 +81,7 @@ struct Pipeline {
     }
 
     /// Ends the batch of those that share a sync; false where there is none.
-    mutating func endBatch() -> Bool {
+    package mutating func endBatch() -> Bool {
         guard unsynced > 0 else { return false }
         unsynced = 0
         requests.last?.sending.addSync()
@@ -87,7 +89,7 @@ struct Pipeline {
     }
 
     /// Takes the first, which is over.
-    mutating func popFirst(at now: MonotonicInstant) -> Request? {
+    package mutating func popFirst(at now: MonotonicInstant) -> Request? {
         guard let request = requests.popFirst() else { return nil }
         tally(request, -1)
         headSince = now

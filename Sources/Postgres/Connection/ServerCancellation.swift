@@ -3,9 +3,9 @@ import CLibpq
 /// Asks the server to cancel what connections do, from threads of their own: libpq waits for the server meanwhile.
 ///
 /// A server that is frozen keeps each of them. So there is one for a connection at a time, and few in all.
-final class ServerCancellations {
+package final class ServerCancellations {
     /// A connection as the server knows it.
-    struct Target: Hashable, Sendable {
+    package struct Target: Hashable, Sendable {
         private let handle: UInt
         private let process: Int32
 

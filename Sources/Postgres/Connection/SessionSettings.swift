@@ -1,10 +1,10 @@
 /// Settings of a session, as the parameter `options` of a connection names them, for a pooler that refuses it.
-struct SessionSettings {
-    private(set) var values: [(name: String, value: String)] = []
+package struct SessionSettings {
+    package private(set) var values: [(name: String, value: String)] = []
 
     /// Reads `-c name=value`, `-cname=value` and `--name=value`; a backslash takes the next character as it is. What
     /// else the server's program takes has no meaning in a session, and is left out.
-    init(_ options: String) {
+    package init(_ options: String) {
         var words = Self.words(in: options)[...]
         while let word = words.popFirst() {
             var setting: Substring
@@ -49,7 +49,7 @@ struct SessionSettings {
     }
 
     /// The statement that sets them; nil for none.
-    var statement: String? {
+    package var statement: String? {
         guard !values.isEmpty else { return nil }
         let calls = values.map { "pg_catalog.set_config(\(SQL.literal($0.name)), \(SQL.literal($0.value)), false)" }
         return "SELECT " + calls.joined(separator: ", ")

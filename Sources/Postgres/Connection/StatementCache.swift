@@ -1,5 +1,5 @@
 /// A statement that the server has prepared, or soon will have.
-final class PreparedStatement {
+package final class PreparedStatement {
     let key: StatementKey
     /// Its name on the server, ending with NUL.
     let name: [CChar]
@@ -17,7 +17,7 @@ final class PreparedStatement {
 
 /// The prepared statements of one connection, bounded in number and in the bytes of their texts: the server keeps fifty
 /// times as many for each.
-struct StatementCache {
+package struct StatementCache {
     private let limit: Int
     private let byteLimit: Int
     private var statements: [StatementKey: PreparedStatement] = [:]
@@ -27,21 +27,21 @@ struct StatementCache {
 
     private var bytes = 0
 
-    init(limit: Int, byteLimit: Int = 1024 * 1024) {
+    package init(limit: Int, byteLimit: Int = 1024 * 1024) {
         self.limit = max(1, limit)
         self.byteLimit = byteLimit
     }
 
-    var count: Int { statements.count }
+    package var count: Int { statements.count }
 
-    mutating func find(_ key: StatementKey, sequence: UInt64) -> PreparedStatement? {
+    package mutating func find(_ key: StatementKey, sequence: UInt64) -> PreparedStatement? {
         guard let statement = statements[key] else { return nil }
         statement.lastUse = sequence
         return statement
     }
 
     /// A new statement, which the caller prepares on the server.
-    mutating func insert(_ key: StatementKey, sequence: UInt64) -> PreparedStatement {
+    package mutating func insert(_ key: StatementKey, sequence: UInt64) -> PreparedStatement {
         while statements.count >= limit || bytes + key.sql.utf8.count > byteLimit {
             // Looking at all is cheap beside preparing a statement.
             guard let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else { break }
@@ -66,20 +66,20 @@ struct StatementCache {
     }
 
     /// Forgets a statement that no longer fits, unless it was prepared anew after the request that found out.
-    mutating func drop(_ key: StatementKey, upTo sequence: UInt64) {
+    package mutating func drop(_ key: StatementKey, upTo sequence: UInt64) {
         guard let statement = statements[key], statement.sequence <= sequence else { return }
         forget(statement)
         dropped.append(statement.name)
     }
 
     /// Gives the dropped names, for the server to forget them too.
-    mutating func takeDropped() -> [[CChar]] {
+    package mutating func takeDropped() -> [[CChar]] {
         defer { dropped = [] }
         return dropped
     }
 
     /// Forgets all, when the server has.
-    mutating func removeAll() {
+    package mutating func removeAll() {
         statements.removeAll()
         bytes = 0
         dropped.removeAll()

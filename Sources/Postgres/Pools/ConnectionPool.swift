@@ -1,7 +1,7 @@
 import Logging
 
 /// A set of connections for one purpose. All its functions are called on the I/O thread.
-protocol ConnectionPool: AnyObject {
+package protocol ConnectionPool: AnyObject {
     var connections: [Connection] { get }
     /// Whether it has no connections and waits for none, as most pools nearly always: nothing can be due.
     var isUnused: Bool { get }
@@ -29,25 +29,25 @@ protocol ConnectionPool: AnyObject {
 }
 
 extension ConnectionPool {
-    var isUnused: Bool { false }
-    var idleConnections: Int { connections.count { $0.isReady && $0.inFlight.isEmpty } }
-    var timeouts: Int { 0 }
-    func didNotify(_ connection: Connection, channel: String, payload: String) {}
-    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {}
+    package var isUnused: Bool { false }
+    package var idleConnections: Int { connections.count { $0.isReady && $0.inFlight.isEmpty } }
+    package var timeouts: Int { 0 }
+    package func didNotify(_ connection: Connection, channel: String, payload: String) {}
+    package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {}
 }
 
 /// What all parts on the I/O thread share.
-final class LoopContext {
-    let configuration: PostgresConfiguration
+package final class LoopContext {
+    package let configuration: PostgresConfiguration
     let logger: Logger
     let notices: NoticeLog
     let commandQueue: CommandQueue
     let history: ReadHistory
     let rows: RowBudget
     /// The time, as of the last look at the clock.
-    var now = MonotonicInstant.now
+    package var now = MonotonicInstant.now
     /// Whether the client is being shut down: no new connections, no waiting.
-    var isStopping = false
+    package var isStopping = false
     /// Whether a connection is broken and waits to be cleared away.
     var hasBroken = false
     /// How often connections broke or could not be made.
@@ -66,7 +66,7 @@ final class LoopContext {
     /// Asks the server to cancel.
     let cancellations = ServerCancellations()
 
-    init(
+    package init(
         configuration: PostgresConfiguration, logger: Logger, commandQueue: CommandQueue, history: ReadHistory,
         rows: RowBudget
     ) {
@@ -80,10 +80,12 @@ final class LoopContext {
 }
 
 /// How long to wait before connecting again: longer each time, up to two seconds.
-struct BackOff {
+package struct BackOff {
     private var pause: Duration = .milliseconds(50)
 
-    mutating func next() -> Duration {
+    package init() {}
+
+    package mutating func next() -> Duration {
         defer { pause = min(pause * 2, .seconds(2)) }
         return pause
     }
@@ -93,20 +95,22 @@ struct BackOff {
 /// them open: a new connection may lead to the server that does.
 ///
 /// Where there is no such server, reads go on, and connections are made anew less and less often.
-struct ConnectionRenewal {
+package struct ConnectionRenewal {
     private var latest: MonotonicInstant?
     private var pause = shortestPause
+
+    package init() {}
 
     private static let shortestPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
     /// Whether a connection that was opened at an instant is to be made anew.
-    func concerns(openedAt: MonotonicInstant) -> Bool { latest.map { openedAt < $0 } ?? false }
+    package func concerns(openedAt: MonotonicInstant) -> Bool { latest.map { openedAt < $0 } ?? false }
 
     /// Notes that the server of a connection refused to write.
     ///
     /// - Returns: Whether connections are to be made anew from now on that were not before.
-    mutating func noteRefusal(openedAt: MonotonicInstant, at now: MonotonicInstant) -> Bool {
+    package mutating func noteRefusal(openedAt: MonotonicInstant, at now: MonotonicInstant) -> Bool {
         guard !concerns(openedAt: openedAt) else { return false }
         if let latest {
             guard latest.after(pause) <= now else { return false }

@@ -3,13 +3,13 @@ import DequeModule
 import Tasks
 
 /// The connections that are lent to one caller at a time, opened on demand.
-final class ExclusivePool: ConnectionPool {
-    let context: LoopContext
-    private(set) var connections: [Connection] = []
+package final class ExclusivePool: ConnectionPool {
+    package let context: LoopContext
+    package private(set) var connections: [Connection] = []
     /// Connections that are not lent, the one used last at the end, with the time since when.
     private var idle: [(connection: Connection, since: MonotonicInstant)] = []
-    var idleConnections: Int { idle.count }
-    private(set) var timeouts = 0
+    package var idleConnections: Int { idle.count }
+    package private(set) var timeouts = 0
     /// Connections that are lent no more, for what libpq keeps of large messages, or since their server takes no writes.
     private var retired: [Connection] = []
     private var leases: [Int: Lease] = [:]
@@ -40,7 +40,7 @@ final class ExclusivePool: ConnectionPool {
     /// Makes the pool for a purpose.
     ///
     /// The lease numbers of a pool are those that ``PoolPurpose/init(lease:)`` says.
-    init(_ context: LoopContext, purpose: PoolPurpose) {
+    package init(_ context: LoopContext, purpose: PoolPurpose) {
         self.context = context
         limit = context.configuration.limit(of: purpose)
         share = context.configuration.share(of: purpose)
@@ -51,16 +51,16 @@ final class ExclusivePool: ConnectionPool {
         lastNumber = purpose.rawValue
     }
 
-    var waiting: Int {
+    package var waiting: Int {
         leases.values.reduce(waiters.count) { $0 + $1.pending.count } + queuesByKey.values.reduce(0) { $0 + $1.count }
     }
 
     /// Whether no connection is lent or waited for.
-    var isIdle: Bool { leases.isEmpty && waiters.isEmpty && queuesByKey.isEmpty }
+    package var isIdle: Bool { leases.isEmpty && waiters.isEmpty && queuesByKey.isEmpty }
 
-    var isUnused: Bool { connections.isEmpty && arrivals.isEmpty && isIdle }
+    package var isUnused: Bool { connections.isEmpty && arrivals.isEmpty && isIdle }
 
-    var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         var earliest = EarliestInstant()
         for connection in connections { earliest.consider(connection.deadline) }
         for lease in leases.values {
@@ -77,7 +77,7 @@ final class ExclusivePool: ConnectionPool {
     // MARK: Lending
 
     /// Lends a connection, now or when there is one.
-    func lease(_ request: LeaseRequest) {
+    package func lease(_ request: LeaseRequest) {
         guard !request.promise.isFulfilled else { return }
         if context.isStopping { return fail(request, .shutDown) }
         request.arrival = context.now
@@ -156,7 +156,7 @@ final class ExclusivePool: ConnectionPool {
     }
 
     /// Forgets a request whose caller waits no longer.
-    func abandon(_ request: LeaseRequest) { _ = withdraw(request) }
+    package func abandon(_ request: LeaseRequest) { _ = withdraw(request) }
 
     /// Takes a request out of the queue where it waits; false where it waits no longer.
     private func withdraw(_ request: LeaseRequest) -> Bool {
@@ -204,7 +204,7 @@ final class ExclusivePool: ConnectionPool {
     // MARK: Requests
 
     /// Sends a request on a lent connection.
-    func submit(_ request: Request, lease number: Int) {
+    package func submit(_ request: Request, lease number: Int) {
         guard let lease = leases[number], !lease.isReleased else {
             return request.fail(PostgresError(.server, "the connection was given back", sqlState: "08003"))
         }
@@ -240,7 +240,7 @@ final class ExclusivePool: ConnectionPool {
         return error
     }
 
-    func didFinish(_ request: Request, on connection: Connection) {
+    package func didFinish(_ request: Request, on connection: Connection) {
         guard let lease = lease(of: connection) else { return request.finish() }
         if var error = request.sending.error {
             if error.isStaleStatement {
@@ -268,7 +268,7 @@ final class ExclusivePool: ConnectionPool {
 
     // MARK: Cancelling
 
-    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
+    package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
         guard let lease = lease(of: connection), let head = connection.inFlight.first else { return }
         // What a write did outside of a transaction may be committed by now: its caller must not hear that it was not.
         guard head.isReadOnly || !keepsWrites else { return }
@@ -321,7 +321,7 @@ final class ExclusivePool: ConnectionPool {
     // MARK: Giving back
 
     /// Takes a connection back; it is lent again when it is clean.
-    func release(lease number: Int, _ request: WaitRequest?) {
+    package func release(lease number: Int, _ request: WaitRequest?) {
         guard let lease = leases[number], !lease.isReleased else {
             request?.promise.fulfill(.success(()))
             return
@@ -378,13 +378,13 @@ final class ExclusivePool: ConnectionPool {
 
     // MARK: Connections
 
-    func didConnect(_ connection: Connection) {
+    package func didConnect(_ connection: Connection) {
         backOff = BackOff()
         lastFailure = nil
         offer(connection)
     }
 
-    func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
+    package func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
         connections.removeAll { $0 === connection }
         idle.removeAll { $0.connection === connection }
         let error = lost(reason)
@@ -405,7 +405,7 @@ final class ExclusivePool: ConnectionPool {
         }
     }
 
-    func tick() {
+    package func tick() {
         for connection in connections { connection.checkDeadline() }
         for lease in leases.values where lease.cancelAgain.map({ $0 <= context.now }) ?? false { cancelHead(lease) }
         for lease in leases.values where !lease.isExpired && !lease.isReleased {

@@ -4,24 +4,26 @@ import Tasks
 /// Requests of many callers that change one row each, and wait to be sent together.
 ///
 /// Together they are one transaction: one packet, one commit, and one wait for the disk.
-struct GroupCommitQueue {
+package struct GroupCommitQueue {
     /// How many go together at most: the first ones are answered when all are done.
     private static let mostMembers = 32
 
     private var requests: Deque<Request> = []
 
-    var count: Int { requests.count }
-    var isEmpty: Bool { requests.isEmpty }
+    package init() {}
 
-    mutating func append(_ request: Request) { requests.append(request) }
+    var count: Int { requests.count }
+    package var isEmpty: Bool { requests.isEmpty }
+
+    package mutating func append(_ request: Request) { requests.append(request) }
 
     /// Puts requests back that were undone for the sake of another, before all that came meanwhile.
-    mutating func putBack(_ undone: [Request]) { requests.prepend(contentsOf: undone) }
+    package mutating func putBack(_ undone: [Request]) { requests.prepend(contentsOf: undone) }
 
     /// Takes the requests that go next as one; nil when no caller waits for any of them.
     ///
     /// They are in the order of their conflict keys, so that two processes never wait for each other crosswise.
-    mutating func next() -> Request? {
+    package mutating func next() -> Request? {
         let members = requests.prefix(Self.mostMembers).filter { !$0.promise.isFulfilled }
         requests.removeFirst(min(requests.count, Self.mostMembers))
         guard members.count > 1 else { return members.first }
@@ -40,21 +42,21 @@ struct GroupCommitQueue {
 }
 
 /// What was noted lately, and counts for a while.
-struct RecentEntries<Key: Hashable> {
+package struct RecentEntries<Key: Hashable> {
     /// How long an entry counts, in milliseconds.
     private let memory: Int64
     private var instants = BoundedTable<Key, MonotonicInstant>(capacity: 4096)
 
-    init(memory: Int64) { self.memory = memory }
+    package init(memory: Int64) { self.memory = memory }
 
     /// Notes an entry, from now on.
-    mutating func note(_ key: Key?, at now: MonotonicInstant) {
+    package mutating func note(_ key: Key?, at now: MonotonicInstant) {
         guard let key else { return }
         instants.set(now, for: key)
     }
 
     /// Whether an entry was noted lately.
-    mutating func include(_ key: Key?, at now: MonotonicInstant) -> Bool {
+    package mutating func include(_ key: Key?, at now: MonotonicInstant) -> Bool {
         guard instants.count > 0, let key, let instant = instants.peek(key) else { return false }
         guard instant.isOlder(than: memory, at: now) else { return true }
         instants.remove(key)

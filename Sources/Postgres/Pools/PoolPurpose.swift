@@ -1,6 +1,6 @@
 /// What a connection is lent for. Each purpose has connections of its own, so that none starves another: slow reads of
 /// some callers leave transactions theirs, and a locked row keeps neither waiting.
-enum PoolPurpose: Int, CaseIterable, Sendable {
+package enum PoolPurpose: Int, CaseIterable, Sendable {
     /// Changes of classes, installations, scripts.
     case administration
     /// Requests that are transactions.
@@ -32,7 +32,7 @@ enum PoolPurpose: Int, CaseIterable, Sendable {
 
     /// Whether the heaviest sender's work is stopped if others have waited too long. A statement that waits for a lock
     /// takes nothing from others, and administrators' requests are never stopped.
-    var stopsHeaviest: Bool {
+    package var stopsHeaviest: Bool {
         switch self {
         case .transactions, .batches, .slowReads, .limitedReads, .slowWrites: true
         case .administration, .heavyReads, .lockWaits, .exports: false
@@ -40,12 +40,12 @@ enum PoolPurpose: Int, CaseIterable, Sendable {
     }
 
     /// The purpose that a lease is for.
-    init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
+    package init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
 }
 
 extension PostgresConfiguration {
     /// The most connections of a pool for a purpose.
-    func limit(of purpose: PoolPurpose) -> Int {
+    package func limit(of purpose: PoolPurpose) -> Int {
         switch purpose {
         // A lock may be held on one connection while a class is changed on another.
         case .administration: min(exclusiveConnections, max(2, exclusiveConnections / 4))
@@ -58,7 +58,7 @@ extension PostgresConfiguration {
 
     /// The most connections of a pool that one sender of requests has at a time: where each can be held for as long as a
     /// statement or a transaction may take, some are left to others.
-    func share(of purpose: PoolPurpose) -> Int {
+    package func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
         return switch purpose {
         case .transactions, .slowReads, .limitedReads, .batches, .lockWaits, .slowWrites: limit - limit / 4
@@ -76,7 +76,7 @@ extension PostgresConfiguration {
         }
     }
 
-    func parameters(of purpose: PoolPurpose) -> ConnectionParameters {
+    package func parameters(of purpose: PoolPurpose) -> ConnectionParameters {
         switch purpose {
         // Building an index beside a table waits for all statements that use the table.
         // What is kept in a session, as locks of processes are, needs one.

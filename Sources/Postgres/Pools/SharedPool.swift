@@ -24,9 +24,9 @@ import DequeModule
 /// these there is one batch under way on each connection, and the reads that come meanwhile make up the next. That way
 /// read batches are as large as the load asks for, and no read waits where there is none. What an error keeps from
 /// being carried out is sent again.
-final class SharedPool: ConnectionPool {
+package final class SharedPool: ConnectionPool {
     let context: LoopContext
-    private(set) var connections: [Connection] = []
+    package private(set) var connections: [Connection] = []
     /// Requests that only read, and wait until those before them are answered.
     private var reads: Deque<Request> = []
     /// Reads that may take long, and wait likewise.
@@ -49,7 +49,7 @@ final class SharedPool: ConnectionPool {
     /// How often a change is undone for the sake of others at most, before it is sent alone.
     private static let mostUndoings = 3
 
-    init(_ context: LoopContext) {
+    package init(_ context: LoopContext) {
         self.context = context
         let configuration = context.configuration
         // A statement gets one processor of the server, and leaves the others to the other callers.
@@ -63,9 +63,9 @@ final class SharedPool: ConnectionPool {
         }
     }
 
-    var waiting: Int { reads.count + searches.count + changes.count + backlog.count + postponed.count }
+    package var waiting: Int { reads.count + searches.count + changes.count + backlog.count + postponed.count }
 
-    var nextDeadline: MonotonicInstant? {
+    package var nextDeadline: MonotonicInstant? {
         var earliest = EarliestInstant()
         for connection in connections {
             earliest.consider(connection.reopening)
@@ -79,7 +79,7 @@ final class SharedPool: ConnectionPool {
     }
 
     /// What is worth waking up for.
-    var wakeCondition: WakeCondition {
+    package var wakeCondition: WakeCondition {
         guard connections.contains(where: \.takesRequests) else { return WakeCondition() }
         return WakeCondition(
             reads: connectionForReads() != nil, searches: connectionForSearches() != nil,
@@ -100,7 +100,7 @@ final class SharedPool: ConnectionPool {
     }
 
     /// Sends a request on the connection with the fewest before it, or lets it wait.
-    func submit(_ request: Request) {
+    package func submit(_ request: Request) {
         guard !request.promise.isFulfilled else { return }
         if lockedKeys.include(request.conflictKey, at: context.now) { return request.fail(.rowIsLocked) }
         if isBarred(request) { return request.fail(.detour) }
@@ -151,7 +151,7 @@ final class SharedPool: ConnectionPool {
         backlog.append(request)
     }
 
-    func tick() {
+    package func tick() {
         renew()
         for connection in connections {
             connection.checkDeadline()
@@ -185,7 +185,7 @@ final class SharedPool: ConnectionPool {
         lastFailure ?? PostgresError(.unavailable, "PostgreSQL did not answer in time")
     }
 
-    func didConnect(_ connection: Connection) {
+    package func didConnect(_ connection: Connection) {
         connection.backOff = BackOff()
         if lastFailure != nil { context.logger.info("connected to PostgreSQL\(wasConnected ? " again" : "")") }
         wasConnected = true
@@ -197,7 +197,7 @@ final class SharedPool: ConnectionPool {
         for request in requests { submit(request) }
     }
 
-    func didFinish(_ request: Request, on connection: Connection) {
+    package func didFinish(_ request: Request, on connection: Connection) {
         if connection.isInTransaction {
             // Something opened a transaction in a way that could not be foreseen: its neighbours must not be part of
             // it.
@@ -268,7 +268,7 @@ final class SharedPool: ConnectionPool {
     /// For how many milliseconds a cancellation may still take effect.
     private static let lateness: Int64 = 5000
 
-    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
+    package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
         // What a write did may be committed by now: its caller must not hear that it was not.
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
         // What shared its sync is skipped by the server, and sent again.
@@ -317,7 +317,7 @@ final class SharedPool: ConnectionPool {
         changes.putBack(undone)
     }
 
-    func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
+    package func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
         connection.reopening = context.now.after(connection.backOff.next())
         // Until the first connection, the caller of start() gets the error.
         if lastFailure == nil, wasConnected, !context.isStopping {

@@ -5,7 +5,7 @@ extension SharedPool {
 
     /// The connection for the next that only read: not one with a write before them, whose commit they would wait for, if
     /// there is any other; nil when all have a batch of reads under way.
-    func connectionForReads() -> Connection? {
+    package func connectionForReads() -> Connection? {
         if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
         let isAnyQuiet = connections.contains { $0.takesRequests && $0.inFlight.writes == 0 }
         return leastBusy(where: { $0.inFlight.batched == 0 && !(isAnyQuiet && $0.inFlight.writes > 0) })
@@ -15,13 +15,13 @@ extension SharedPool {
     ///
     /// - Parameter isAlone: Whether the statement doesn't share a sync. Others don't follow until it is done, since
     ///   each may use its connection's full time.
-    func connectionForSearches(isAlone: Bool = false) -> Connection? {
+    package func connectionForSearches(isAlone: Bool = false) -> Connection? {
         if !isAlone, let connection = connections.first(where: { $0.takesRead(isSearch: true) }) { return connection }
         return leastBusyForWrites(where: { $0.inFlight.batched == 0 && $0.inFlight.searches == 0 })
     }
 
     /// The connection with the fewest before it, but not the first if there are others: that one is left to reads.
-    func leastBusyForWrites(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
+    package func leastBusyForWrites(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
         let first = connections.first(where: \.takesRequests)
         let hasOthers = connections.contains { $0.takesRequests && $0 !== first }
         return leastBusy(where: { isWanted($0) && !(hasOthers && $0 === first) })

@@ -1,5 +1,5 @@
 /// What cannot go on a connection that many callers share.
-enum SharedPoolRules {
+package enum SharedPoolRules {
     /// Statements that begin or end transactions, change the session or leave pipeline mode would hit the neighbours.
     private static let refused: Set<UInt64> = Set(
         [
@@ -8,7 +8,7 @@ enum SharedPoolRules {
         ].map { word($0) })
 
     /// Refuses such a statement; throws `PostgresError` with SQLSTATE 0A000.
-    static func check(_ sql: String) throws {
+    package static func check(_ sql: String) throws {
         guard !refused.contains(word(sql)) else {
             throw PostgresError(
                 .server,

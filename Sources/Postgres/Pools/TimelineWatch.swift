@@ -2,11 +2,13 @@
 ///
 /// A primary that was thought to be dead and comes back is on an older timeline than the one that took its place. What is
 /// written there is lost.
-struct TimelineWatch {
+package struct TimelineWatch {
     /// The latest timeline of any connection so far.
-    private(set) var latest: UInt32 = 0
+    package private(set) var latest: UInt32 = 0
     /// Servers on older ones, and until when they are left out of those that the connection string names.
     private var outdated: [ServerAddress: MonotonicInstant] = [:]
+
+    package init() {}
 
     /// After how long a server is asked again: it may follow the new primary by then.
     private static let pause = Duration.seconds(10)
@@ -17,7 +19,7 @@ struct TimelineWatch {
         """
 
     /// Takes note of a server's timeline; returns whether the server may be used.
-    mutating func admits(_ timeline: String, of server: ServerAddress, at now: MonotonicInstant) -> Bool {
+    package mutating func admits(_ timeline: String, of server: ServerAddress, at now: MonotonicInstant) -> Bool {
         guard let number = UInt32(timeline, radix: 16) else { return true }
         guard number >= latest else {
             outdated[server] = now.after(Self.pause)
@@ -29,7 +31,7 @@ struct TimelineWatch {
     }
 
     /// The servers to leave out.
-    mutating func avoided(at now: MonotonicInstant) -> Set<ServerAddress> {
+    package mutating func avoided(at now: MonotonicInstant) -> Set<ServerAddress> {
         if outdated.isEmpty { return [] }
         outdated = outdated.filter { $0.value > now }
         return Set(outdated.keys)

@@ -5,10 +5,10 @@ import Tasks
 /// What reads of a shape took lately: how many bytes their rows were, and whether they kept a connection for long.
 ///
 /// It is bounded: the shape that was noted longest ago is forgotten, and learned anew.
-final class ReadHistory: Sendable {
-    struct Expectation {
+package final class ReadHistory: Sendable {
+    package struct Expectation {
         /// How many bytes its rows will take in memory.
-        var bytes: Int
+        package var bytes: Int
         /// Whether it has no place on a connection where others wait behind it.
         var isSlow = false
     }
@@ -37,6 +37,8 @@ final class ReadHistory: Sendable {
     private let slowOrigins = Mutex(BoundedTable<ReadOrigin, SlowOrigin>(capacity: 4096))
     private let entries = Mutex(BoundedTable<ReadShape, Entry>(capacity: 2 * 1024 * 1024))
 
+    package init() {}
+
     /// For how long a shape that was slow counts as such.
     private static let memory: Duration = .seconds(60)
     /// How many bytes a row takes whose shape is not known.
@@ -45,7 +47,7 @@ final class ReadHistory: Sendable {
     private static let unknownIncludes = RowBudget.mostSmall
 
     /// What is expected of a read.
-    func expectation(of shape: ReadShape, mostRows: Int, leadsToMore: Bool) -> Expectation {
+    package func expectation(of shape: ReadShape, mostRows: Int, leadsToMore: Bool) -> Expectation {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         let ofKind = kind?.bytes.map { min($0, PostgresClient.mostShared) }
         return Expectation(
@@ -74,7 +76,7 @@ final class ReadHistory: Sendable {
     /// - Parameters:
     ///   - isSearch: Whether it may give any number of rows; one row by its key is small unless it is known not to be.
     ///   - memoryIsFull: Whether there is room for small results alone.
-    func isBarred(_ shape: ReadShape, isSearch: Bool, memoryIsFull: Bool) -> Bool {
+    package func isBarred(_ shape: ReadShape, isSearch: Bool, memoryIsFull: Bool) -> Bool {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         if entry?.isSlow == true { return true }
         guard let bytes = entry?.bytes else {
@@ -87,7 +89,7 @@ final class ReadHistory: Sendable {
 
     /// Notes how many bytes the rows of a read took. Fewer than before count little by little: one small result among large
     /// ones says nothing of the next. A row is remembered for itself only where it is large.
-    func note(bytes: Int, of shape: ReadShape) {
+    package func note(bytes: Int, of shape: ReadShape) {
         // More than all have is read alone, however much it is.
         let (bytes, sender) = (min(bytes, RowBudget.capacity), Sender.current)
         entries.withLock { entries in
@@ -117,7 +119,7 @@ final class ReadHistory: Sendable {
     }
 
     /// Whether a read of one row by its key ever gave many bytes.
-    var knowsLargeRows: Bool { hasLargeRows.load(ordering: .relaxed) }
+    package var knowsLargeRows: Bool { hasLargeRows.load(ordering: .relaxed) }
 
     func noteLargeRow() { hasLargeRows.store(true, ordering: .relaxed) }
 
@@ -148,13 +150,13 @@ final class ReadHistory: Sendable {
 }
 
 /// The class and the caller of a read, to recognize slow reads whose texts always differ.
-struct ReadOrigin: Hashable, Sendable {
+package struct ReadOrigin: Hashable, Sendable {
     /// A hash of the class's name.
     private var className: UInt64
     /// The caller, or nil for all callers.
     private(set) var sender: Sender?
 
-    init(_ className: String) {
+    package init(_ className: String) {
         self.className = StableHash.of(className)
         sender = .current
     }
@@ -168,7 +170,7 @@ struct ReadOrigin: Hashable, Sendable {
 
 /// What reads have in common that cost about the same: the statement, how many rows are asked for, and whether more is read
 /// for these rows. Of reads of one row by its key each row is a shape of its own, beside that of its kind.
-struct ReadShape: Hashable, Sendable {
+package struct ReadShape: Hashable, Sendable {
     private let key: StatementKey
     /// How many bits the number of rows has.
     private let magnitude: Int
@@ -178,7 +180,7 @@ struct ReadShape: Hashable, Sendable {
     /// The class and the caller, or nil for a read of no class. Not part of the shape's identity.
     let origin: ReadOrigin?
 
-    init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {
+    package init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {
         self.key = key
         self.origin = origin
         magnitude = Int.bitWidth - max(0, mostRows).leadingZeroBitCount
@@ -186,7 +188,7 @@ struct ReadShape: Hashable, Sendable {
     }
 
     /// The shape of a read of one row by its key.
-    init(row statement: EncodedStatement) {
+    package init(row statement: EncodedStatement) {
         self.init(statement.key, mostRows: 1, leadsToMore: false)
         row = statement.bytes.hashValue
     }
@@ -199,12 +201,12 @@ struct ReadShape: Hashable, Sendable {
         return kind
     }
 
-    static func == (one: ReadShape, other: ReadShape) -> Bool {
+    package static func == (one: ReadShape, other: ReadShape) -> Bool {
         one.key == other.key && one.magnitude == other.magnitude && one.leadsToMore == other.leadsToMore
             && one.row == other.row
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(key)
         hasher.combine(magnitude)
         hasher.combine(row)

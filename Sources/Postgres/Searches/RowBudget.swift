@@ -6,11 +6,11 @@ import Tasks
 /// Reads that may return many bytes wait for room before they are sent. Small results have a separate lane, so they
 /// never wait for large ones. In each lane, the sender that has used the least time goes first. Results of a few
 /// kilobytes, as most are, neither wait nor count.
-final class RowBudget: Sendable {
+package final class RowBudget: Sendable {
     /// The bytes of all large results together. A larger one is read alone.
-    static let capacity = 32 * 1024 * 1024
+    package static let capacity = 32 * 1024 * 1024
     /// The maximum size of a result in the small lane.
-    static let mostSmall = 2 * 1024 * 1024
+    package static let mostSmall = 2 * 1024 * 1024
     /// The size up to which a result doesn't count.
     static let free = 64 * 1024
 
@@ -30,20 +30,20 @@ final class RowBudget: Sendable {
     /// - Parameters:
     ///   - shortestRead: The minimum time of a large read before it is stopped for others.
     ///   - patience: The time that others wait before that.
-    init(shortestRead: Duration = .seconds(3), patience: Duration = .seconds(1)) {
+    package init(shortestRead: Duration = .seconds(3), patience: Duration = .seconds(1)) {
         self.shortestRead = shortestRead
         self.patience = patience
     }
 
     /// Whether small results turned out larger than their lane.
-    var isOverfull: Bool { small.isOverfull }
+    package var isOverfull: Bool { small.isOverfull }
     /// The bytes in use.
-    var used: Int { small.used + large.used }
+    package var used: Int { small.used + large.used }
 
     /// Waits for room.
     ///
     /// - Throws: `PostgresError` of the kinds `cancelled` and `busy`.
-    func reserve(_ bytes: Int) async throws -> RowReservation {
+    package func reserve(_ bytes: Int) async throws -> RowReservation {
         let (weight, sender, gate) = (min(bytes, Self.capacity), Sender.current, lane(of: bytes))
         if gate.tryEnter(weight: weight, of: sender) { return RowReservation(of: weight, in: self, for: sender) }
         let impatience = gate === large ? Task { try await stopOthers(sender, weight) } : nil
@@ -64,7 +64,7 @@ final class RowBudget: Sendable {
     /// Runs a read, and stops it if it keeps others waiting too long.
     ///
     /// - Throws: What `read` throws; `PostgresError` with SQLSTATE 57014 if the read was stopped.
-    func reading<Value: Sendable>(
+    package func reading<Value: Sendable>(
         _ reservation: RowReservation?, _ read: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         guard let reservation else { return try await read() }
@@ -97,7 +97,7 @@ final class RowBudget: Sendable {
 }
 
 /// Room in a ``RowBudget``, until it is given back.
-final class RowReservation: Sendable {
+package final class RowReservation: Sendable {
     private let budget: RowBudget
     fileprivate let sender: Sender
     fileprivate let begin = MonotonicInstant.now
@@ -114,7 +114,7 @@ final class RowReservation: Sendable {
 
     deinit { release() }
 
-    func resize(to bytes: Int) {
+    package func resize(to bytes: Int) {
         let before = weight.withLock { weight -> Int? in
             guard let before = weight else { return nil }
             weight = bytes
@@ -125,7 +125,7 @@ final class RowReservation: Sendable {
         budget.lane(of: before).leave(weight: before, of: sender)
     }
 
-    func release() {
+    package func release() {
         let before = weight.withLock { weight in
             defer { weight = nil }
             return weight
