@@ -2,11 +2,11 @@ import Foundation
 
 /// As whom PostgreSQL runs: as the account that runs the server, or as `postgres` when that is root, which PostgreSQL
 /// refuses.
-struct Account: Sendable {
+package struct Account: Sendable {
     /// The user and group of `postgres`; nil when nothing needs to be changed.
     let identity: (user: uid_t, group: gid_t)?
 
-    static func forServer() throws -> Account {
+    package static func forServer() throws -> Account {
         guard getuid() == 0 else { return Account(identity: nil) }
         guard let entry = getpwnam("postgres") else {
             throw LocalPostgres.Failure(
@@ -28,7 +28,7 @@ struct Account: Sendable {
     /// Makes a folder that its owner alone can use.
     ///
     /// - Parameter isAmongOthers: Whether it lies where every user makes folders, and links.
-    func makePrivateFolder(_ path: String, isAmongOthers: Bool = false) throws {
+    package func makePrivateFolder(_ path: String, isAmongOthers: Bool = false) throws {
         let files = FileManager.default
         try files.createDirectory(atPath: path, withIntermediateDirectories: true)
         if isAmongOthers {

@@ -8,7 +8,7 @@ import Subprocess
 #endif
 
 /// Runs programs to their end.
-enum Command {
+package enum Command {
     /// What PostgreSQL and its programs find in their environment. That of the server has keys and passwords in it, which
     /// SQL can read by the names of programs, and settings of other databases, such as PGPORT.
     static let environment = ProcessInfo.processInfo.environment.filter {
@@ -26,7 +26,7 @@ enum Command {
     ///   - endsWithCaller: Whether it is ended when its caller is cancelled; else it runs to its end.
     /// - Returns: The exit status, or 128 and the signal that ended it.
     /// - Throws: ``LocalPostgres/Failure``.
-    static func run(
+    package static func run(
         _ command: [String], as account: Account, in folder: String, log: String, endsWithCaller: Bool = false
     ) async throws -> (status: Int32, output: String) {
         let command = account.wrap(command)

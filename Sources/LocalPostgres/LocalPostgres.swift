@@ -11,7 +11,7 @@ public actor LocalPostgres {
         /// The words.
         public let description: String
 
-        init(_ description: String) { self.description = description }
+        package init(_ description: String) { self.description = description }
     }
 
     let dataFolder: String
@@ -80,15 +80,15 @@ public actor LocalPostgres {
     }
 
     /// The arguments of initdb for a new cluster.
-    static func initialization(of cluster: String) -> [String] {
+    package static func initialization(of cluster: String) -> [String] {
         ["-D", cluster, "-U", "roost", "-A", "trust", "-E", "UTF8", "--no-locale", "--data-checksums"]
     }
 
     /// The number in the name of the socket, whatever the environment says.
-    static let port = "5432"
+    package static let port = "5432"
 
     /// The database `roost` of the cluster whose socket lies in a folder.
-    static func connectionString(_ socketFolder: String) -> String {
+    package static func connectionString(_ socketFolder: String) -> String {
         let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
         return "postgres:///roost?host=\(encoded)&port=\(port)&user=roost"
     }

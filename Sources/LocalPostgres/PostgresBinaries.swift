@@ -1,18 +1,18 @@
 import Foundation
 
 /// Where the programs of PostgreSQL are.
-struct PostgresBinaries: Sendable {
+package struct PostgresBinaries: Sendable {
     let folder: String
     let version: Int
 
     private static let needed = ["initdb", "pg_ctl", "postgres", "psql", "createdb"]
 
-    func path(_ name: String) -> String { folder + "/" + name }
+    package func path(_ name: String) -> String { folder + "/" + name }
 
     /// The newest that is installed: on the PATH, in Debian's place, or in Homebrew's.
     ///
     /// - Throws: `LocalPostgres.Failure` when there is none of version 13 or later.
-    static func newest() throws -> PostgresBinaries {
+    package static func newest() throws -> PostgresBinaries {
         let files = FileManager.default
         var folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for parent in ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"] {
