@@ -296,7 +296,7 @@ public struct Configuration: Sendable {
         public var allowRegex = true
     }
 
-    init() {}
+    package init() {}
 
     /// What holds where no option says otherwise.
     init(preset: Int) {

@@ -31,7 +31,7 @@ extension Configuration {
     /// The classes whose changes live queries get, and who may subscribe.
     public struct LiveQuery: Sendable {
         /// The classes whose changes are published.
-        var classNames: Set<Name> = []
+        package var classNames: Set<Name> = []
         /// Patterns of the names of further ones.
         var patterns: [Pattern] = []
         /// Whether this server takes connections of live queries.

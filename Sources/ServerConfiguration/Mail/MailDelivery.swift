@@ -57,6 +57,14 @@ extension Configuration {
         public var login: SMTPLogin?
         /// The name by which the client introduces itself; nil for that of the machine.
         public var clientName: String?
+
+        package init(host: String, port: Int, isSecure: Bool, login: SMTPLogin? = nil, clientName: String? = nil) {
+            self.host = host
+            self.port = port
+            self.isSecure = isSecure
+            self.login = login
+            self.clientName = clientName
+        }
     }
 
     /// A domain of Mailgun's.

@@ -23,6 +23,13 @@ extension Configuration {
         /// The secret of the client; nil for one that has none.
         public var clientSecret: String?
         public var refreshToken: String
+
+        package init(url: String, clientId: String, clientSecret: String? = nil, refreshToken: String) {
+            self.url = url
+            self.clientId = clientId
+            self.clientSecret = clientSecret
+            self.refreshToken = refreshToken
+        }
     }
 }
 

@@ -2,20 +2,20 @@ import JSON
 
 /// The environment variables of the members of an object, by parse-server's names: the member `duration` of
 /// `accountLockout` is `PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION`.
-struct MemberVariables: Sendable {
+package struct MemberVariables: Sendable {
     /// The option, and in it the object whose members they are.
-    let path: [String]
+    package let path: [String]
     /// What the names of the variables begin with.
-    let prefix: String
+    package let prefix: String
     /// The members, each with what it takes.
-    let members: [String: OptionDefinition.Kind]
+    package let members: [String: OptionDefinition.Kind]
     /// The members without which variables make no object, but count for one that is given.
-    let needed: Set<String>
+    package let needed: Set<String>
     /// Whether the members are together one more element of a list.
     let isElement: Bool
 
     /// Those of all options that have some; one inside another follows it.
-    static let all = OptionTable.all.flatMap { variables(of: $0, [$0.name]) }
+    package static let all = OptionTable.all.flatMap { variables(of: $0, [$0.name]) }
 
     private static func variables(of definition: OptionDefinition, _ path: [String]) -> [MemberVariables] {
         let inner = definition.members.flatMap { variables(of: $0, path + [$0.name]) }
@@ -33,7 +33,7 @@ struct MemberVariables: Sendable {
     /// starting.
     private static let unbuilt: Set<String> = ["checkGroups", "initOptions", "pubSubAdapter", "redisUrl", "wssAdapter"]
 
-    var names: [String] { members.keys.map { variable(of: $0) } }
+    package var names: [String] { members.keys.map { variable(of: $0) } }
 
     /// Puts what the environment says of the members into the values of the options, where it outweighs the same
     /// members.
