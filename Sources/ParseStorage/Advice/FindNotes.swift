@@ -9,10 +9,10 @@ import Tasks
 /// no sender alone decides what indexes are advised, and built, for.
 public final class FindNotes: Sendable {
     /// How often something was asked, and how long that took.
-    struct Figures: Sendable, Equatable {
-        var calls = 0
+    package struct Figures: Sendable, Equatable {
+        package var calls = 0
         /// Milliseconds, in all and of the longest.
-        var total = 0.0
+        package var total = 0.0
         var longest = 0.0
         /// How many were stopped by the time limit of statements.
         var timeouts = 0
@@ -28,12 +28,12 @@ public final class FindNotes: Sendable {
     }
 
     /// How many shapes are kept at most.
-    static let capacity = 500
+    package static let capacity = 500
 
     /// How many statements of one sender count until notes are written, about a minute, and how many milliseconds of them.
-    static let mostOfSender = (calls: 100, milliseconds: 20_000.0)
+    package static let mostOfSender = (calls: 100, milliseconds: 20_000.0)
     /// How many senders are distinguished.
-    static let mostSenders = 1000
+    package static let mostSenders = 1000
 
     private struct State {
         var figures: [StatementShape: Figures] = [:]
@@ -50,7 +50,7 @@ public final class FindNotes: Sendable {
     ///
     /// - Parameter isTimeout: Whether it was stopped by the time limit.
     @inline(never)
-    func note(_ sql: String, took duration: Duration, isTimeout: Bool, of sender: Sender = .current) {
+    package func note(_ sql: String, took duration: Duration, isTimeout: Bool, of sender: Sender = .current) {
         let milliseconds = duration / .milliseconds(1)
         let noted = Figures(calls: 1, total: milliseconds, longest: milliseconds, timeouts: isTimeout ? 1 : 0)
         guard counts(noted, of: sender) else { return }
@@ -90,7 +90,7 @@ public final class FindNotes: Sendable {
     }
 
     /// Gives the notes away.
-    func take() -> [StatementShape: Figures] {
+    package func take() -> [StatementShape: Figures] {
         state.withLock { state in
             defer { state = State() }
             return state.figures

@@ -63,7 +63,7 @@ public struct IndexAdviser: Sendable {
     }
 
     /// The indexes that help by the statistics, those left out that begin others.
-    static func estimates(for notes: [NoteTable.Note], _ facts: DatabaseFacts) -> [IndexAdvice] {
+    package static func estimates(for notes: [NoteTable.Note], _ facts: DatabaseFacts) -> [IndexAdvice] {
         let choice = IndexChoice(facts: facts)
         var notesOf: [IndexCandidate: [NoteTable.Note]] = [:]
         for note in notes {

@@ -13,8 +13,10 @@ public struct UnusedIndex: Sendable {
 }
 
 /// Which indexes no query used for a month, by looking now and then at what PostgreSQL counts.
-struct IndexUse: Sendable {
+package struct IndexUse: Sendable {
     let client: PostgresClient
+
+    package init(client: PostgresClient) { self.client = client }
 
     /// For how long no query must have used one.
     private static let days = 30
@@ -41,7 +43,7 @@ struct IndexUse: Sendable {
         """
 
     /// Looks at the counts; there is no table as long as there is no such index; throws `PostgresError`.
-    func note() async throws {
+    package func note() async throws {
         let counts = try await client.query(
             "SELECT s.indexrelid::text, coalesce(s.idx_scan, 0)::text FROM \(Self.indexes) ORDER BY s.indexrelid",
             [.textArray(try await classes())], readOnly: true)
@@ -66,7 +68,7 @@ struct IndexUse: Sendable {
     }
 
     /// The indexes that no query used for a month, the largest first; throws `PostgresError`.
-    func unused() async throws -> [UnusedIndex] {
+    package func unused() async throws -> [UnusedIndex] {
         guard try await client.hasTable("_roost_index_use") else { return [] }
         let idle = try await client.query(
             """

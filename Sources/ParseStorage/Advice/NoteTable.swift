@@ -2,15 +2,17 @@ import JSON
 import Postgres
 
 /// The table in which all processes of a database add up what they noted.
-struct NoteTable: Sendable {
+package struct NoteTable: Sendable {
     let client: PostgresClient
 
-    struct Note: Sendable {
+    package init(client: PostgresClient) { self.client = client }
+
+    package struct Note: Sendable {
         let shape: StatementShape
         /// Since midnight, UTC.
-        let today: FindNotes.Figures
+        package let today: FindNotes.Figures
         /// Within a month.
-        let month: FindNotes.Figures
+        package let month: FindNotes.Figures
     }
 
     /// How many days are kept.
@@ -24,7 +26,7 @@ struct NoteTable: Sendable {
         """
 
     /// Adds figures to those of the day; nothing is written where there are none; throws `PostgresError`.
-    func add(_ figures: [StatementShape: FindNotes.Figures]) async throws {
+    package func add(_ figures: [StatementShape: FindNotes.Figures]) async throws {
         guard !figures.isEmpty else { return }
         do {
             try await insert(figures)
@@ -54,7 +56,7 @@ struct NoteTable: Sendable {
     }
 
     /// Removes what is old, and what took least where there is much; throws `PostgresError`.
-    func sweep() async throws {
+    package func sweep() async throws {
         guard try await client.hasTable("_roost_advice") else { return }
         _ = try await client.query(
             """
@@ -66,7 +68,7 @@ struct NoteTable: Sendable {
     }
 
     /// What was noted within a month, what took longest in all first; throws `PostgresError`.
-    func all() async throws -> [Note] {
+    package func all() async throws -> [Note] {
         guard try await client.hasTable("_roost_advice") else { return [] }
         let today = "\"day\" = (now() AT TIME ZONE 'UTC')::date"
         let sums = ["calls", "total", "longest", "timeouts"].map { column in

@@ -4,7 +4,7 @@ import JSON
 ///
 /// It knows what Roost and parse-server write, with placeholders for values as PostgreSQL's statistics have them. What it
 /// does not know it takes for a condition that no index serves.
-struct StatementReader {
+package struct StatementReader {
     private let tokens: [StatementToken]
     private var shapes: [StatementShape] = []
 
@@ -16,7 +16,7 @@ struct StatementReader {
     private init(_ tokens: [StatementToken]) { self.tokens = tokens }
 
     /// The shapes of a statement: that of the table that it is about, and those of queries inside of conditions.
-    static func shapes(of sql: String) -> [StatementShape] {
+    package static func shapes(of sql: String) -> [StatementShape] {
         var reader = StatementReader(StatementToken.list(sql))
         reader.read(reader.tokens.indices, isInner: false)
         return reader.shapes.filter { $0.isServable || !$0.isInner }

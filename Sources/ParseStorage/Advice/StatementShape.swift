@@ -1,8 +1,8 @@
 import JSON
 
 /// What a statement asks of one table, as far as an index can help: the same for all that differ in their values only.
-struct StatementShape: Hashable, Sendable {
-    let table: Name
+package struct StatementShape: Hashable, Sendable {
+    package let table: Name
     /// Columns that are compared for equality, or with what another query gives; sorted.
     var equal: [Name] = []
     /// Columns that are compared with `<` and its like; sorted.
@@ -30,7 +30,7 @@ struct StatementShape: Hashable, Sendable {
     }
 
     /// The question in words: `Track by artist, sorted by -plays`.
-    var words: String {
+    package var words: String {
         if let distinct { return "different values of \(table).\(distinct)" }
         let conditions = (equal + ranges + prefixes).map(\.text)
         var text = isCount ? "\(table) counted" : table.text
@@ -44,7 +44,7 @@ struct StatementShape: Hashable, Sendable {
     }
 
     /// The text by which the shape is kept in a table.
-    var key: String {
+    package var key: String {
         var object: JSONObject = ["table": .string(table.text)]
         func list(_ name: Name, _ columns: [Name]) {
             if !columns.isEmpty { object[name] = .array(columns.map { .string($0.text) }) }
@@ -66,7 +66,7 @@ struct StatementShape: Hashable, Sendable {
     init(table: Name) { self.table = table }
 
     /// Reads ``key``; nil for what is none.
-    init?(key: String) {
+    package init?(key: String) {
         guard let object = try? JSONValue(parsing: key), let table = object["table"]?.stringValue else { return nil }
         func list(_ name: String) -> [Name] {
             (object[name]?.arrayValue ?? []).compactMap(\.stringValue).map { Name($0) }

@@ -2,26 +2,28 @@ import ParseModel
 import Postgres
 
 /// The statements that list the different values of a field, as jsonb and in its order, elements of arrays one by one.
-struct DistinctValues {
+package struct DistinctValues {
     /// How to list the values by jumping along an index from one to the next, which takes time for each value, and not
     /// for each row.
-    struct Jump {
+    package struct Jump {
         /// Gives a row where such an index is there, and few values.
-        let question: Statement
+        package let question: Statement
         /// Lists the values.
-        let statement: Statement
+        package let statement: Statement
     }
 
     /// Lists the values.
-    let statement: Statement
+    package let statement: Statement
     /// Nil where no index can help.
-    private(set) var jump: Jump?
+    package private(set) var jump: Jump?
 
     /// From how many different values on no jumps are made.
     private static let mostJumps = 1000
 
     /// Nil for a field that has no values; throws Parse's errors for conditions that do not fit.
-    init?(of field: String, _ schema: ClassSchema, _ filter: Filter, _ snapshot: SchemaSnapshot) throws(ParseError) {
+    package init?(of field: String, _ schema: ClassSchema, _ filter: Filter, _ snapshot: SchemaSnapshot)
+        throws(ParseError)
+    {
         var compiler = FilterCompiler(schemas: snapshot)
         let root = field == "_id" ? "objectId" : field
         let table = SQLBuilder.quote(schema.name)

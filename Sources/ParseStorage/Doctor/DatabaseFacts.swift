@@ -3,8 +3,8 @@ import ParseModel
 import Postgres
 
 /// What PostgreSQL's catalogue and `_SCHEMA` say of a database; findings are judged from it without asking further.
-struct DatabaseFacts: Sendable {
-    struct Index: Sendable {
+package struct DatabaseFacts: Sendable {
+    package struct Index: Sendable {
         let name: String
         let table: String
         let isValid: Bool
@@ -18,12 +18,26 @@ struct DatabaseFacts: Sendable {
         var patternKeys: Set<Int> = []
         /// Whether it holds the readers of a row besides its keys.
         var holdsReaders = false
+
+        package init(
+            name: String, table: String, isValid: Bool, keys: [String], isWhole: Bool, isSorted: Bool = true,
+            patternKeys: Set<Int> = [], holdsReaders: Bool = false
+        ) {
+            self.name = name
+            self.table = table
+            self.isValid = isValid
+            self.keys = keys
+            self.isWhole = isWhole
+            self.isSorted = isSorted
+            self.patternKeys = patternKeys
+            self.holdsReaders = holdsReaders
+        }
     }
 
     /// The rows of `_SCHEMA`; nil when there is no such table.
-    var rows: [(name: String, json: JSONValue)]?
-    var tables: [Name: StoredTable] = [:]
-    var indexes: [Index] = []
+    package var rows: [(name: String, json: JSONValue)]?
+    package var tables: [Name: StoredTable] = [:]
+    package var indexes: [Index] = []
     /// How many different values columns have, by table: a number or, below zero, which share of the rows.
     var values: [Name: [Name: Double]] = [:]
     /// Whether texts are in the order of their bytes.
@@ -34,13 +48,15 @@ struct DatabaseFacts: Sendable {
     /// The fields by which classes are spread over servers.
     var distributedBy: [Name: Name] = [:]
     /// Settings by name, as `SHOW` has them, but sizes in bytes.
-    var settings: [String: String] = [:]
+    package var settings: [String: String] = [:]
     /// Tables for which autovacuum is off.
     var unvacuumed: [String] = []
     /// The bytes of the whole database.
-    var size = 0
+    package var size = 0
     /// The version of PostgreSQL, 150004 for 15.4.
-    var version = 0
+    package var version = 0
+
+    package init() {}
 
     /// The classes as the server would read them.
     var classes: [ClassSchema] {

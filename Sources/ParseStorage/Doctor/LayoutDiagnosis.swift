@@ -4,10 +4,12 @@ import ParseModel
 import Postgres
 
 /// Judges whether the tables are what the classes say, and whether names are distinct. Pure.
-struct LayoutDiagnosis {
+package struct LayoutDiagnosis {
     let facts: DatabaseFacts
 
-    var findings: [Finding] {
+    package init(facts: DatabaseFacts) { self.facts = facts }
+
+    package var findings: [Finding] {
         let classes = facts.classes
         return classes.flatMap { tableFindings($0) + relationFindings($0) + growth($0) } + unknownTypes
             + unowned(classes)

@@ -2,12 +2,14 @@ import JSON
 import Postgres
 
 /// Judges the settings of PostgreSQL. Pure.
-struct SettingsDiagnosis {
+package struct SettingsDiagnosis {
     let facts: DatabaseFacts
+
+    package init(facts: DatabaseFacts) { self.facts = facts }
 
     private static let megabyte = 1 << 20
 
-    var findings: [Finding] {
+    package var findings: [Finding] {
         var findings: [Finding] = []
         func add(_ severity: Finding.Severity, _ name: String, _ words: String, _ advice: String?) {
             findings.append(Finding(.setting, severity, name, words, advice: advice))

@@ -3,7 +3,7 @@ import Postgres
 
 /// The statements that took longest, by what servers noted and by what PostgreSQL keeps count of, and the indexes that are
 /// missing.
-struct SlowQueries: Sendable {
+package struct SlowQueries: Sendable {
     let client: PostgresClient
     let facts: DatabaseFacts
 
@@ -65,7 +65,7 @@ struct SlowQueries: Sendable {
     }
 
     /// What PostgreSQL counted, as servers note it.
-    static func notes(of text: String, mean: Double, calls: Int) -> [NoteTable.Note] {
+    package static func notes(of text: String, mean: Double, calls: Int) -> [NoteTable.Note] {
         let figures = FindNotes.Figures(calls: calls, total: mean * Double(calls), longest: mean)
         return StatementReader.shapes(of: text).map { NoteTable.Note(shape: $0, today: .init(), month: figures) }
     }

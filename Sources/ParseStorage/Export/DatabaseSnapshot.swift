@@ -3,12 +3,12 @@ import Postgres
 /// A database as it was at one moment: transactions that share its snapshot see nothing of what others commit later.
 ///
 /// No table is locked but the one that is being read, so that a server can make classes and fields meanwhile.
-struct DatabaseSnapshot: Sendable {
+package struct DatabaseSnapshot: Sendable {
     private let client: PostgresClient
     private let identifier: String
 
     /// Holds a snapshot while `body` runs; throws what `body` throws; `PostgresError`.
-    static func hold<R: Sendable>(
+    package static func hold<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (DatabaseSnapshot) async throws -> R
     ) async throws -> R {
         try await client.transaction(isolation: .repeatableRead, retries: 0, purpose: .administration) { session in

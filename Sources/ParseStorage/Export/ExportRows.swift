@@ -31,7 +31,7 @@ struct RelationRows: ExportRows {
 
 /// The permission lists of a row as they are stored, where the ACL alone would not give them back: one of the two is
 /// NULL and the other is not, or they hold a name twice or in another order.
-enum ExactPermissions {
+package enum ExactPermissions {
     /// The lists as members of an object; none when the ACL says it all.
     ///
     /// - Parameter column: The place of `_rperm`; `_wperm` follows it.
@@ -43,7 +43,7 @@ enum ExactPermissions {
     }
 
     /// Whether lists that are made of the ACL are these.
-    static func isExact(_ readers: [String]?, _ writers: [String]?) -> Bool {
+    package static func isExact(_ readers: [String]?, _ writers: [String]?) -> Bool {
         guard let readers, let writers else { return readers == nil && writers == nil }
         if readers.count <= 1, writers.count <= 1 { return true }
         var known = Set(readers.map { Name($0) })

@@ -2,10 +2,15 @@ import Postgres
 import Synchronization
 
 /// Reads the rows of a statement in pieces of a few megabytes, however many and however large they are.
-struct RowCursor: Sendable {
+package struct RowCursor: Sendable {
     let statement: Statement
     /// Gives about how many bytes each row takes, in the order of the rows; nil where all rows are small.
     let sizes: Statement?
+
+    package init(statement: Statement, sizes: Statement?) {
+        self.statement = statement
+        self.sizes = sizes
+    }
 
     /// How far the reading came. No other task has it while a piece is under way.
     private final class Place: Sendable {
@@ -46,7 +51,9 @@ struct RowCursor: Sendable {
     /// While one is used the next one comes. What the sizes say is what lies on the disk, where values may be packed: a
     /// piece that takes more memory than a result may is asked for again, row by row.
     /// - Throws: What `use` throws; `PostgresError`.
-    func visit(_ snapshot: DatabaseSnapshot, _ use: @Sendable (PostgresResult) async throws -> Void) async throws {
+    package func visit(_ snapshot: DatabaseSnapshot, _ use: @Sendable (PostgresResult) async throws -> Void)
+        async throws
+    {
         let place = Place()
         while true {
             do {

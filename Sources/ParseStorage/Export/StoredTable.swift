@@ -3,8 +3,8 @@ import ParseModel
 import Postgres
 
 /// The tables of a database with their columns, as PostgreSQL's catalogue lists them.
-struct StoredTable: Sendable {
-    struct Column: Sendable {
+package struct StoredTable: Sendable {
+    package struct Column: Sendable {
         let name: String
         /// The object id of its type.
         let type: UInt32
@@ -12,6 +12,13 @@ struct StoredTable: Sendable {
         let typeName: String
         /// Whether its value is computed from others.
         let isGenerated: Bool
+
+        package init(name: String, type: UInt32, typeName: String, isGenerated: Bool) {
+            self.name = name
+            self.type = type
+            self.typeName = typeName
+            self.isGenerated = isGenerated
+        }
     }
 
     let name: String
@@ -23,7 +30,19 @@ struct StoredTable: Sendable {
     var isPartition = false
     /// Whether its rows are held by parts.
     var isDivided = false
-    var columns: [Column] = []
+    package var columns: [Column] = []
+
+    package init(
+        name: String, estimatedRows: Int?, size: Int, isPartition: Bool = false, isDivided: Bool = false,
+        columns: [Column] = []
+    ) {
+        self.name = name
+        self.estimatedRows = estimatedRows
+        self.size = size
+        self.isPartition = isPartition
+        self.isDivided = isDivided
+        self.columns = columns
+    }
 
     func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
 

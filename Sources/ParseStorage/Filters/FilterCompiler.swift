@@ -6,7 +6,7 @@ import Postgres
 /// elements, and a value of another type is no match, never an error.
 ///
 /// Where one field is concerned this follows MongoDB's semantics, which is what Parse clients were written against.
-struct FilterCompiler {
+package struct FilterCompiler {
     /// What a key of a query leads to.
     enum Operand {
         /// A column of its own.
@@ -31,13 +31,13 @@ struct FilterCompiler {
     /// How many memberships in other queries there are so far.
     private var memberships = 0
 
-    init(schemas: SchemaSnapshot, builder: SQLBuilder = SQLBuilder()) {
+    package init(schemas: SchemaSnapshot, builder: SQLBuilder = SQLBuilder()) {
         self.schemas = schemas
         self.builder = builder
     }
 
     /// The condition as SQL; throws Parse's errors for operands that do not fit.
-    mutating func compile(_ filter: Filter, _ schema: ClassSchema) throws(ParseError) -> String {
+    package mutating func compile(_ filter: Filter, _ schema: ClassSchema) throws(ParseError) -> String {
         switch filter {
         case .all(let parts): return try join(parts, schema, " AND ", empty: "TRUE")
         case .any(let parts): return try join(parts, schema, " OR ", empty: "FALSE")

@@ -140,7 +140,7 @@ extension FilterCompiler {
     /// The columns to order by; fields that the class does not have are left out.
     ///
     /// - Throws: 105 for names that no field can have.
-    mutating func orderBy(_ keys: [SortKey], _ schema: ClassSchema) throws(ParseError) -> String {
+    package mutating func orderBy(_ keys: [SortKey], _ schema: ClassSchema) throws(ParseError) -> String {
         var terms: [String] = []
         for key in keys {
             let root = key.path.root

@@ -8,7 +8,7 @@ import Tasks
 /// Where that takes long, the find is asked within a circle, which the index of the field serves, and the circle grows
 /// until it holds as many rows as are wanted. The answer is exact: all rows within the last circle were looked at, and
 /// every row outside is farther away.
-struct NearestSearch {
+package struct NearestSearch {
     private let filter: Filter
     /// How many rows make a whole page.
     let limit: Int
@@ -26,7 +26,7 @@ struct NearestSearch {
     }
 
     /// Nil for a find that is no such search, or cannot be narrowed without another answer.
-    init?(_ request: ObjectStore.FindRequest) {
+    package init?(_ request: ObjectStore.FindRequest) {
         guard let limit = request.limit, limit > 0, request.order.isEmpty, !request.wantsCount,
             request.keys?.contains("$score") != true,
             Self.nearnesses(in: request.filter) == 1, Self.nearnesses(in: request.access.filter) == 0,
@@ -46,7 +46,7 @@ struct NearestSearch {
     ///   - history: What earlier searches like it found out.
     ///   - circle: Gives the statement for a radius.
     ///   - read: Runs a statement, for so long at most.
-    func run(
+    package func run(
         _ plain: Statement, _ history: NearestHistory, circle: (Double) throws -> Statement,
         read: (Statement, Duration?) async throws -> PostgresResult
     ) async throws -> PostgresResult {
@@ -109,7 +109,7 @@ struct NearestSearch {
 /// In which manner searches for the nearest objects are best done, by the text of their statements.
 ///
 /// It is bounded: what was used longest ago is forgotten, and found out anew.
-final class NearestHistory: Sendable {
+package final class NearestHistory: Sendable {
     /// How a search is done.
     enum Manner {
         /// By the distance of every row.
@@ -129,6 +129,8 @@ final class NearestHistory: Sendable {
     private static let memoryOfPlain = Duration.seconds(60)
 
     private let entries = Mutex(BoundedTable<String, Entry>(capacity: capacity))
+
+    package init() {}
 
     /// The manner that suits searches with a statement; nil where that is not known.
     func manner(of statement: String) -> Manner? {

@@ -3,30 +3,30 @@ import ParseModel
 import Postgres
 
 /// The parameters of a statement that is being written: every value of a request becomes one of these.
-struct SQLBuilder {
+package struct SQLBuilder {
     /// The values, in the order of their numbers.
-    private(set) var parameters: [PostgresParameter] = []
+    package private(set) var parameters: [PostgresParameter] = []
     /// Whether values become part of the text, for statements that take no parameters, as those that define indexes.
     private let writesValues: Bool
     /// The principals that were added last, and what stands for them.
     private var principals: (names: [Name], text: String)?
 
     /// Makes a builder for one statement.
-    init(writesValues: Bool = false) {
+    package init(writesValues: Bool = false) {
         self.writesValues = writesValues
         // Most statements have a few.
         if !writesValues { parameters.reserveCapacity(6) }
     }
 
     /// Adds a value and gives the text that stands for it, such as `$3`.
-    mutating func bind(_ parameter: PostgresParameter) -> String {
+    package mutating func bind(_ parameter: PostgresParameter) -> String {
         if writesValues, let text = Self.text(parameter) { return text }
         parameters.append(parameter)
         return "$\(parameters.count)"
     }
 
     /// Adds the principals of the caller, which are one value however many inner queries ask for them.
-    mutating func bind(principals names: [Name]) -> String {
+    package mutating func bind(principals names: [Name]) -> String {
         if let principals, principals.names == names { return principals.text }
         let text = bind(.textArray(names.texts))
         principals = (names, text)

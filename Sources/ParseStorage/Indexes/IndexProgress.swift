@@ -13,7 +13,7 @@ public struct IndexProgress: Sendable, Equatable {
     ///   - phase: The name that PostgreSQL gives to what it does.
     ///   - blocks: How much of the table is read, of how much.
     ///   - tuples: How many rows are in the index, of how many.
-    init(phase: String, blocks: (done: Int64, total: Int64), tuples: (done: Int64, total: Int64)) {
+    package init(phase: String, blocks: (done: Int64, total: Int64), tuples: (done: Int64, total: Int64)) {
         func within(_ range: ClosedRange<Double>, _ part: (done: Int64, total: Int64)) -> Int {
             let share = part.total > 0 ? min(1, max(0, Double(part.done) / Double(part.total))) : 0
             return Int(range.lowerBound + (range.upperBound - range.lowerBound) * share)

@@ -2,7 +2,7 @@ import ParseModel
 import Postgres
 
 /// What PostgreSQL's refusals mean to a Parse client.
-enum DatabaseFailure {
+package enum DatabaseFailure {
     /// Whether the schema that a statement was written for is not the schema that the database has.
     static func isStaleSchema(_ error: PostgresError) -> Bool {
         ["42703", "42P01", "42804", "42883"].contains(error.sqlState)
@@ -28,7 +28,7 @@ enum DatabaseFailure {
 
     static func isMissingColumn(_ error: PostgresError) -> Bool { error.sqlState == "42703" }
 
-    static func parseError(_ error: PostgresError) -> ParseError {
+    package static func parseError(_ error: PostgresError) -> ParseError {
         switch error.sqlState {
         case "23505": duplicate(UniqueRows.index(refusing: error) ?? error.constraint ?? "")
         case "RS111":

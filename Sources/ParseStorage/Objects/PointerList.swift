@@ -5,7 +5,7 @@ import ParseModel
 ///
 /// jsonb orders the keys of an object by their length and then by their bytes, and separates with one space, so that a
 /// pointer of nothing but its three members has a single spelling.
-enum PointerList {
+package enum PointerList {
     private static let opening = Array(#"{"__type": "Pointer", "objectId": ""#.utf8)
     private static let middle = Array(#"", "className": ""#.utf8)
     private static let closing = Array(#""}"#.utf8)
@@ -15,7 +15,7 @@ enum PointerList {
     ///
     /// - Parameter json: The text of a value of type jsonb.
     /// - Returns: nil for any other value, and for names that are written with escapes.
-    static func read(_ json: UnsafeRawBufferPointer) -> [Pointer]? {
+    package static func read(_ json: UnsafeRawBufferPointer) -> [Pointer]? {
         guard json.count >= 2, json.first == UInt8(ascii: "["), json.last == UInt8(ascii: "]") else { return nil }
         let list = UnsafeRawBufferPointer(rebasing: json[1..<json.count - 1])
         var place = 0

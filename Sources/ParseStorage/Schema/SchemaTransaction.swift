@@ -6,7 +6,7 @@ import Synchronization
 /// A change of a table waits for all statements that use it, and later ones wait behind it: beside a backup, reads of
 /// the class would stand still for as long as the backup takes. So a change waits for a moment only, lets the others
 /// pass, and comes again, until its own time is over.
-struct SchemaTransaction {
+package struct SchemaTransaction {
     let client: PostgresClient
     /// Where it waits for other changes of this process; nil where there are none.
     let gate: SchemaChangeGate?
@@ -20,7 +20,7 @@ struct SchemaTransaction {
     ///
     /// - Parameter retryDuration: For how long it comes again; as long as other transactions may take if nothing is
     ///   said.
-    init(client: PostgresClient, gate: SchemaChangeGate? = nil, retryDuration: Duration? = nil) {
+    package init(client: PostgresClient, gate: SchemaChangeGate? = nil, retryDuration: Duration? = nil) {
         self.client = client
         self.gate = gate
         self.retryDuration = retryDuration ?? client.transactionTimeout
@@ -74,7 +74,7 @@ struct SchemaTransaction {
     }
 
     /// Runs one statement that changes a table beside other work, in a transaction of its own, without the lock.
-    func run(_ sql: String) async throws {
+    package func run(_ sql: String) async throws {
         try await retrying {
             _ = try await client.transaction(purpose: .administration) { session in
                 try await session.group([
@@ -93,7 +93,7 @@ struct SchemaTransaction {
 ///
 /// Changes that wait here hold no connection, and however many there are, those who use a table wait behind one of them
 /// for a small part of the time.
-final class SchemaChangeGate: Sendable {
+package final class SchemaChangeGate: Sendable {
     private struct State {
         var isBusy = false
         var closedUntil = ContinuousClock.now

@@ -4,7 +4,7 @@ import ParseModel
 import Postgres
 
 /// How parse-server lays classes out in tables. Either server must be able to run on what the other made.
-enum TableLayout {
+package enum TableLayout {
     /// System classes without an ACL.
     static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
@@ -82,7 +82,7 @@ enum TableLayout {
     ]
 
     /// The JSON of a class's row in `_SCHEMA`.
-    static func schemaRow(of schema: ClassSchema) -> JSONObject {
+    package static func schemaRow(of schema: ClassSchema) -> JSONObject {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields where field.type != .acl {
             if schema.name == "_User", name == "password" { continue }

@@ -3,7 +3,7 @@ import Synchronization
 import Tasks
 
 /// A new row before it becomes a statement, so that several of one shape can become one.
-struct InsertRow {
+package struct InsertRow {
     let className: String
     /// The columns that have a value, in the order of the values.
     private(set) var columns: [String] = []
@@ -11,16 +11,16 @@ struct InsertRow {
     /// What the statement gives of the row; empty for nothing.
     var returning = ""
     /// The statements that make the rows of its relations.
-    var joins: [Statement] = []
+    package var joins: [Statement] = []
 
     /// - Parameter capacity: About how many columns will have a value.
-    init(className: String, capacity: Int = 0) {
+    package init(className: String, capacity: Int = 0) {
         self.className = className
         columns.reserveCapacity(capacity)
         parameters.reserveCapacity(capacity)
     }
 
-    mutating func set(_ column: String, to parameter: PostgresParameter) {
+    package mutating func set(_ column: String, to parameter: PostgresParameter) {
         columns.append(column)
         parameters.append(parameter)
     }
@@ -32,7 +32,7 @@ struct InsertRow {
     /// The statements that make rows, to be sent as one group: neighbours of one shape go together.
     ///
     /// Their numbers are powers of two, so that a class has few different statements, which stay prepared.
-    static func statements(_ rows: [InsertRow]) -> [Statement] {
+    package static func statements(_ rows: [InsertRow]) -> [Statement] {
         var statements: [Statement] = []
         var start = 0
         while start < rows.count {
@@ -67,15 +67,22 @@ struct InsertRow {
 ///
 /// Clients make objects of few shapes, and to write such a text takes longer than all else about it. A text holds
 /// nothing but names and numbers, so that it is right for as long as the process lives.
-final class InsertTexts: Sendable {
+package final class InsertTexts: Sendable {
     /// What distinguishes one text from another.
-    struct Shape: Hashable {
+    package struct Shape: Hashable {
         var className: String
         var columns: [String]
         /// How many rows the statement makes.
         var rows: Int
         /// What it gives of each; empty for nothing.
         var returning = ""
+
+        package init(className: String, columns: [String], rows: Int, returning: String = "") {
+            self.className = className
+            self.columns = columns
+            self.rows = rows
+            self.returning = returning
+        }
     }
 
     /// As many as a connection has prepared statements.
@@ -85,8 +92,10 @@ final class InsertTexts: Sendable {
 
     private let texts = Mutex(BoundedTable<Shape, String>(capacity: capacity))
 
+    package init() {}
+
     /// The statement for rows of a shape, whose parameters are their values, row by row.
-    func text(of shape: Shape) -> String {
+    package func text(of shape: Shape) -> String {
         if let known = texts.withLock({ $0.value(of: shape) }) { return known }
         let text = Self.write(shape)
         guard text.utf8.count <= Self.longest else { return text }
