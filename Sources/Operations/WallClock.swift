@@ -10,7 +10,7 @@ public struct WallClock: Sendable {
     public static let system = WallClock(rising: true) { .now }
 
     /// How far the clock may be ahead of the system, in milliseconds.
-    static let mostAhead: Int64 = 10
+    package static let mostAhead: Int64 = 10
 
     private let read: @Sendable () -> ParseDate
     private let latest: LatestTime?
@@ -34,7 +34,7 @@ public struct WallClock: Sendable {
     }
 
     /// Waits until a time is near enough to be the date of a write.
-    func approach(_ time: ParseDate) async throws {
+    package func approach(_ time: ParseDate) async throws {
         guard latest != nil else { return }
         let present = read()
         let wait = time.milliseconds - present.milliseconds - Self.mostAhead
@@ -43,7 +43,7 @@ public struct WallClock: Sendable {
     }
 
     /// Notes the date of a write that others can see: what begins from now on is later.
-    func note(_ time: ParseDate) {
+    package func note(_ time: ParseDate) {
         guard let latest else { return }
         let present = read()
         var known = latest.milliseconds.load(ordering: .relaxed)

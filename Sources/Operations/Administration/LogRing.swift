@@ -9,13 +9,21 @@ public import Telemetry
 /// The latest log lines, kept in memory for `GET /scriptlog`. Errors are kept apart, so that other lines do not push
 /// them out.
 public final class LogRing: Sendable {
-    struct Line {
+    package struct Line {
         /// How many lines there were before, in this process.
         let number: Int
         let moment: ParseDate
         let level: Logger.Level
         let message: String
         let metadata: Logger.Metadata
+
+        package init(number: Int, moment: ParseDate, level: Logger.Level, message: String, metadata: Logger.Metadata) {
+            self.number = number
+            self.moment = moment
+            self.level = level
+            self.message = message
+            self.metadata = metadata
+        }
 
         var json: JSONValue {
             var object: JSONObject = [:]
@@ -113,7 +121,7 @@ public final class LogRing: Sendable {
     }
 
     /// How many lines there have been.
-    var count: Int { lines.withLock { $0.count } }
+    package var count: Int { lines.withLock { $0.count } }
 
     /// The lines that are remembered of those from a number on, oldest first.
     func lines(from number: Int, onlyErrors: Bool) -> Deque<Line> {

@@ -28,9 +28,9 @@ public final class SharedLog: Sendable {
 
     init(kept: Int, process: String) { (self.kept, self.process) = (kept, process) }
 
-    var waiting: Int { pending.withLock { $0.lines.count } }
+    package var waiting: Int { pending.withLock { $0.lines.count } }
 
-    func add(_ line: LogRing.Line) {
+    package func add(_ line: LogRing.Line) {
         pending.withLock { pending in
             let count = pending.lines.count
             let isKept = count < Self.mostASecond || line.level >= .warning || line.number % 10 == 0

@@ -39,7 +39,7 @@ public struct LiveQuery: Sendable {
     /// else is no concern of live queries.
     ///
     /// - Throws: 103 or 102 for what cannot be read.
-    init(_ query: JSONObject) throws(ParseError) {
+    package init(_ query: JSONObject) throws(ParseError) {
         guard let name = query["className"]?.stringValue, !name.isEmpty, name.utf8.count <= 256 else {
             throw ParseError(ParseError.invalidClassName, "Invalid classname: \(query["className"]?.stringValue ?? "")")
         }
@@ -107,7 +107,8 @@ public struct LiveQuery: Sendable {
     /// Whether what stands at one of the keys that are watched is another than before.
     ///
     /// - Throws: `FilterMatcherError.tooMuchWork`.
-    func concerns(_ before: JSONObject?, _ after: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError)
+    package func concerns(_ before: JSONObject?, _ after: JSONObject, _ budget: inout MatchBudget)
+        throws(FilterMatcherError)
         -> Bool
     {
         guard let watch else { return true }

@@ -5,7 +5,7 @@ import Rules
 
 /// What a caller sees of objects of a class that are in memory: what ``ReadAccess`` means to finds, without the
 /// database.
-struct ObjectReader: Sendable {
+package struct ObjectReader: Sendable {
     private let access: ReadAccess
     private let seesEverything: Bool
     /// Whether pointer permissions let an object through; nil where they are not asked.
@@ -16,7 +16,7 @@ struct ObjectReader: Sendable {
     private static let secrets: Set<Name> = ["sessionToken", "password"]
 
     /// - Throws: `FilterMatcherError` for permissions that only the database can decide on.
-    init(_ access: ReadAccess, seesEverything: Bool, schema: ClassSchema) throws(FilterMatcherError) {
+    package init(_ access: ReadAccess, seesEverything: Bool, schema: ClassSchema) throws(FilterMatcherError) {
         self.access = access
         self.seesEverything = seesEverything
         files = schema.fields.compactMap { $0.value.type == .file ? $0.key : nil }
@@ -24,7 +24,7 @@ struct ObjectReader: Sendable {
     }
 
     /// Whether the caller may read an object; throws `FilterMatcherError.tooMuchWork`.
-    func mayRead(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
+    package func mayRead(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         if let readers = access.readers, let acl = object["ACL"], !acl.isNull {
             // Users with many roles are looked for as often.
             try budget.spend(readers.count >> 2)

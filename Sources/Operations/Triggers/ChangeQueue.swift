@@ -5,7 +5,7 @@ import Synchronization
 import Tasks
 
 /// Reports changes of an object one after the other: its followers hear of its versions in their order.
-final class ChangeQueue: Sendable {
+package final class ChangeQueue: Sendable {
     private struct Key: Hashable {
         let className: Name
         let objectId: Name
@@ -23,11 +23,15 @@ final class ChangeQueue: Sendable {
 
     private let lines = Mutex<[Key: Line]>([:])
 
+    package init() {}
+
     /// Does something when it is its turn.
     ///
     /// - Throws: ``ObjectStore/tooBusy`` where too many wait, as for those that wait in vain for a row's lock without
     ///   followers; `CancellationError` when the caller leaves before.
-    func take<R: Sendable>(_ className: String, _ objectId: String, _ body: () async throws -> R) async throws -> R {
+    package func take<R: Sendable>(_ className: String, _ objectId: String, _ body: () async throws -> R) async throws
+        -> R
+    {
         let key = Key(className: Name(className), objectId: Name(objectId))
         let gate = enter(key)
         defer { leave(key) }

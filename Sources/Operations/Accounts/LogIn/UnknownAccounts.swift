@@ -3,7 +3,7 @@ import Synchronization
 import Tasks
 
 /// Attempts to log in under names without an account, counted in the memory of this process.
-final class UnknownAccounts: Sendable {
+package final class UnknownAccounts: Sendable {
     private struct Count {
         var attempts = 0
         /// Until when the name is locked.
@@ -16,7 +16,7 @@ final class UnknownAccounts: Sendable {
 
     /// - Parameter capacity: How many names are counted. Beyond those, the ones that are not locked are
     ///   forgotten, and then the one that was tried longest ago.
-    init(capacity: Int = 10_000) {
+    package init(capacity: Int = 10_000) {
         self.capacity = capacity
         counts = Mutex(BoundedTable(capacity: capacity))
     }
@@ -25,7 +25,7 @@ final class UnknownAccounts: Sendable {
     ///
     /// - Parameter name: What names the account, in the one spelling that all spellings of an account have.
     /// - Returns: How long the name is locked; nil when there was an attempt left.
-    func reserveAttempt(
+    package func reserveAttempt(
         _ name: [String], _ policy: Configuration.AccountLockout,
         at now: ContinuousClock.Instant = .now
     ) -> Duration? {
@@ -52,5 +52,5 @@ final class UnknownAccounts: Sendable {
     }
 
     /// How many names are counted.
-    var size: Int { counts.withLock { $0.count } }
+    package var size: Int { counts.withLock { $0.count } }
 }

@@ -1,7 +1,7 @@
 import Encoding
 
 /// A hash of a password as parse-server stores it: `$2b$10$`, 22 characters of salt, 31 of the hash.
-struct BcryptHash: Sendable {
+package struct BcryptHash: Sendable {
     /// Hashes of a higher cost are not computed: each step doubles the time, and cost 31 takes hours.
     static let highestCost = 14
 
@@ -14,7 +14,7 @@ struct BcryptHash: Sendable {
     var isAffordable: Bool { cost <= Self.highestCost }
 
     /// Nil for what is no such hash.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let bytes = Array(text.utf8)
         let dollar = UInt8(ascii: "$")
         guard bytes.count == 60, bytes[0] == dollar, bytes[1] == UInt8(ascii: "2"), Self.variants.contains(bytes[2]),

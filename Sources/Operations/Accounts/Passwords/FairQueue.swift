@@ -3,11 +3,16 @@ import DequeModule
 /// Work that waits, served round robin by sender: a sender that brings much delays only itself.
 ///
 /// Addresses are served round robin, and so are the connections of an address, which may be that of a proxy.
-struct FairQueue<Work> {
+package struct FairQueue<Work> {
     /// Whose work something is.
-    struct Sender: Hashable {
+    package struct Sender: Hashable {
         var address: [UInt8]
         var connection: ObjectIdentifier?
+
+        package init(address: [UInt8], connection: ObjectIdentifier? = nil) {
+            self.address = address
+            self.connection = connection
+        }
     }
 
     private struct Entry {
@@ -26,12 +31,14 @@ struct FairQueue<Work> {
     private var order: Deque<[UInt8]> = []
 
     /// How much waits.
-    private(set) var count = 0
+    package private(set) var count = 0
+
+    package init() {}
 
     /// Adds work.
     ///
     /// - Parameter number: Under which it can be removed; no two have one number.
-    mutating func append(_ work: Work, number: Int, from sender: Sender) {
+    package mutating func append(_ work: Work, number: Int, from sender: Sender) {
         var line = lines.removeValue(forKey: sender.address) ?? Line()
         if line.count == 0 { order.append(sender.address) }
         if line.connections[sender.connection] == nil { line.order.append(sender.connection) }
@@ -42,7 +49,7 @@ struct FairQueue<Work> {
     }
 
     /// Takes the work whose turn it is.
-    mutating func popFirst() -> Work? {
+    package mutating func popFirst() -> Work? {
         guard let address = order.popFirst(), var line = lines.removeValue(forKey: address),
             let connection = line.order.popFirst(), var entries = line.connections.removeValue(forKey: connection),
             let entry = entries.popFirst()
@@ -61,7 +68,7 @@ struct FairQueue<Work> {
     }
 
     /// Removes work that waits; nil when it does not wait any more.
-    mutating func remove(number: Int, of sender: Sender) -> Work? {
+    package mutating func remove(number: Int, of sender: Sender) -> Work? {
         guard let entries = lines[sender.address]?.connections[sender.connection],
             let place = entries.firstIndex(where: { $0.number == number })
         else { return nil }
@@ -70,7 +77,7 @@ struct FairQueue<Work> {
 
     /// Removes what came last of the address that has most waiting, if that is more than an address would have after it
     /// adds one.
-    mutating func removeLast(insteadOf address: [UInt8]) -> Work? {
+    package mutating func removeLast(insteadOf address: [UInt8]) -> Work? {
         guard let (longest, line) = lines.max(by: { $0.value.count < $1.value.count }), longest != address,
             line.count > (lines[address]?.count ?? 0) + 1,
             let (connection, entries) = line.connections.max(by: { $0.value.count < $1.value.count })

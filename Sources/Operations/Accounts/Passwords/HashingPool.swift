@@ -8,7 +8,7 @@ import Tasks
 /// Threads that compute hashes of passwords, which take tens of milliseconds each by design, and the queue before them.
 ///
 /// The queue is fair to its senders and bounded. Work without a waiting caller leaves it: its client has gone.
-final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
+package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private struct Job: Sendable {
         var input: Input
         var continuation: CheckedContinuation<Output, any Error>
@@ -30,19 +30,19 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     ///   - threads: How many compute at once; nil for the number of processors less one.
     ///   - capacity: How many inputs may wait.
     ///   - compute: What a thread does with an input.
-    init(threads: Int?, capacity: Int, compute: @escaping @Sendable (Input) -> Output) {
+    package init(threads: Int?, capacity: Int, compute: @escaping @Sendable (Input) -> Output) {
         self.threads = threads ?? max(1, System.coreCount - 1)
         self.capacity = capacity
         self.compute = compute
     }
 
-    var waiting: Int { state.withLock { $0.queue.count } }
+    package var waiting: Int { state.withLock { $0.queue.count } }
 
     /// Has the output for an input computed on a thread of the pool, when it is the sender's turn.
     ///
     /// - Parameter address: The IP address that the request comes from.
     /// - Throws: `ServiceUnavailable` when too much waits, `CancellationError` when the caller has left.
-    func run(from address: String, _ input: Input) async throws -> Output {
+    package func run(from address: String, _ input: Input) async throws -> Output {
         let caller = CallerPresence.current
         let sender = FairQueue<Job>.Sender(
             address: Sender.network(of: address), connection: caller.map { ObjectIdentifier($0) })

@@ -74,7 +74,7 @@ public struct Passwords: Sendable {
 }
 
 /// A bcrypt hash to be computed by libcrypt.
-struct Bcrypt: Sendable {
+package struct Bcrypt: Sendable {
     /// How many bytes of a password count; what follows them is cut off, as parse-server's bcrypt does.
     static let passwordLimit = 72
 
@@ -83,13 +83,13 @@ struct Bcrypt: Sendable {
     private let setting: String
 
     /// Takes the bytes of a password that count.
-    init(_ password: String, setting: String) {
+    package init(_ password: String, setting: String) {
         self.password = Array(password.utf8.prefix(Self.passwordLimit))
         self.setting = setting
     }
 
     /// The hash, `$2b$10$…`, after tens of milliseconds; nil for what cannot be hashed.
-    func hash() -> String? {
+    package func hash() -> String? {
         let data = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
         data.initialize(to: crypt_data())
         defer {

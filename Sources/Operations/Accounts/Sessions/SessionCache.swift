@@ -5,8 +5,8 @@ import Synchronization
 import Tasks
 
 /// Sessions that were looked up lately, so that most requests need no statement to know their user.
-final class SessionCache: Sendable {
-    struct Entry: Sendable {
+package final class SessionCache: Sendable {
+    package struct Entry: Sendable {
         var user: SessionUser
         /// When the session ends, in milliseconds since 1970; nil for never.
         var expiresAt: Int64?
@@ -14,6 +14,13 @@ final class SessionCache: Sendable {
         var updatedAt: Int64
         /// When this was looked up.
         var loadedAt: Int64
+
+        package init(user: SessionUser, expiresAt: Int64? = nil, updatedAt: Int64, loadedAt: Int64) {
+            self.user = user
+            self.expiresAt = expiresAt
+            self.updatedAt = updatedAt
+            self.loadedAt = loadedAt
+        }
     }
 
     private struct State {
@@ -39,19 +46,19 @@ final class SessionCache: Sendable {
     private let state: Mutex<State>
     private let timeToLive: Int64
     /// How many roles a session has that takes no more room than one.
-    static let rolesOfOne = 20
+    package static let rolesOfOne = 20
 
     /// - Parameters:
     ///   - timeToLive: How long an entry counts, in milliseconds.
     ///   - capacity: How many are remembered: those that were asked for last.
-    init(timeToLive: Int64, capacity: Int) {
+    package init(timeToLive: Int64, capacity: Int) {
         self.timeToLive = timeToLive
         let capacity = max(capacity, 1)
         state = Mutex(State(capacity: capacity, entries: BoundedTable(capacity: capacity)))
     }
 
     /// What is remembered of a token, unless it is too old.
-    func find(_ token: String, now: Int64) -> Entry? {
+    package func find(_ token: String, now: Int64) -> Entry? {
         state.withLock {
             guard let entry = $0.entries.value(of: Name(token)), now - entry.loadedAt < timeToLive else { return nil }
             return entry
@@ -59,10 +66,10 @@ final class SessionCache: Sendable {
     }
 
     /// To be read before a look-up and given to ``insert(_:generation:)`` after it.
-    var generation: Int { state.withLock { $0.generation } }
+    package var generation: Int { state.withLock { $0.generation } }
 
     /// Remembers a session, unless something was forgotten since its look-up began.
-    func insert(_ entry: Entry, generation: Int) {
+    package func insert(_ entry: Entry, generation: Int) {
         state.withLock {
             guard $0.generation == generation else { return }
             $0.tokens[Name(entry.user.id), default: []].insert(Name(entry.user.token))
@@ -73,7 +80,7 @@ final class SessionCache: Sendable {
     /// Whether a caller is the one to extend a session: of all requests that see at once that it is due, the first.
     ///
     /// - Parameter moment: The session is due when it was changed before.
-    func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {
+    package func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {
         state.withLock {
             guard var entry = $0.entries.peek(Name(token)) else { return true }
             guard entry.updatedAt < moment else { return false }
@@ -85,14 +92,14 @@ final class SessionCache: Sendable {
 
     /// Forgets the sessions of a user who was changed. Requests that are under way keep the record that they have: as with
     /// parse-server, triggers get the user who sent the request.
-    func invalidate(user id: String) {
+    package func invalidate(user id: String) {
         state.withLock {
             $0.generation += 1
             for token in $0.tokens.removeValue(forKey: id) ?? [] { $0.entries.remove(token) }
         }
     }
 
-    func invalidateAll() {
+    package func invalidateAll() {
         state.withLock {
             $0.generation += 1
             $0.entries.removeAll()
