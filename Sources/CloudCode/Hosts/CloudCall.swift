@@ -69,7 +69,7 @@ public struct CloudCall: Sendable {
     }
 
     /// About how many bytes the call has as a message: what clients and their objects decide about it.
-    func measured() -> Int {
+    package func measured() -> Int {
         let objects = [params, object, original, changes, query, caller.user, headers, context]
         return objects.reduce(self.objects.reduce(0) { $0 + $1.roughSize }) { $0 + ($1?.roughSize ?? 0) }
             // In base64.
