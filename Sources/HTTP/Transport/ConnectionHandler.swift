@@ -225,12 +225,12 @@ final class HandshakeTimeout: ChannelInboundHandler, RemovableChannelHandler {
 ///
 /// The first answer that is sent wakes a client. On a machine of few processors it pushes the server aside at once,
 /// finds that one answer, and waits again; and so it goes for each. When the others follow closely, it finds several.
-final class FlushCoalescer: Sendable {
+package final class FlushCoalescer: Sendable {
     private let eventLoop: any EventLoop
     /// The channels with something to send.
     private let channels: NIOLoopBoundBox<[any Channel]>
 
-    init(of eventLoop: any EventLoop) {
+    package init(of eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
         channels = .makeBoxSendingValue([], eventLoop: eventLoop)
     }
@@ -256,12 +256,12 @@ final class FlushCoalescer: Sendable {
 
 /// Runs the tasks of a connection on the connection's own event loop, so that an answer from the database goes to the
 /// socket without another change of threads.
-final class EventLoopTaskExecutor: TaskExecutor {
+package final class EventLoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 
-    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+    package init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         eventLoop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }

@@ -5,7 +5,7 @@ import Synchronization
 import Tasks
 
 /// A connection of a client: where requests come from and answers go, and what is under way on it.
-final class HTTPConnection: Sendable {
+package final class HTTPConnection: Sendable {
     let channel: any Channel
     /// The IP address of the other end; empty when there is none.
     let peer: String
@@ -31,7 +31,7 @@ final class HTTPConnection: Sendable {
     ///   - flushCoalescer: That of the channel's event loop.
     ///   - transferTimeout: Counts unanswered input, or nil to count nothing.
     ///   - record: What is found out about its requests.
-    init(
+    package init(
         _ channel: any Channel, flushCoalescer: FlushCoalescer, transferTimeout: TransferTimeout? = nil,
         record: RequestRecord = RequestRecord()
     ) {
@@ -94,7 +94,7 @@ final class HTTPConnection: Sendable {
     ///
     /// - Returns: Whether the connection can take more. After a large write, it can if the system has accepted all
     ///   bytes.
-    func write(_ buffer: ByteBuffer) -> Bool {
+    package func write(_ buffer: ByteBuffer) -> Bool {
         guard buffer.readableBytes > Self.few else {
             channel.write(buffer, promise: nil)
             flushCoalescer.flush(channel)
@@ -149,14 +149,14 @@ final class HTTPConnection: Sendable {
     }
 
     /// Ends the connection; answers that wait for the end of a turn are sent before.
-    func close() {
+    package func close() {
         channel.flush()
         channel.close(promise: nil)
     }
 }
 
 /// What is under way on a connection: whether it owes answers, and since when it has been idle.
-struct ConnectionActivity {
+package struct ConnectionActivity {
     /// The requests that were begun and are not answered yet.
     private var requests = 0
     /// Whether no request has come so far.
@@ -169,11 +169,11 @@ struct ConnectionActivity {
     private var hasEnded = false
 
     /// The activity of a connection that was just opened.
-    init(at now: ContinuousClock.Instant) {
+    package init(at now: ContinuousClock.Instant) {
         idleSince = now
     }
 
-    mutating func beginRequest() {
+    package mutating func beginRequest() {
         requests += 1
         isUnused = false
     }
@@ -181,20 +181,20 @@ struct ConnectionActivity {
     /// Notes that a request has been answered.
     ///
     /// - Returns: Whether the server shuts down, and this was the last one that it owes an answer.
-    mutating func finishRequest(at now: ContinuousClock.Instant) -> Bool {
+    package mutating func finishRequest(at now: ContinuousClock.Instant) -> Bool {
         requests -= 1
         idleSince = now
         return isQuiescing && requests == 0
     }
 
     /// Notes that the last answer was given, whatever the client goes on sending.
-    mutating func end(at now: ContinuousClock.Instant) {
+    package mutating func end(at now: ContinuousClock.Instant) {
         hasEnded = true
         idleSince = now
     }
 
     /// Notes that the server shuts down; returns whether the connection is not needed any more.
-    mutating func quiesce() -> Bool {
+    package mutating func quiesce() -> Bool {
         isQuiescing = true
         return requests == 0
     }
@@ -205,7 +205,7 @@ struct ConnectionActivity {
     }
 
     /// Whether nothing is under way, and has not been since some moment.
-    func isIdle(since moment: ContinuousClock.Instant) -> Bool {
+    package func isIdle(since moment: ContinuousClock.Instant) -> Bool {
         idleTime.map { $0 < moment } ?? false
     }
 }

@@ -3,7 +3,7 @@ import Logging
 import Logs
 
 /// What the log says of a request that was answered.
-struct RequestFields: Sendable {
+package struct RequestFields: Sendable {
     let id: RequestID
     let method: String
     let path: String
@@ -22,7 +22,7 @@ struct RequestFields: Sendable {
 
     /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, without the host
     /// of a whole URL, which may hold a password, and not all of one that is long.
-    init(id: RequestID, method: String, target: String, status: Int?, duration: Duration) {
+    package init(id: RequestID, method: String, target: String, status: Int?, duration: Duration) {
         self.id = id
         self.method = method
         self.status = status
@@ -85,14 +85,14 @@ struct RequestFields: Sendable {
     /// How loudly the log says it.
     ///
     /// - Parameter slow: From how long on a request is slow.
-    func level(isQuiet: Bool, slow: Duration) -> Logger.Level {
+    package func level(isQuiet: Bool, slow: Duration) -> Logger.Level {
         if isQuiet { return .debug }
         if let status, status >= 500 { return .error }
         return duration >= slow && status != nil ? .warning : .info
     }
 
     /// The fields, sorted by name.
-    var fields: [(name: String, value: String)] {
+    package var fields: [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         fields.reserveCapacity(12)
         func add(_ name: String, _ value: String?) {

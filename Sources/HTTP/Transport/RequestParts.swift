@@ -8,7 +8,7 @@ import Synchronization
 /// body, its end, the head of the next one.
 ///
 /// One task takes the parts. It waits on the event loop that adds them, so that taking one is not a change of threads.
-final class RequestParts: Sendable {
+package final class RequestParts: Sendable {
     /// A part, and its size on the connection in bytes.
     private struct Entry {
         var part: HTTPServerRequestPart
@@ -65,7 +65,7 @@ final class RequestParts: Sendable {
     /// Counts the waiting input, parsed and unparsed.
     let input: HeldInput
 
-    init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
+    package init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
 
     /// The bytes of body from which on another piece stays one of its own.
     private static let mostJoined = 16 * 1024
@@ -74,7 +74,7 @@ final class RequestParts: Sendable {
 
     /// Whether nothing more should be read: so much waits, or requests can no longer be separated, and would be thrown
     /// away for as long as the requests before it take.
-    var isFull: Bool {
+    package var isFull: Bool {
         state.withLock { state in
             if case .failure? = state.end { return true }
             return state.count >= Self.most.parts || state.bytes >= Self.most.bytes
@@ -82,13 +82,13 @@ final class RequestParts: Sendable {
     }
 
     /// Whether a request waits for its answer.
-    var hasRequest: Bool { state.withLock { $0.heads > 0 } }
+    package var hasRequest: Bool { state.withLock { $0.heads > 0 } }
 
     /// Takes the next part; waits until there is one.
     ///
     /// - Returns: The part, or nil after the last one.
     /// - Throws: What ended the connection, when it was an error; `HTTPParserError` for what is no HTTP.
-    func next() async throws -> HTTPServerRequestPart? {
+    package func next() async throws -> HTTPServerRequestPart? {
         if let part = take() { return part }
         return try await withCheckedThrowingContinuation { continuation in
             let result: Result<(part: HTTPServerRequestPart, bytes: Int)?, any Error>? = state.withLock { state in
@@ -111,7 +111,7 @@ final class RequestParts: Sendable {
     }
 
     /// Adds a part and counts its bytes on the connection.
-    func append(_ part: HTTPServerRequestPart, bytes: Int) {
+    package func append(_ part: HTTPServerRequestPart, bytes: Int) {
         let consumer = state.withLock { state in
             let consumer = state.consumer.take()
             if consumer == nil { state.append(part, bytes: bytes) }

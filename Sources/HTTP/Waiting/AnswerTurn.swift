@@ -1,18 +1,18 @@
 /// Limits the consecutive requests of one connection, so that the other connections of its event loop get a turn.
-struct AnswerTurn {
+package struct AnswerTurn {
     /// The maximum number of requests in a turn, and its maximum duration.
-    static let (mostRequests, mostTime) = (8, Duration.milliseconds(1))
+    package static let (mostRequests, mostTime) = (8, Duration.milliseconds(1))
 
     private let begin: ContinuousClock.Instant
     private var requests = 0
 
-    init(at now: ContinuousClock.Instant) { begin = now }
+    package init(at now: ContinuousClock.Instant) { begin = now }
 
     /// Counts an answered request.
     ///
     /// - Parameter hasRequest: Whether another request waits. If not, the connection has no turn to give up.
     /// - Returns: Whether the other connections get their turn now.
-    mutating func isOver(hasRequest: Bool, at now: ContinuousClock.Instant) -> Bool {
+    package mutating func isOver(hasRequest: Bool, at now: ContinuousClock.Instant) -> Bool {
         requests += 1
         guard hasRequest else {
             self = AnswerTurn(at: now)

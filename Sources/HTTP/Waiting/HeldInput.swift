@@ -5,7 +5,7 @@ import Tasks
 /// Input of a connection that no request has consumed yet: unparsed bytes, heads, and pieces of bodies.
 ///
 /// A few bytes per connection are free. More count as transfer memory.
-final class HeldInput: Sendable {
+package final class HeldInput: Sendable {
     private struct State {
         var bytes = 0
         var counted = 0
@@ -17,7 +17,7 @@ final class HeldInput: Sendable {
     }
 
     /// The bytes per connection that don't count.
-    static let uncounted = 4096
+    package static let uncounted = 4096
     /// The number of bytes given back at a time, except for the last ones.
     private static let step = 16 * 1024
 
@@ -25,15 +25,15 @@ final class HeldInput: Sendable {
     private let transferTimeout: TransferTimeout?
 
     /// - Parameter transferTimeout: Counts the bytes, or nil to count nothing.
-    init(_ transferTimeout: TransferTimeout?) { self.transferTimeout = transferTimeout }
+    package init(_ transferTimeout: TransferTimeout?) { self.transferTimeout = transferTimeout }
 
     /// Adds received bytes.
     @inline(never)
-    func add(_ count: Int) { state.withLock { $0.bytes += count } }
+    package func add(_ count: Int) { state.withLock { $0.bytes += count } }
 
     /// Counts the waiting bytes. Returns false if there is no memory for them.
     @inline(never)
-    func hold(on channel: any Channel, of network: Sender) -> Bool {
+    package func hold(on channel: any Channel, of network: Sender) -> Bool {
         state.withLock { state in
             guard let transferTimeout, state.bytes > Self.uncounted, state.bytes > state.counted else { return true }
             let ticket = state.ticket ?? transferTimeout.begin(.input, on: channel, of: network)
@@ -50,7 +50,7 @@ final class HeldInput: Sendable {
 
     /// Excuses the client while it waits for memory.
     @inline(never)
-    func excuse(_ isExcused: Bool) {
+    package func excuse(_ isExcused: Bool) {
         state.withLock { state in
             state.isExcused = isExcused
             guard let ticket = state.ticket else { return }
@@ -64,7 +64,7 @@ final class HeldInput: Sendable {
 
     /// Removes the bytes that a request consumed.
     @inline(never)
-    func remove(_ count: Int) {
+    package func remove(_ count: Int) {
         state.withLock { state in
             state.bytes = max(0, state.bytes - count)
             guard let transferTimeout, let ticket = state.ticket else { return }
@@ -82,11 +82,11 @@ final class HeldInput: Sendable {
 
     /// Records that bytes were passed to the parser.
     @inline(never)
-    func pass(_ count: Int) { state.withLock { $0.passed += count } }
+    package func pass(_ count: Int) { state.withLock { $0.passed += count } }
 
     /// The size in bytes of the part that the parser produces now.
     @inline(never)
-    func takePassed() -> Int {
+    package func takePassed() -> Int {
         state.withLock { state in
             defer { state.passed = 0 }
             return state.passed
@@ -94,5 +94,5 @@ final class HeldInput: Sendable {
     }
 
     /// Stops counting the connection's input.
-    func removeAll() { remove(.max) }
+    package func removeAll() { remove(.max) }
 }

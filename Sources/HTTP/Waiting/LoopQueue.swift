@@ -13,7 +13,7 @@ import Tasks
 /// Defers work of an event loop until the loop has polled its sockets again: one piece per turn, round robin by sender.
 ///
 /// SwiftNIO runs everything added to a loop before it polls the sockets. A byte in a pipe arrives after their input.
-final class LoopQueue: Sendable {
+package final class LoopQueue: Sendable {
     private struct State {
         var waiting = SenderQueue<() -> Void>()
         /// Whether a turn is scheduled.
@@ -27,7 +27,7 @@ final class LoopQueue: Sendable {
         })
 
     /// The queue of an event loop, or nil if the loop serves no connections.
-    static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
+    package static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
     /// The duration of a turn if there is no pipe.
     private static let pause = TimeAmount.milliseconds(1)
@@ -54,7 +54,7 @@ final class LoopQueue: Sendable {
     }
 
     /// Runs work in a later turn. Call it on the event loop.
-    func later(of sender: Sender, _ work: @escaping () -> Void) {
+    package func later(of sender: Sender, _ work: @escaping () -> Void) {
         state.value.waiting.append(work, of: sender)
         call()
     }

@@ -15,19 +15,19 @@ import Tasks
 /// A parser makes all it can of the bytes that it gets. The shortest requests take ten times their bytes once they are
 /// parsed: a client that sends thousands of them at once would fill the memory with requests whose turn has not come.
 /// Bodies don't grow, so they are passed on as they arrive. If parsing takes long, other connections get a turn.
-final class ReadPacer: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-    typealias OutboundIn = ByteBuffer
+package final class ReadPacer: ChannelDuplexHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias InboundOut = ByteBuffer
+    package typealias OutboundIn = ByteBuffer
 
     /// The events that the handlers behind get besides.
-    enum Event {
+    package enum Event {
         /// The client sends no more than what waits. The end itself is passed on behind the last of that.
         case inputEnds
     }
 
     /// The bytes of a slice that is not all of a body. Most requests fit into one.
-    static let sliceSize = 4096
+    package static let sliceSize = 4096
     /// The maximum number of request heads in a slice.
     static let mostHeads = 8
     /// The time after which other connections get a turn.
@@ -54,7 +54,7 @@ final class ReadPacer: ChannelDuplexHandler {
     ///   - network: Returns the sender of the input.
     ///   - later: Runs work after other connections have had a turn.
     ///   - bodyToCome: Gives how many bytes of a body follow what was passed on; 0 where that is not known.
-    init(
+    package init(
         _ input: HeldInput, of network: @escaping () -> Sender = { .server },
         later: @escaping (@escaping () -> Void) -> Void = { $0() }, bodyToCome: @escaping () -> Int = { 0 }
     ) {
@@ -64,16 +64,16 @@ final class ReadPacer: ChannelDuplexHandler {
         self.bodyToCome = bodyToCome
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
+    package func handlerRemoved(context: ChannelHandlerContext) {
         forget()
     }
 
-    func read(context: ChannelHandlerContext) {
+    package func read(context: ChannelHandlerContext) {
         isAsked = true
         deliver(context)
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isRefused else { return }
         let buffer = unwrapInboundIn(data)
         input.add(buffer.readableBytes)
@@ -91,7 +91,7 @@ final class ReadPacer: ChannelDuplexHandler {
         context.channel.abort()
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed? = event as? ChannelEvent, !waiting.isEmpty {
             hidesEnd = true
             context.fireUserInboundEventTriggered(Event.inputEnds)

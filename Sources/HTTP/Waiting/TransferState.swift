@@ -2,7 +2,7 @@ import NIOCore
 import Tasks
 
 /// The transfers that are being watched, the memory that they keep, and those who wait for some.
-struct TransferState {
+package struct TransferState {
     struct Transfer: Sendable {
         var channel: any Channel
         /// The sender of the transfer.
@@ -47,7 +47,7 @@ struct TransferState {
     }
 
     /// A separate queue of bodies that wait for memory.
-    enum Lane: CaseIterable {
+    package enum Lane: CaseIterable {
         /// Bodies of a few megabytes.
         case large
         /// Files.

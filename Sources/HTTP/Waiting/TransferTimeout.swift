@@ -12,8 +12,8 @@ import Telemetry
 ///
 /// What begins and ends a transfer is never inlined: in an async function that does both, Swift 6.3 keeps where the id of
 /// the first thread is, and a lock that is taken on another one is then taken in the wrong thread's name.
-final class TransferTimeout: Sendable {
-    enum Kind {
+package final class TransferTimeout: Sendable {
+    package enum Kind {
         /// A body that a client sends.
         case body
         /// Input that waits for the server.
@@ -26,7 +26,7 @@ final class TransferTimeout: Sendable {
         case file
     }
 
-    struct Ticket: Sendable {
+    package struct Ticket: Sendable {
         fileprivate var number: UInt64
         let kind: Kind
     }
@@ -46,16 +46,16 @@ final class TransferTimeout: Sendable {
     /// The pause after a search for transfers to close that found none.
     private static let searchPause = Duration.milliseconds(50)
 
-    init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {
+    package init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {
         self.limits = limits
         self.meters = meters
     }
 
     /// The bytes that all transfers keep in memory.
-    var heldBytes: Int { state.withLock { $0.held } }
+    package var heldBytes: Int { state.withLock { $0.held } }
 
     /// How many bodies wait for memory.
-    var waiting: Int { state.withLock { $0.waiting } }
+    package var waiting: Int { state.withLock { $0.waiting } }
 
     /// How long a client may read nothing.
     var stall: Duration { limits.stall }
@@ -64,7 +64,7 @@ final class TransferTimeout: Sendable {
     ///
     /// - Parameter bytes: How many are sent at once, so that no news of them comes while they leave.
     @inline(never)
-    func begin(_ kind: Kind, on channel: any Channel, bytes: Int = 0, of network: Sender = .current) -> Ticket {
+    package func begin(_ kind: Kind, on channel: any Channel, bytes: Int = 0, of network: Sender = .current) -> Ticket {
         let now = ContinuousClock.now
         let stallThreshold = stallThreshold(of: kind) + .seconds(bytes / Self.usualPace)
         return state.withLock { state in
@@ -87,7 +87,7 @@ final class TransferTimeout: Sendable {
     }
 
     /// Counts memory that a transfer keeps from now on; returns whether there is room; if not, nothing is counted.
-    func hold(_ ticket: Ticket, bytes: Int) -> Bool {
+    package func hold(_ ticket: Ticket, bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let (hasRoom, victims) = change { state in
             guard let transfer = state.transfers[ticket.number], !hasShare(ticket.kind, transfer, bytes, state) else {
@@ -139,7 +139,7 @@ final class TransferTimeout: Sendable {
     func mayWait(_ sender: Sender = .current) -> Bool { state.withLock { $0.mayWait(sender) } }
 
     /// Releases memory that a transfer no longer keeps.
-    func release(_ ticket: Ticket, bytes: Int) {
+    package func release(_ ticket: Ticket, bytes: Int) {
         change { state in
             guard let held = state.transfers[ticket.number]?.held, held >= bytes else { return }
             state.add(-bytes, to: ticket.number)
@@ -151,7 +151,7 @@ final class TransferTimeout: Sendable {
     ///
     /// - Parameter lane: The queue in which it waits.
     /// - Returns: Whether it is counted; false when the connection was closed, the task cancelled or the caller left.
-    func reserve(
+    package func reserve(
         _ ticket: Ticket, bytes: Int, of sender: Sender = .current, in lane: TransferState.Lane = .files
     ) async -> Bool {
         let caller = CallerPresence.current
@@ -251,7 +251,7 @@ final class TransferTimeout: Sendable {
     /// Grants a transfer the time that so many bytes may take.
     ///
     /// - Parameter pauses: Whether the client waits for the server from now on, until ``resume(_:)``.
-    func moved(_ ticket: Ticket, bytes: Int, pauses: Bool = false) {
+    package func moved(_ ticket: Ticket, bytes: Int, pauses: Bool = false) {
         let now = ContinuousClock.now
         state.withLock { state in
             guard var transfer = state.transfers[ticket.number] else { return }
@@ -268,7 +268,7 @@ final class TransferTimeout: Sendable {
     }
 
     /// Notes that the server waits for the client again.
-    func resume(_ ticket: Ticket) {
+    package func resume(_ ticket: Ticket) {
         let now = ContinuousClock.now
         state.withLock { state in
             guard let since = state.transfers[ticket.number]?.pausedSince else { return }
@@ -279,7 +279,7 @@ final class TransferTimeout: Sendable {
     }
 
     /// Notes that a transfer is over, and keeps counting the memory that it still takes.
-    func rest(_ ticket: Ticket) {
+    package func rest(_ ticket: Ticket) {
         change { state in
             guard let held = state.transfers[ticket.number]?.held else { return }
             if held > 0 {
@@ -291,12 +291,12 @@ final class TransferTimeout: Sendable {
     }
 
     @inline(never)
-    func end(_ ticket: Ticket) {
+    package func end(_ ticket: Ticket) {
         change { _ = $0.remove(ticket.number) }
     }
 
     /// Closes overdue connections until the task is cancelled.
-    func run() async {
+    package func run() async {
         let pause = min(limits.idle / 4, limits.stall / 4, .seconds(1))
         while (try? await Task.sleep(for: pause)) != nil {
             for channel in takeOverdue(at: .now) {

@@ -6,18 +6,18 @@ import Tasks
 ///
 /// After a few frames, other connections of the event loop get a turn. A client that sends too many is closed. An
 /// incomplete message counts as transfer memory and must be completed in time.
-final class MessageAssembler: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = WebSocketFrame
-    typealias OutboundIn = WebSocketFrame
-    typealias OutboundOut = WebSocketFrame
+package final class MessageAssembler: ChannelDuplexHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias InboundOut = WebSocketFrame
+    package typealias OutboundIn = WebSocketFrame
+    package typealias OutboundOut = WebSocketFrame
 
     /// The maximum size of a message, and of one from an unauthenticated client.
-    static let (largestMessage, largestOfStranger) = (1024 * 1024, 64 * 1024)
+    package static let (largestMessage, largestOfStranger) = (1024 * 1024, 64 * 1024)
     /// The number of frames read before other connections get a turn.
     static let mostAtOnce = 16
     /// The maximum burst of frames, and the sustained rate per second.
-    static let (mostFrames, framesPerSecond) = (2048, 128)
+    package static let (mostFrames, framesPerSecond) = (2048, 128)
     /// The bytes of a message that don't count.
     private static let uncounted = 4096
     /// The bytes that a buffer keeps after they were read.
@@ -58,7 +58,7 @@ final class MessageAssembler: ChannelDuplexHandler {
     ///   - input: Counts received bytes until they are read here.
     ///   - transferTimeout: Counts incomplete messages.
     ///   - later: Runs work after other connections have had a turn.
-    init(
+    package init(
         _ client: WebSocketClient, _ input: HeldInput, _ transferTimeout: TransferTimeout,
         later: @escaping (@escaping () -> Void) -> Void = { $0() }
     ) {
@@ -68,14 +68,14 @@ final class MessageAssembler: ChannelDuplexHandler {
         self.later = later
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { forget() }
+    package func handlerRemoved(context: ChannelHandlerContext) { forget() }
 
-    func read(context: ChannelHandlerContext) {
+    package func read(context: ChannelHandlerContext) {
         isAsked = true
         deliver(context)
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
         input.remove(input.takePassed())
         guard !hasEnded else { return }
@@ -85,7 +85,7 @@ final class MessageAssembler: ChannelDuplexHandler {
         deliver(context)
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // Frames that came before the end of the input are passed on before it.
         if case .inputClosed? = event as? ChannelEvent, !hasEnded, isPaused || !isAsked || isDelivering {
             hidesInputEnd = true
@@ -94,7 +94,7 @@ final class MessageAssembler: ChannelDuplexHandler {
         }
     }
 
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
         sendPong(context)
         context.fireChannelWritabilityChanged()
     }

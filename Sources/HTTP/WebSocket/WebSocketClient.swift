@@ -2,13 +2,13 @@ import Synchronization
 import Tasks
 
 /// The client of a WebSocket connection.
-final class WebSocketClient: Sendable {
+package final class WebSocketClient: Sendable {
     /// The network of the client.
     let sender: Sender
     private let known: Atomic<Bool>
     private let heard = Atomic(true)
 
-    init(sender: Sender, isKnown: Bool) {
+    package init(sender: Sender, isKnown: Bool) {
         self.sender = sender
         known = Atomic(isKnown)
     }
@@ -16,11 +16,11 @@ final class WebSocketClient: Sendable {
     /// Whether the client has authenticated, if the protocol requires it.
     var isKnown: Bool { known.load(ordering: .relaxed) }
 
-    func becomeKnown() { known.store(true, ordering: .relaxed) }
+    package func becomeKnown() { known.store(true, ordering: .relaxed) }
 
     /// Records received input.
     func hear() { heard.store(true, ordering: .relaxed) }
 
     /// Whether input arrived since the last call.
-    func wasHeard() -> Bool { heard.exchange(false, ordering: .relaxed) }
+    package func wasHeard() -> Bool { heard.exchange(false, ordering: .relaxed) }
 }
