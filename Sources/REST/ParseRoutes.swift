@@ -12,10 +12,10 @@ import Tasks
 
 /// The routes of the REST interface: which path and method is which call of the backend.
 public struct ParseRoutes: RequestHandler {
-    private(set) var backend: Backend
+    package private(set) var backend: Backend
     let configuration: Configuration
     let logger: Logger
-    let errors: ErrorReply
+    package let errors: ErrorReply
     let limits: RateLimiter?
     let declaredLimits: DeclaredLimits?
     /// Functions and jobs; nil for none.

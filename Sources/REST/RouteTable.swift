@@ -6,9 +6,9 @@ public import Telemetry
 
 /// All routes of the REST interface. Dispatch, batches, request ids, the allow list, metrics, the list in the documents
 /// and the tests that walk all routes read it.
-enum RouteTable {
+package enum RouteTable {
     /// The routes; where two fit, the first counts.
-    static let all: [Route] =
+    package static let all: [Route] =
         (objects + accounts + [batch] + configuration + functions + jobs + schemas + administration + hooks + imports
         + files + monitoring)
         .enumerated().map { $1.counted(in: RequestMeters.firstRoute + $0) }
@@ -16,21 +16,21 @@ enum RouteTable {
     /// The route that answers a request whose body is read; nil when none does.
     ///
     /// - Parameter components: The decoded path below the mount, without empty components.
-    static func match(_ method: Method, _ components: [String]) -> Route? {
+    package static func match(_ method: Method, _ components: [String]) -> Route? {
         candidates(components).first { $0.method == method && $0.fits(components) }
     }
 
     /// The route that answers a request before its body is read; nil when none does.
     ///
     /// - Parameter components: The path below the mount as it came, without empty components.
-    static func unread(_ method: String, _ components: [Substring]) -> Route? {
+    package static func unread(_ method: String, _ components: [Substring]) -> Route? {
         guard let first = components.first, let routes = unreadByFirstName[first.asciiLowercased] else { return nil }
         let method = Method(name: method)
         return routes.first { ($0.method == method || $0.traits.contains(.anyMethod)) && $0.fits(components) }
     }
 
     /// A path with the names of routes as parse-server writes them, so that no spelling of a route slips past a list.
-    static func canonical(_ components: [String]) -> [String] {
+    package static func canonical(_ components: [String]) -> [String] {
         let candidates = candidates(components)
         if let route = candidates.first(where: { $0.fits(components) }) {
             return route.canonical(components)
@@ -71,19 +71,21 @@ public enum MeasuredRoutes {
 }
 
 /// One route of the REST interface: which requests it answers, who may use it, and what answers.
-struct Route: Sendable {
+package struct Route: Sendable {
     /// What dispatch, batches, request ids and the allow list need to know of a route.
-    struct Traits: OptionSet, Sendable {
-        let rawValue: Int
+    package struct Traits: OptionSet, Sendable {
+        package let rawValue: Int
+
+        package init(rawValue: Int) { self.rawValue = rawValue }
 
         /// Only the master key, or the read-only master key, may use it.
-        static let master = Traits(rawValue: 1 << 0)
+        package static let master = Traits(rawValue: 1 << 0)
         /// A batch may contain it.
-        static let batchable = Traits(rawValue: 1 << 1)
+        package static let batchable = Traits(rawValue: 1 << 1)
         /// A batch that is one transaction may contain it.
-        static let transactional = Traits(rawValue: 1 << 2)
+        package static let transactional = Traits(rawValue: 1 << 2)
         /// The same request id is served once.
-        static let idempotent = Traits(rawValue: 1 << 3)
+        package static let idempotent = Traits(rawValue: 1 << 3)
         /// A session token has no meaning for it, so that a bad one is not refused.
         static let withoutSession = Traits(rawValue: 1 << 4)
         /// It is about the session of the token, whatever keys come with it.
@@ -94,7 +96,7 @@ struct Route: Sendable {
         static let anyMethod = Traits(rawValue: 1 << 7)
     }
 
-    enum Component: Sendable, Equatable {
+    package enum Component: Sendable, Equatable {
         /// A name, found whatever the case of its letters; written as parse-server writes it.
         case literal(String)
         /// Any one component, by what it is.
@@ -114,9 +116,9 @@ struct Route: Sendable {
         case unread(UnreadHandler)
     }
 
-    let method: Method
-    let path: [Component]
-    let traits: Traits
+    package let method: Method
+    package let path: [Component]
+    package let traits: Traits
     private var answer: Answer
     /// The row of the metrics under which its requests are counted.
     private(set) var row = 0
@@ -176,13 +178,13 @@ struct Route: Sendable {
     }
 
     /// Whether it writes nothing by itself: functions and the parts of a batch are judged by what they ask for.
-    var onlyReads: Bool {
+    package var onlyReads: Bool {
         let isLogIn = path == [.literal("login")]
         return (method == .get && !isLogIn) || path == [.literal("batch")] || path.first == .literal("functions")
     }
 
     /// The path as the documents write it.
-    var text: String {
+    package var text: String {
         path.map { component in
             switch component {
             case .literal(let name): "/" + name

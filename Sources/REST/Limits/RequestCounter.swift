@@ -4,19 +4,25 @@ import ServerConfiguration
 import Synchronization
 import Tasks
 
-struct RequestDemand: Sendable {
+package struct RequestDemand: Sendable {
     let limit: Int
     /// Who sent them; empty for everybody.
     let sender: [UInt8]
     /// How many.
     var amount: Int
+
+    package init(limit: Int, sender: [UInt8], amount: Int) {
+        self.limit = limit
+        self.sender = sender
+        self.amount = amount
+    }
 }
 
-struct RequestCount: Sendable {
+package struct RequestCount: Sendable {
     /// How many requests there were since the count began, those just counted included.
-    let requests: Int
+    package let requests: Int
     /// In how many milliseconds the count begins anew.
-    let remaining: Int
+    package let remaining: Int
 }
 
 /// Keeps how many requests there were.
@@ -33,7 +39,7 @@ protocol RequestCounter: Sendable {
 /// A client with many addresses could make any number of counts. There are at most so many: beyond those, the smallest
 /// are forgotten, half of all. Who sent few requests has nothing to lose by that, and who sent many is not forgotten
 /// for others that sent one each.
-final class MemoryCounter: RequestCounter {
+package final class MemoryCounter: RequestCounter {
     private struct Key: Hashable {
         let limit: Int
         let sender: [UInt8]
@@ -52,12 +58,12 @@ final class MemoryCounter: RequestCounter {
     /// - Parameters:
     ///   - windows: How long counts last, in milliseconds, for each limit.
     ///   - capacity: How many counts there are at most.
-    init(windows: [Int], capacity: Int = 100_000) {
+    package init(windows: [Int], capacity: Int = 100_000) {
         self.windows = windows
         self.capacity = max(2, capacity)
     }
 
-    func take(_ demands: [RequestDemand]) -> [RequestCount] {
+    package func take(_ demands: [RequestDemand]) -> [RequestCount] {
         let now = ContinuousClock.now
         return counts.withLock { counts in
             demands.map { demand in
@@ -75,7 +81,7 @@ final class MemoryCounter: RequestCounter {
     }
 
     /// How many counts there are.
-    var size: Int { counts.withLock { $0.count } }
+    package var size: Int { counts.withLock { $0.count } }
 
     /// Forgets counts that are over, and then the smallest, until half of the slots are free. That takes as long as
     /// half of the slots last, whatever is sent.

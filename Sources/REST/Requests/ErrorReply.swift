@@ -7,7 +7,7 @@ import ParseStorage
 import Postgres
 
 /// Turns errors into the answers that clients understand.
-struct ErrorReply: Sendable {
+package struct ErrorReply: Sendable {
     /// Whether errors about permissions have a generic text.
     let sanitizes: Bool
     let logger: Logger
@@ -21,7 +21,7 @@ struct ErrorReply: Sendable {
     }
 
     /// The answer for an error. What the caller does not get goes to the log, under the request's id.
-    func reply(to error: any Error, requestID: RequestID) -> Reply {
+    package func reply(to error: any Error, requestID: RequestID) -> Reply {
         let description = describe(error, requestID)
         var reply = Reply.object(description.object, status: description.status)
         reply = reply.noting(code: description.object["code"]?.numberValue.map { Int($0) })

@@ -109,7 +109,7 @@ extension RequestOrigin: RequestFacts {
 }
 
 /// What a client says of its SDK: `js1.10.0`, `i1.19.2`, `php1.6.0`.
-enum ClientVersion {
+package enum ClientVersion {
     /// Whether a client is one of Parse's SDKs that send finds as POST with `_method` in the body.
     static func sendsReadsAsPost(_ text: String?) -> Bool {
         guard let text = text?.asciiLowercased else { return false }
@@ -120,7 +120,7 @@ enum ClientVersion {
 
     /// Whether a client takes `{"__op":"Delete"}` in an answer for a field that is gone: those that name no SDK, and
     /// JavaScript's from 1.9 on. Others would keep the operation as the value of the field.
-    static func takesDeletions(_ text: String?) -> Bool {
+    package static func takesDeletions(_ text: String?) -> Bool {
         guard let text = text?.asciiLowercased else { return true }
         let isOfName = { (character: Character) in character.isASCII && character.isLetter || character == "-" }
         let sdk = text.drop { !isOfName($0) }.prefix(while: isOfName)
