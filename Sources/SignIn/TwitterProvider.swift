@@ -8,18 +8,20 @@ import ParseModel
 import ServerConfiguration
 
 /// Twitter: whom a token belongs to, asked by a request that the token and the app sign (OAuth 1.0a, RFC 5849).
-struct TwitterProvider: AuthProvider {
+package struct TwitterProvider: AuthProvider {
     let caller: HTTPCaller
 
-    static let url = "https://api.twitter.com/1.1/account/verify_credentials.json"
+    package static let url = "https://api.twitter.com/1.1/account/verify_credentials.json"
     private static let invalid = TokenCheck.refused("Twitter auth is invalid for this user.")
 
     /// The secret of the app is not for the database, although some SDKs send it.
-    var unstored: Set<Name> { ["consumer_secret"] }
+    package var unstored: Set<Name> { ["consumer_secret"] }
 
-    var optionForms: [Name: AuthOptionForm]? { ["apps": .any, "consumer_key": .text, "consumer_secret": .text] }
+    package var optionForms: [Name: AuthOptionForm]? {
+        ["apps": .any, "consumer_key": .text, "consumer_secret": .text]
+    }
 
-    func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
+    package func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false else { return }
         let apps = Self.apps(options)
         guard !apps.isEmpty, apps.count == options["apps"]?.arrayValue?.count ?? 1 else {
@@ -39,7 +41,7 @@ struct TwitterProvider: AuthProvider {
         }
     }
 
-    func validate(_ data: JSONObject, _ options: JSONObject) async throws {
+    package func validate(_ data: JSONObject, _ options: JSONObject) async throws {
         let apps = Self.apps(options)
         let app = apps.count == 1 ? apps[0] : apps.first { $0.key.hasSameBytes(as: data["consumer_key"]?.stringValue) }
         guard let app, let token = ProviderOptions.text(data["auth_token"]),
@@ -55,7 +57,7 @@ struct TwitterProvider: AuthProvider {
     }
 
     /// The header that signs a GET.
-    static func authorization(
+    package static func authorization(
         url: String, key: String, secret: String, token: String, tokenSecret: String, nonce: String, seconds: Int
     ) -> String {
         var parameters = [
