@@ -47,7 +47,7 @@ public struct MailWriter: Sendable {
         self.templates = templates
     }
 
-    var columns: [Name] {
+    package var columns: [Name] {
         let settings = delivery.templates
         return settings.userFields + (settings.localeField.map { [$0] } ?? [])
     }
@@ -56,7 +56,7 @@ public struct MailWriter: Sendable {
     var usesLocaleOfRequest: Bool { delivery.templates.localeFromRequest }
 
     /// The languages that mails may be in, those first that come with the server.
-    var locales: [String] {
+    package var locales: [String] {
         let own = Set(templates.values.flatMap(\.locales)).filter(LanguageTag.isValid)
         return ["en", "de"] + own.subtracting(["en", "de"]).sorted()
     }
@@ -66,7 +66,7 @@ public struct MailWriter: Sendable {
     /// - Parameter content: What waits in the queue: `kind`, `to`, `link`, `token`, `username`, `email`, `user`,
     ///   `locales`.
     /// - Throws: `MailFailure` for what is no mail.
-    func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
+    package func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
         guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
             let recipient = content["to"]?.stringValue
         else { throw MailFailure(reason: "it is of no kind that is known", isFinal: true) }

@@ -7,13 +7,13 @@ import JSON
 ///
 /// No field can hold a line break, whatever a user's name or the app's has in it. The bodies travel in Base64, so that
 /// no server breaks a link in two, and no text can hold the line that ends it.
-enum MIMEMessage {
+package enum MIMEMessage {
     /// The bytes of a mail.
     ///
     /// - Parameters:
     ///   - date: When it was written, in seconds since 1970.
     ///   - id: A text that no other mail has.
-    static func bytes(_ mail: MailMessage, date: Date, id: String) -> [UInt8]? {
+    package static func bytes(_ mail: MailMessage, date: Date, id: String) -> [UInt8]? {
         guard let sender = MailAddress(mail.sender) else { return nil }
         let recipients = mail.recipients.compactMap { MailAddress($0) }
         guard !recipients.isEmpty, recipients.count == mail.recipients.count else { return nil }
@@ -66,7 +66,7 @@ enum MIMEMessage {
 
     /// A text of a field: as it is where it is plain, else in encoded words of UTF-8 (RFC 2047), each of whole
     /// characters.
-    static func encodedText(_ text: String) -> String {
+    package static func encodedText(_ text: String) -> String {
         let bytes = text.utf8
         if bytes.allSatisfy({ (0x20...0x7E).contains($0) }), bytes.count <= 60, !text.contains("=?") { return text }
         var words: [String] = []
@@ -98,20 +98,34 @@ enum MIMEMessage {
     }
 }
 
-struct MailMessage: Sendable {
+package struct MailMessage: Sendable {
     /// The sender, an address or `Name <address>`.
     var sender: String
     /// Where answers go to, an address or `Name <address>`; nil for the sender.
     var replyTo: String?
     /// The addresses of those who get it.
     var recipients: [String]
-    var subject: String
+    package var subject: String
     /// The body as plain text.
-    var text: String
+    package var text: String
     /// The body as HTML; nil for none.
-    var html: String?
+    package var html: String?
     /// The name of the mail among those that the server sends.
     var name: Name = ""
     /// What its text was made of, for services that have texts of their own.
     var values: JSONObject = [:]
+
+    package init(
+        sender: String, replyTo: String? = nil, recipients: [String], subject: String, text: String,
+        html: String? = nil, name: Name = "", values: JSONObject = [:]
+    ) {
+        self.sender = sender
+        self.replyTo = replyTo
+        self.recipients = recipients
+        self.subject = subject
+        self.text = text
+        self.html = html
+        self.name = name
+        self.values = values
+    }
 }

@@ -1,5 +1,5 @@
 /// A mail address with or without a name: `ann@example.com`, `Ann <ann@example.com>`.
-struct MailAddress: Equatable {
+package struct MailAddress: Equatable {
     /// The name before it; nil for none.
     var name: String?
     /// The address alone, as SMTP takes it.
@@ -8,7 +8,7 @@ struct MailAddress: Equatable {
     /// Takes an address apart. Control characters, with which it could begin a line of its own, are left out.
     ///
     /// - Returns: nil for what SMTP cannot take.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         // There are other line breaks than those of ASCII, and programs that take them for such.
         guard
             !text.unicodeScalars.contains(where: {

@@ -17,7 +17,7 @@ struct MailReceipt: Sendable {
 }
 
 /// Why a mail was not sent.
-struct MailFailure: Error {
+package struct MailFailure: Error {
     /// The message for the operator; never what is in the mail.
     var reason: String
     /// Whether the same mail will never be taken.
