@@ -7,7 +7,7 @@ import Synchronization
 /// Takes note of the changes that this process makes, and hands them to those who follow them, in their order.
 public final class ChangeFeed: ChangeObserver {
     /// What a connection follows.
-    enum Topic: Hashable, Sendable {
+    package enum Topic: Hashable, Sendable {
         case objects(Name)
         /// Changes of a user's account and sessions.
         case user(Name)
@@ -169,7 +169,7 @@ public final class ChangeFeed: ChangeObserver {
     /// Hands changes on until the task is cancelled.
     ///
     /// - Parameter relay: Notifies other processes.
-    func run(relay: @Sendable (RelayedChange) -> Void) async {
+    package func run(relay: @Sendable (RelayedChange) -> Void) async {
         var sequence = ChangeSequence()
         var timer = ContinuousClock.now
         for await taken in taken {
@@ -233,11 +233,11 @@ public final class ChangeFeed: ChangeObserver {
         followers.withLock { $0.here[topic].map { Array($0.values) } ?? [] }
     }
 
-    func add(_ inbox: ChangeInbox, to topic: Topic) {
+    package func add(_ inbox: ChangeInbox, to topic: Topic) {
         followers.withLock { $0.here[topic, default: [:]][ObjectIdentifier(inbox)] = inbox }
     }
 
-    func remove(_ inbox: ChangeInbox, from topic: Topic) {
+    package func remove(_ inbox: ChangeInbox, from topic: Topic) {
         let isLast = followers.withLock { followers in
             followers.here[topic]?[ObjectIdentifier(inbox)] = nil
             guard followers.here[topic]?.isEmpty ?? false else { return false }
@@ -249,7 +249,7 @@ public final class ChangeFeed: ChangeObserver {
     }
 
     /// Whether a connection of this process follows anything.
-    var hasFollowers: Bool { followers.withLock { !$0.here.isEmpty } }
+    package var hasFollowers: Bool { followers.withLock { !$0.here.isEmpty } }
 
     /// Whether a connection of this process follows a class.
     func hasFollowers(of className: Name) -> Bool { followers.withLock { $0.here[.objects(className)] != nil } }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// What waits to be sent to one connection: changes in their order, as many as a client that reads slowly may leave
 /// lying.
-final class ChangeInbox: Sendable {
+package final class ChangeInbox: Sendable {
     /// Something that the connection looks at.
-    enum Item: Sendable {
+    package enum Item: Sendable {
         /// An object of a class that it follows changed; with how many bytes the change takes.
         case change(Change, size: Int)
         /// Something about one of its users changed: the session may have ended.
@@ -15,7 +15,7 @@ final class ChangeInbox: Sendable {
     }
 
     /// Notes by its end that the connection looked at what came before it, or that there is no connection any more.
-    final class Mark: Sendable {
+    package final class Mark: Sendable {
         private let continuation: AsyncStream<Never>.Continuation
 
         init(_ continuation: AsyncStream<Never>.Continuation) { self.continuation = continuation }
@@ -29,14 +29,14 @@ final class ChangeInbox: Sendable {
     private static let mostBytes = 16 * 1024 * 1024
 
     /// What came, in its order.
-    let items: AsyncStream<Item>
+    package let items: AsyncStream<Item>
     /// Ends when the connection would miss changes, as when more came than may wait.
-    let overflow: AsyncStream<Never>
+    package let overflow: AsyncStream<Never>
     private let continuation: AsyncStream<Item>.Continuation
     private let overflowContinuation: AsyncStream<Never>.Continuation
     private let bytes = Atomic(0)
 
-    init() {
+    package init() {
         (items, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostItems))
         (overflow, overflowContinuation) = AsyncStream.makeStream()
     }

@@ -4,7 +4,7 @@ import Tasks
 
 /// Brings changes into the order in which they were made: those of several processes, and of transactions, may come in
 /// another one. What came before is known by its state: a change follows another when it found what that one left.
-struct ChangeSequence {
+package struct ChangeSequence {
     private struct Key: Hashable {
         let className: Name
         let objectId: Name
@@ -28,8 +28,8 @@ struct ChangeSequence {
     }
 
     /// How long a change waits for those before it: where one is missing, and where nothing is known of the object.
-    static let timeForMissing = Duration.seconds(1)
-    static let timeForUnknown = Duration.milliseconds(100)
+    package static let timeForMissing = Duration.seconds(1)
+    package static let timeForUnknown = Duration.milliseconds(100)
 
     /// The bytes of rows that are remembered, as values.
     private static let mostBytes = 4 * 1024 * 1024
@@ -47,13 +47,15 @@ struct ChangeSequence {
     private var heldBytes = 0
 
     /// When changes that have waited long enough are to be looked for; nil where none waits.
-    private(set) var nextDeadline: ContinuousClock.Instant?
+    package private(set) var nextDeadline: ContinuousClock.Instant?
+
+    package init() {}
 
     /// Takes a change.
     ///
     /// - Parameter mayBeLate: Whether changes of other processes, which were made before, may come after it.
     /// - Returns: The changes whose turn it is, with what followers know of their objects.
-    mutating func add(_ change: Change, mayBeLate: Bool, at now: ContinuousClock.Instant) -> [Change] {
+    package mutating func add(_ change: Change, mayBeLate: Bool, at now: ContinuousClock.Instant) -> [Change] {
         guard let number = change.number else { return [change] }
         let key = Key(className: Name(change.className), objectId: Name(change.objectId))
         let last = table.value(of: key)
@@ -81,7 +83,7 @@ struct ChangeSequence {
     }
 
     /// The changes that have waited long enough.
-    mutating func takeOverdue(at now: ContinuousClock.Instant) -> [Change] {
+    package mutating func takeOverdue(at now: ContinuousClock.Instant) -> [Change] {
         let keys = held.filter { $0.value.contains { $0.deadline <= now } }.keys
         let changes = keys.flatMap { key in drain(key, held.removeValue(forKey: key) ?? [], now) }
         let next = held.values.lazy.flatMap { $0 }.map(\.deadline).min()
@@ -94,7 +96,7 @@ struct ChangeSequence {
     ///
     /// - Returns: Changes that waited, and are not handed on.
     @discardableResult
-    mutating func forget(_ className: Name?) -> [Change] {
+    package mutating func forget(_ className: Name?) -> [Change] {
         let keys = held.keys.filter { className == nil || $0.className == className }
         let changes = keys.flatMap { held.removeValue(forKey: $0) ?? [] }.map(\.change)
         heldCount -= changes.count

@@ -81,7 +81,7 @@ enum LiveQueryMessage {
 }
 
 /// What went wrong, for the client.
-struct LiveQueryError: Error {
+package struct LiveQueryError: Error {
     /// The message is none of the protocol.
     static let malformed = 1
     /// The client did not connect, or has no such subscription.

@@ -14,7 +14,7 @@ public import Tasks
 /// the objects.
 public final class LiveQueryServer: WebSocketHandler {
     let backend: Backend
-    let feed: ChangeFeed
+    package let feed: ChangeFeed
     let admission: LiveQueryAdmission
     let logger: Logger
     /// The bytes that the conditions of all subscriptions take; one network has half of them.
@@ -148,12 +148,12 @@ final class OpenConnections: Sendable {
 }
 
 /// Who may connect, and as what.
-struct LiveQueryAdmission: Sendable {
+package struct LiveQueryAdmission: Sendable {
     private let appId: String
     private let keyPairs: [(name: Name, key: String)]
     private let masterKeyAddresses: AddressList
 
-    init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
+    package init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
         appId = configuration.appId
         keyPairs = configuration.liveQuery.keyPairs
         masterKeyAddresses = try AddressList(configuration.masterKeyIps)
@@ -167,7 +167,7 @@ struct LiveQueryAdmission: Sendable {
     /// - Returns: Whether it has the rights of the master key: where that is among the keys of live queries, and is
     ///   taken from the address.
     /// - Throws: ``LiveQueryError`` 4.
-    func isMaster(_ message: JSONObject, address: ClientAddress) throws(LiveQueryError) -> Bool {
+    package func isMaster(_ message: JSONObject, address: ClientAddress) throws(LiveQueryError) -> Bool {
         let refusal = LiveQueryError(LiveQueryError.wrongKey, "Key in request is not valid", reconnect: false)
         guard appId.hasSameBytes(as: message["applicationId"]?.stringValue) else { throw refusal }
         var admits = keyPairs.isEmpty

@@ -10,7 +10,7 @@
 ///   does one that began to hear a short time ago, until others have answered its question.
 /// * A process that could not announce itself for so long that others have forgotten it ends its followers, as it does when
 ///   its own connection breaks: they come again and look.
-struct OtherProcesses: Sendable {
+package struct OtherProcesses: Sendable {
     /// How often a process with clients announces itself.
     static let interval = Duration.seconds(20)
     /// After how much silence a process is taken to have no clients any more.
@@ -23,7 +23,7 @@ struct OtherProcesses: Sendable {
 
     /// What processes announce of themselves, beside changes, on the same channel. It has fewer parts than the piece of a
     /// change, so that older processes leave it out.
-    enum Announcement: String {
+    package enum Announcement: String {
         /// The process has clients of live queries.
         case here
         /// The process has come, and wants to know who has.
@@ -32,7 +32,7 @@ struct OtherProcesses: Sendable {
         func text(of process: String) -> String { "\(rawValue) \(process)" }
 
         /// Reads an announcement; nil for what is none of another process.
-        init?(_ text: String, ownProcess: String) {
+        package init?(_ text: String, ownProcess: String) {
             let parts = text.utf8.prefix(100).split(separator: UInt8(ascii: " "))
             guard parts.count == 2, let kind = Self(rawValue: String(Substring(parts[0]))),
                 !parts[1].elementsEqual(ownProcess.utf8)
@@ -49,28 +49,30 @@ struct OtherProcesses: Sendable {
     /// Since when others are known to have clients, without a break.
     private var listeningSince: ContinuousClock.Instant?
 
+    package init() {}
+
     /// Whether another process may have subscribers.
-    func mayListen(at now: ContinuousClock.Instant) -> Bool {
+    package func mayListen(at now: ContinuousClock.Instant) -> Bool {
         guard hears else { return true }
         return learnsUntil.map { now < $0 } ?? false || rememberedUntil.map { now < $0 } ?? false
     }
 
     /// Notes that this process hears the others from now on.
-    mutating func beginHearing(at now: ContinuousClock.Instant) {
+    package mutating func beginHearing(at now: ContinuousClock.Instant) {
         hears = true
         learnsUntil = now + Self.memory
     }
 
     /// Notes that this process asked the others who has clients.
-    mutating func noteQuestion(at now: ContinuousClock.Instant) {
+    package mutating func noteQuestion(at now: ContinuousClock.Instant) {
         if hears { learnsUntil = now + Self.timeToAnswer }
     }
 
     /// Notes that this process hears the others no more.
-    mutating func endHearing() { hears = false }
+    package mutating func endHearing() { hears = false }
 
     /// Notes that another process announced itself.
-    mutating func noteAnnouncement(at now: ContinuousClock.Instant) {
+    package mutating func noteAnnouncement(at now: ContinuousClock.Instant) {
         if !mayListen(at: now) || listeningSince == nil { listeningSince = now }
         rememberedUntil = now + Self.memory
     }

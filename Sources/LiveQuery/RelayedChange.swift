@@ -5,21 +5,21 @@ import Tasks
 
 /// A change as processes send it each other: as text, in pieces that PostgreSQL announces (`NOTIFY` takes less than
 /// 8000 bytes).
-struct RelayedChange: Sendable {
+package struct RelayedChange: Sendable {
     /// The whole as JSON.
-    let text: String
+    package let text: String
 
     /// The most bytes of a piece, without what stands before it.
     static let pieceSize = 7500
 
     /// Stands for changes that were lost: by its number other processes notice that they miss some.
-    static let none = RelayedChange(text: "{}")
+    package static let none = RelayedChange(text: "{}")
 
     private init(text: String) { self.text = text }
 
     /// Writes a change. Of a large object the others read what it is now, and are given by which fields it was
     /// different.
-    init(_ change: Change) {
+    package init(_ change: Change) {
         var json: JSONObject = ["class": .string(change.className), "id": .string(change.objectId)]
         if let number = change.number { json["number"] = .string("\(number)") }
         if change.size >= ValuePlace.largeSize, let after = change.after {
@@ -35,7 +35,7 @@ struct RelayedChange: Sendable {
         text = json.text
     }
 
-    struct Received {
+    package struct Received {
         let className: String
         let objectId: String
         fileprivate let number: Int64?
@@ -52,7 +52,7 @@ struct RelayedChange: Sendable {
         /// - Parameters:
         ///   - current: The object as it is, where it was to be read.
         ///   - place: What it holds.
-        func change(_ current: JSONObject? = nil, _ place: ValuePlace? = nil) -> Change {
+        package func change(_ current: JSONObject? = nil, _ place: ValuePlace? = nil) -> Change {
             var before = before
             if let former, var object = current {
                 for name in former.added { object[name] = nil }
@@ -80,7 +80,7 @@ struct RelayedChange: Sendable {
 
     /// The pieces, each with where it belongs: the process, the number of the change, the position of the piece, and
     /// how many there are.
-    func pieces(sender: String, number: Int) -> [String] {
+    package func pieces(sender: String, number: Int) -> [String] {
         var pieces: [Substring.UTF8View] = []
         var rest = text.utf8[...]
         while !rest.isEmpty {
@@ -95,7 +95,7 @@ struct RelayedChange: Sendable {
 }
 
 /// Puts changes together of the pieces that arrive. Those of one process arrive in their order.
-struct RelayedPieces {
+package struct RelayedPieces {
     /// The most bytes of changes that are not complete.
     private static let mostBytes = 64 * 1024 * 1024
 
@@ -115,10 +115,10 @@ struct RelayedPieces {
     private var bytes = 0
 
     /// - Parameter ownSender: The process whose own pieces come back to it, and are left out.
-    init(ownSender: String) { self.ownSender = ownSender }
+    package init(ownSender: String) { self.ownSender = ownSender }
 
     /// Whether changes were lost since this was asked last: those of a process are numbered without gaps.
-    mutating func takeLoss() -> Bool {
+    package mutating func takeLoss() -> Bool {
         defer { hasLost = false }
         return hasLost
     }
@@ -128,7 +128,7 @@ struct RelayedPieces {
     /// - Parameter isWanted: Whether anybody wants a change that begins with it; of others no more is kept than the
     ///   place.
     /// - Returns: The change that it completes; nil otherwise.
-    mutating func add(_ piece: String, isWanted: Bool = true) -> RelayedChange.Received? {
+    package mutating func add(_ piece: String, isWanted: Bool = true) -> RelayedChange.Received? {
         // By bytes: a mark that combines with the space before it may begin a piece.
         let parts = piece.utf8.split(separator: UInt8(ascii: " "), maxSplits: 4, omittingEmptySubsequences: false)
             .map { Substring($0) }
@@ -162,7 +162,7 @@ struct RelayedPieces {
     }
 
     /// Forgets what is not complete: the rest is lost.
-    mutating func reset() {
+    package mutating func reset() {
         partials = [:]
         lastNumbers = BoundedTable(capacity: 1024)
         bytes = 0

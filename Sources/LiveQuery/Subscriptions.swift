@@ -3,7 +3,7 @@ import Operations
 import Tasks
 
 /// What one connection follows, and the room that it takes.
-struct Subscriptions {
+package struct Subscriptions {
     typealias RequestID = LiveQueryMessage.RequestID
 
     /// One query that a client is subscribed to.
@@ -30,13 +30,13 @@ struct Subscriptions {
     private(set) var all: [RequestID: Subscription] = [:]
     private var topics: [ChangeFeed.Topic: Int] = [:]
     /// The session of the client itself.
-    var ownSession: String?
+    package var ownSession: String?
     /// The users of the sessions, whose changes are followed.
-    private(set) var users: [Name: Name] = [:]
+    package private(set) var users: [Name: Name] = [:]
     private var bytes = 0
     private var lastSerial = 0
 
-    init(of server: LiveQueryServer, for sender: Sender, into inbox: ChangeInbox) {
+    package init(of server: LiveQueryServer, for sender: Sender, into inbox: ChangeInbox) {
         self.server = server
         self.sender = sender
         self.inbox = inbox
@@ -108,7 +108,7 @@ struct Subscriptions {
     }
 
     /// Notifies the connection when something about a session's user changes.
-    mutating func follow(user id: Name, of session: String) {
+    package mutating func follow(user id: Name, of session: String) {
         let before = users.updateValue(id, forKey: Name(session))
         guard before != id else { return }
         follow(.user(id))
@@ -116,7 +116,7 @@ struct Subscriptions {
     }
 
     /// Stops following the users of sessions that no subscription uses any more.
-    mutating func forgetSessions() {
+    package mutating func forgetSessions() {
         let used = Set((all.values.map(\.sessionToken) + [ownSession]).compactMap { $0.map { Name($0) } })
         for (session, user) in users where !used.contains(session) {
             users[session] = nil
