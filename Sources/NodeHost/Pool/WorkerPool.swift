@@ -86,8 +86,10 @@ final class WorkerPool: Sendable {
 }
 
 /// How often processes died at one place: how long to wait before the next one. A place is never given up.
-struct CrashHistory {
+package struct CrashHistory {
     private var inRow = 0
+
+    package init() {}
 
     /// A process that has served so long did not die of its start.
     static let span = Duration.seconds(60)
@@ -98,7 +100,7 @@ struct CrashHistory {
     ///   - lifetime: How long it had served.
     ///   - backOff: How long to wait, by how many died one after another; the last holds for all that follow.
     /// - Returns: How long to wait before the next one.
-    mutating func note(after lifetime: Duration, backOff: [Duration]) -> Duration {
+    package mutating func note(after lifetime: Duration, backOff: [Duration]) -> Duration {
         if lifetime > Self.span { inRow = 0 }
         inRow = min(inRow + 1, max(backOff.count, 1))
         return backOff.isEmpty ? .zero : backOff[inRow - 1]

@@ -2,7 +2,7 @@ import Foundation
 import ServerConfiguration
 
 /// What the process of an app's file finds in its environment: all but what configures the server.
-enum HostEnvironment {
+package enum HostEnvironment {
     /// What configures the server and is no secret: code reads where the server is, and which app it serves.
     private static let handedOn: Set<String> = [
         "PORT", "PARSE_SERVER_APPLICATION_ID", "PARSE_SERVER_APP_NAME", "PARSE_SERVER_JAVASCRIPT_KEY",
@@ -11,7 +11,7 @@ enum HostEnvironment {
 
     /// What changes of the server's environment; nil takes away. The code gets what it needs of keys by the socket, and its
     /// children nothing.
-    static func changes(socket: String, secret: String) -> [String: String?] {
+    package static func changes(socket: String, secret: String) -> [String: String?] {
         var changes: [String: String?] = [
             "ROOST_CLOUD_SOCKET": socket, "ROOST_CLOUD_SECRET": secret, "ROOST_CLOUD_SERVER": "\(getpid())",
         ]

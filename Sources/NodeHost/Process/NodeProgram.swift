@@ -9,7 +9,7 @@ import Subprocess
 #endif
 
 /// The program `node`, and the file that it is to run.
-enum NodeProgram {
+package enum NodeProgram {
     /// The oldest version that is used.
     static let oldest = 18
 
@@ -32,7 +32,7 @@ enum NodeProgram {
     ///   - wanted: The path that the configuration names; nil to look for it on the PATH.
     ///   - environment: The environment, with the PATH.
     /// - Throws: `ConfigurationError` when there is none.
-    static func find(_ wanted: String?, environment: [String: String]) throws(ConfigurationError) -> String {
+    package static func find(_ wanted: String?, environment: [String: String]) throws(ConfigurationError) -> String {
         let folders = (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
         let candidates = wanted.map { [$0] } ?? folders.map { "\($0)/node" }
         guard let path = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {

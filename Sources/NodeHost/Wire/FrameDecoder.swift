@@ -2,24 +2,24 @@ import NIOCore
 
 /// Puts messages together from the frames in which they come: four bytes of length and marks (``FrameMark``), most
 /// significant first, and a piece of JSON.
-struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
-    typealias InboundOut = ByteBuffer
+package struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
+    package typealias InboundOut = ByteBuffer
 
     /// The most bytes of a message.
     let limit: Int
     /// What came of a message that is in several frames.
     private var pieces: ByteBuffer?
 
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
     /// A message that is longer than it may be.
-    struct TooLong: Error, CustomStringConvertible {
+    package struct TooLong: Error, CustomStringConvertible {
         let length: Int
         let limit: Int
-        var description: String { "a message of \(length) bytes came, and \(limit) is the most" }
+        package var description: String { "a message of \(length) bytes came, and \(limit) is the most" }
     }
 
-    mutating func decode(buffer: inout ByteBuffer) throws -> ByteBuffer? {
+    package mutating func decode(buffer: inout ByteBuffer) throws -> ByteBuffer? {
         while let header = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) {
             let length = Int(header & FrameMark.length)
             let isPiece = header & FrameMark.piece != 0
@@ -37,18 +37,18 @@ struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
         return nil
     }
 
-    mutating func decodeLast(buffer: inout ByteBuffer, seenEOF: Bool) throws -> ByteBuffer? {
+    package mutating func decodeLast(buffer: inout ByteBuffer, seenEOF: Bool) throws -> ByteBuffer? {
         try decode(buffer: &buffer)
     }
 }
 
 /// What the first four bytes of a frame say besides its length.
-enum FrameMark {
+package enum FrameMark {
     static let length: UInt32 = 0x3FFF_FFFF
     /// It is a piece of a message that is sent interleaved with small ones.
-    static let piece: UInt32 = 0x8000_0000
+    package static let piece: UInt32 = 0x8000_0000
     /// It is the last piece.
-    static let last: UInt32 = 0x4000_0000
+    package static let last: UInt32 = 0x4000_0000
 }
 
 /// Cuts what comes into messages.

@@ -1,6 +1,6 @@
 import JSON
 
-enum HostMessage {
+package enum HostMessage {
     /// The first: it proves that the server started the process.
     case connect(secret: String)
     /// The file is loaded.
@@ -23,7 +23,7 @@ enum HostMessage {
     }
 
     /// Reads a message; throws `Invalid` for what is none.
-    init(parsing bytes: some Sequence<UInt8>) throws {
+    package init(parsing bytes: some Sequence<UInt8>) throws {
         guard case .object(let object) = try JSONValue(parsing: bytes), let type = object["type"]?.stringValue else {
             throw Invalid()
         }

@@ -3,7 +3,7 @@ import JSON
 import ParseModel
 
 /// What an app's file offers, and what runs it.
-struct HostOffer: Sendable {
+package struct HostOffer: Sendable {
     private(set) var registrations: [CloudRegistration] = []
     /// What cannot be used, in words for the log.
     private(set) var problems: [String] = []
