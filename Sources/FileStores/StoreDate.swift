@@ -1,9 +1,9 @@
 import Encoding
 import Foundation
 
-enum StoreDate {
+package enum StoreDate {
     /// Seconds since 1970 of a date as HTTP writes it; nil for another text.
-    static func seconds(ofHTTPDate text: String) -> Int? {
+    package static func seconds(ofHTTPDate text: String) -> Int? {
         let parts = text.split { " :,".contains($0) }
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         guard parts.count >= 7, let day = Int(parts[1]), let month = months.firstIndex(of: String(parts[2])),
@@ -13,7 +13,7 @@ enum StoreDate {
     }
 
     /// Seconds since 1970 of a date as XML and JSON write it, `2024-01-31T12:00:00.000Z`; nil for another text.
-    static func seconds(ofISODate text: String) -> Int? {
+    package static func seconds(ofISODate text: String) -> Int? {
         let parts = text.split { "-T:.Z".contains($0) }.prefix(6).map { Int($0) }
         guard parts.count == 6, let year = parts[0], let month = parts[1], let day = parts[2], let hour = parts[3],
             let minute = parts[4], let second = parts[5]

@@ -1,13 +1,20 @@
 import Foundation
 
 /// What requests are signed with.
-struct AWSCredentials: StoreCredentials {
-    var accessKeyId: String
+package struct AWSCredentials: StoreCredentials {
+    package var accessKeyId: String
     var secretAccessKey: String
     var sessionToken: String?
     /// When they end; nil for never.
-    var expiration: Date?
+    package var expiration: Date?
+
+    package init(accessKeyId: String, secretAccessKey: String, sessionToken: String? = nil, expiration: Date? = nil) {
+        self.accessKeyId = accessKeyId
+        self.secretAccessKey = secretAccessKey
+        self.sessionToken = sessionToken
+        self.expiration = expiration
+    }
 }
 
 /// Where credentials for Amazon's services come from.
-protocol AWSCredentialProvider: CredentialProvider where Credentials == AWSCredentials {}
+package protocol AWSCredentialProvider: CredentialProvider where Credentials == AWSCredentials {}

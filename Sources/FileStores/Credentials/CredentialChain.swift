@@ -4,11 +4,11 @@ import Outgoing
 import ServerConfiguration
 
 /// Finds where the credentials are, in the order of Amazon's own clients.
-enum CredentialChain {
+package enum CredentialChain {
     /// The first place that has a key and its secret.
     ///
     /// - Throws: `ConfigurationError` for a place that is named and cannot be used.
-    static func provider(
+    package static func provider(
         _ key: Configuration.S3.Key?, region: String, _ variables: [String: String], _ outgoing: Configuration.Outgoing
     ) throws -> any AWSCredentialProvider {
         if let key {

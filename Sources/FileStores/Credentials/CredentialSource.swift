@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 
 /// By what a store knows who asks.
-protocol StoreCredentials: Sendable, Equatable {
+package protocol StoreCredentials: Sendable, Equatable {
     /// When they end; nil for never.
     var expiration: Date? { get }
 }
@@ -13,7 +13,7 @@ struct CredentialFailure: Error, CustomStringConvertible {
     let description: String
 }
 
-protocol CredentialProvider<Credentials>: Sendable {
+package protocol CredentialProvider<Credentials>: Sendable {
     associatedtype Credentials: StoreCredentials
     /// What it is called in the log.
     var name: String { get }
@@ -24,11 +24,11 @@ protocol CredentialProvider<Credentials>: Sendable {
 }
 
 extension CredentialProvider {
-    func shutdown() async {}
+    package func shutdown() async {}
 }
 
 /// Credentials, renewed in time: while new ones come, the old ones serve.
-final class CredentialSource<Credentials: StoreCredentials>: Sendable {
+package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     private struct State {
         var latest: Credentials?
         /// From when on new ones are fetched.
@@ -43,7 +43,7 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     private let now: @Sendable () -> Date
 
     /// - Parameter now: The clock by which credentials end.
-    init(
+    package init(
         _ provider: some CredentialProvider<Credentials>, logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -59,7 +59,7 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     }
 
     /// The credentials of now; throws `CredentialFailure` when there are none.
-    func current() async throws -> Credentials {
+    package func current() async throws -> Credentials {
         let (known, pending) = look()
         if let known { return known }
         do {
@@ -89,7 +89,7 @@ final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     /// Fetches new ones because the store has refused those of a moment. Of many requests that were refused one fetches.
     ///
     /// - Returns: Whether there are others now.
-    func renew(those moment: ContinuousClock.Instant) async -> Bool {
+    package func renew(those moment: ContinuousClock.Instant) async -> Bool {
         let (before, task) = state.withLock { state in
             // They came while the request was under way.
             (state.latest, state.fetchedAt.map { $0 > moment } ?? false ? nil : renewal(&state))

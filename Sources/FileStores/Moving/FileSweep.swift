@@ -92,7 +92,7 @@ public struct FileSweep: Sendable {
 
 extension FileSweep {
     /// The names that objects mention, as far as there are files of them.
-    final class Mentioned: Sendable {
+    package final class Mentioned: Sendable {
         private let files: Set<[UInt8]>
         private let names = Mutex<Set<[UInt8]>>([])
 
@@ -127,7 +127,7 @@ extension FileSweep {
         /// each end of the path of any other. One name too many keeps a file, one too few removes it.
         ///
         /// Each name is used as it is found: a text may mean many times more than it has bytes.
-        static func visitNames(in text: String, _ use: (String) -> Void) {
+        package static func visitNames(in text: String, _ use: (String) -> Void) {
             for address in Array(text.utf8).split(whereSeparator: endsAddress) {
                 visitTails(of: address) { visitNames(at: $0.prefix(mostBytes), use) }
             }

@@ -11,7 +11,7 @@ import ServerConfiguration
 ///
 /// It has connections of its own, so that files keep no query waiting.
 public struct PostgresStorage: FileStorage {
-    let rows: FileRows
+    package let rows: FileRows
     private let client: PostgresClient
     private let options: Configuration.PostgresFiles
     /// Whether the database may be a standby, to which nothing is written.
@@ -177,22 +177,22 @@ public struct PostgresStorage: FileStorage {
 }
 
 /// A file of the database, as it was when it was opened.
-struct PostgresFile: StoredFile {
+package struct PostgresFile: StoredFile {
     let rows: FileRows
     let row: FileRows.Row
 
-    var size: Int64 { row.size }
-    var modified: FileTime { FileTime(milliseconds: row.modified) }
-    var entityTag: String { row.tag }
-    var details: FileDetails? { FileDetails(parsing: Array(row.details.utf8)) }
-    var isInMemory: Bool { false }
+    package var size: Int64 { row.size }
+    package var modified: FileTime { FileTime(milliseconds: row.modified) }
+    package var entityTag: String { row.tag }
+    package var details: FileDetails? { FileDetails(parsing: Array(row.details.utf8)) }
+    package var isInMemory: Bool { false }
     /// The row that the client takes, and the next.
-    var mostHeld: Int { 2 * Int(row.chunk) }
+    package var mostHeld: Int { 2 * Int(row.chunk) }
 
     /// The file was removed while it was read, long after it was replaced or deleted.
-    struct Cut: Error {}
+    package struct Cut: Error {}
 
-    func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
+    package func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
         guard !range.isEmpty else { return }
         let last = (range.upperBound - 1) / row.chunk
         var number = range.lowerBound / row.chunk

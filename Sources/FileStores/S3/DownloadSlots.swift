@@ -2,12 +2,14 @@ import Tasks
 
 /// Slots for files that are being read from a bucket. Each has a connection to the store for as long as its client takes;
 /// one sender leaves some to the others.
-struct DownloadSlots: Sendable {
+package struct DownloadSlots: Sendable {
     /// How many there are.
-    static let count = 1024
+    package static let count = 1024
 
     private let gate = Gate(capacity: count, leavesRoom: true)
 
+    package init() {}
+
     /// Takes a slot, which is free again when it is let go; nil where none is free for the sender.
-    func take(of sender: Sender = .current) -> GatePlace? { GatePlace.take(in: gate, of: sender) }
+    package func take(of sender: Sender = .current) -> GatePlace? { GatePlace.take(in: gate, of: sender) }
 }

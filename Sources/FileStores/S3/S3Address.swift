@@ -2,7 +2,7 @@ import Outgoing
 import ServerConfiguration
 
 /// Where a bucket is: the host and the path of each key, to the byte as they are signed and sent.
-struct S3Address: Sendable {
+package struct S3Address: Sendable {
     /// `https` or `http`.
     let scheme: String
     /// The host, with a port that is not the scheme's own.
@@ -10,7 +10,7 @@ struct S3Address: Sendable {
     /// What stands before the key in paths; empty, or a slash and more.
     let path: String
 
-    init(_ bucket: Configuration.S3) {
+    package init(_ bucket: Configuration.S3) {
         guard let endpoint = bucket.endpoint else {
             let suffix = bucket.region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
             scheme = "https"
@@ -23,12 +23,12 @@ struct S3Address: Sendable {
         path = endpoint.path + (bucket.usesPathStyle ? "/\(bucket.bucket)" : "")
     }
 
-    func path(_ key: String?) -> String {
+    package func path(_ key: String?) -> String {
         guard let key else { return path.isEmpty ? "/" : path }
         return "\(path)/\(AWSSignature.encode(key, keepingSlashes: true))"
     }
 
-    func url(_ path: String, _ query: [String]) -> String {
+    package func url(_ path: String, _ query: [String]) -> String {
         "\(scheme)://\(host)\(path)" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 }

@@ -9,7 +9,7 @@ import ServerConfiguration
 import Synchronization
 import Telemetry
 
-struct S3Request: Sendable {
+package struct S3Request: Sendable {
     var method: String
     /// The object; nil for the bucket.
     var key: String?
@@ -24,7 +24,8 @@ struct S3Request: Sendable {
     /// Whether a client reads the answer, as slowly as it likes.
     var isDownload = false
 
-    init(_ method: String, _ key: String?, query: [String] = [], headers: [(name: String, value: String)] = []) {
+    package init(_ method: String, _ key: String?, query: [String] = [], headers: [(name: String, value: String)] = [])
+    {
         self.method = method
         self.key = key
         self.query = query
@@ -51,8 +52,8 @@ struct S3Request: Sendable {
 }
 
 /// Sends signed requests to a bucket, again where that makes sense, and says what the answers mean.
-final class S3Client: Sendable {
-    let bucket: Configuration.S3
+package final class S3Client: Sendable {
+    package let bucket: Configuration.S3
     let address: S3Address
     let breaker: StoreBreaker
     let logger: Logger
@@ -159,7 +160,7 @@ final class S3Client: Sendable {
     /// Sends a request and reads the answer of success.
     ///
     /// - Throws: `S3Failure`; ``FileStorageError/unavailable(retryAfter:)``; `CancellationError`.
-    func exchange(_ request: S3Request) async throws -> (answer: HTTPStream, body: [UInt8]) {
+    package func exchange(_ request: S3Request) async throws -> (answer: HTTPStream, body: [UInt8]) {
         let answer = try await open(request)
         guard request.method != "HEAD" else { return (answer, []) }
         do {

@@ -1,7 +1,7 @@
 import Outgoing
 
 /// What a store answered in place of what was asked for.
-struct S3Failure: Error, CustomStringConvertible {
+package struct S3Failure: Error, CustomStringConvertible {
     let status: Int
     /// The code, such as `NoSuchKey`; empty where the answer had none.
     let code: String
@@ -24,7 +24,7 @@ struct S3Failure: Error, CustomStringConvertible {
             retryAfter: answer.header("Retry-After").flatMap { Double($0) })
     }
 
-    init(
+    package init(
         status: Int, body: [UInt8], reason: String? = nil, requestID: String? = nil, region: String? = nil,
         date: String? = nil, retryAfter: Double? = nil
     ) {
@@ -54,7 +54,7 @@ struct S3Failure: Error, CustomStringConvertible {
     var isAbsence: Bool { status == 404 && (code == "NoSuchKey" || isOfHead) }
 
     /// For the log: nothing of the request but what the store says of it, and no address.
-    var description: String {
+    package var description: String {
         var text = "\(status) \(code.isEmpty ? "without a code" : code)"
         switch code {
         case "AccessDenied" where message.isEmpty: break

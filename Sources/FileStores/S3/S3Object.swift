@@ -5,12 +5,12 @@ import Synchronization
 import Tasks
 
 /// An object of a bucket, opened by one request, whose answer may bring the bytes that are wanted.
-final class S3Object: StoredFile {
-    let size: Int64
-    let modified: FileTime
-    let entityTag: String
-    let details: FileDetails?
-    let isInMemory = false
+package final class S3Object: StoredFile {
+    package let size: Int64
+    package let modified: FileTime
+    package let entityTag: String
+    package let details: FileDetails?
+    package let isInMemory = false
     private let client: S3Client
     private let key: String
     /// Held for as long as the file is; nil where no bytes of it were asked for.
@@ -46,7 +46,7 @@ final class S3Object: StoredFile {
         pending = Mutex(range.map { Answer(range: $0, body: answer.body) })
     }
 
-    func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
+    package func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
         guard !range.isEmpty else { return }
         guard let place = place ?? client.downloads.take() else { throw FileStorageError.unavailable(retryAfter: 1) }
         defer { withExtendedLifetime(place) {} }
@@ -72,9 +72,9 @@ final class S3Object: StoredFile {
     }
 
     /// The file ended before its size.
-    struct Cut: Error, CustomStringConvertible {
+    package struct Cut: Error, CustomStringConvertible {
         let reason: String
-        var description: String { "the file store has cut a file short: \(reason)" }
+        package var description: String { "the file store has cut a file short: \(reason)" }
     }
 
     private func take(_ range: Range<Int64>) -> Answer? {

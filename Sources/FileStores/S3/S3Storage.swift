@@ -9,7 +9,7 @@ import ServerConfiguration
 
 /// Uploaded files as objects of a bucket, which Amazon or another service keeps that speaks S3.
 public struct S3Storage: FileStorage {
-    let client: S3Client
+    package let client: S3Client
     private let links: S3Links?
 
     /// The longest key.
@@ -208,7 +208,7 @@ public struct S3Storage: FileStorage {
 
     /// The key of a name; nil for one that no upload gives. Names come from the database too, where imports bring what they
     /// like, and some services take `..` for the folder above.
-    func key(of name: String) -> String? { Self.key(of: name, prefix: client.bucket.prefix) }
+    package func key(of name: String) -> String? { Self.key(of: name, prefix: client.bucket.prefix) }
 
     /// How large a file is that a list may name, far more than a store takes: sums of sizes stay numbers.
     private static let largestListed: Int64 = 1 << 46

@@ -8,9 +8,9 @@ import Outgoing
 /// filled.
 ///
 /// A client that sends slowly holds no connection to the store, and a part can be sent again.
-struct S3Upload {
+package struct S3Upload {
     /// The bytes of each part but the last. A file of up to so many is sent at once.
-    static let partSize = 8 * 1024 * 1024
+    package static let partSize = 8 * 1024 * 1024
     private static let mostParts = 10_000
     /// The bytes of a part that are filled only when the one before it is stored: they leave room for what lies in the
     /// buffers of both connections, so that all of an upload takes no more than two parts.

@@ -2,15 +2,15 @@ import Encoding
 
 /// The answers of S3, as far as they are read: elements by their names. There are no attributes that matter, and entities
 /// beside those of XML itself are not resolved.
-struct XMLText {
+package struct XMLText {
     private let text: Substring
 
-    init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self)[...] }
+    package init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self)[...] }
 
     private init(_ text: Substring) { self.text = text }
 
     /// The elements of a name, in order.
-    func elements(_ name: String) -> [XMLText] {
+    package func elements(_ name: String) -> [XMLText] {
         var result: [XMLText] = []
         var rest = text.utf8[...]
         let (start, end) = (Array("<\(name)".utf8), Array("</\(name)>".utf8))
