@@ -1,5 +1,5 @@
 /// What became of a notification for one device.
-enum PushOutcome: Sendable, Equatable {
+package enum PushOutcome: Sendable, Equatable {
     /// The service took it.
     case sent
     /// The device is not reached under its token any more.

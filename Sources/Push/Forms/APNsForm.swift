@@ -4,7 +4,7 @@ import NIOCore
 import NIOHPACK
 
 /// A notification as Apple's push service takes it.
-enum APNsForm {
+package enum APNsForm {
     /// The largest body, in bytes, and that of calls.
     static let mostBytes = 4096
     static let mostBytesOfCalls = 5120
@@ -21,7 +21,7 @@ enum APNsForm {
         "interruptionLevel": "interruption-level", "sound": "sound",
     ]
 
-    static func body(_ data: JSONObject) -> JSONObject {
+    package static func body(_ data: JSONObject) -> JSONObject {
         var aps = data["aps"]?.objectValue ?? [:]
         var others: JSONObject = [:]
         for (key, value) in data {
@@ -115,7 +115,7 @@ enum APNsForm {
     }
 
     /// The path for a device; nil for a token that is none.
-    static func path(_ token: String) -> String? {
+    package static func path(_ token: String) -> String? {
         let isToken =
             (2...200).contains(token.utf8.count)
             && token.utf8.allSatisfy {

@@ -1,7 +1,7 @@
 import JSON
 
 /// What one part of an audience is sent: the same for each of its devices.
-struct PushMessage: Sendable {
+package struct PushMessage: Sendable {
     /// What is shown and what comes with it, with the texts of one locale and one badge; nil where nothing was given.
     var data: JSONObject?
     /// What Android shows by itself; nil for nothing.
@@ -27,7 +27,7 @@ struct PushMessage: Sendable {
     static let overdue = "expired before it could be sent"
 
     /// Takes the parameters of a push apart. What stands beside the data counts before what stands in it.
-    init(content: PushContent, data: JSONObject?, id: String, time: String) {
+    package init(content: PushContent, data: JSONObject?, id: String, time: String) {
         self.data = data
         self.id = id
         self.time = time
@@ -48,13 +48,18 @@ struct PushMessage: Sendable {
 }
 
 /// What was asked for, as it waits in the database.
-struct PushContent: Sendable {
+package struct PushContent: Sendable {
     /// The parameters of the request.
     var body: JSONObject
     /// When the services give up, in milliseconds since 1970; nil for never.
     var expiry: Int64? = nil
 
-    var data: JSONObject? { body["data"]?.objectValue }
+    package init(body: JSONObject, expiry: Int64? = nil) {
+        self.body = body
+        self.expiry = expiry
+    }
+
+    package var data: JSONObject? { body["data"]?.objectValue }
 
     /// Whether it is only found out what would be sent.
     var isTrial: Bool {

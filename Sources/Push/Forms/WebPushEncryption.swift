@@ -2,13 +2,13 @@ import Crypto
 import Foundation
 
 /// The encryption of web push (RFC 8291): only the browser that subscribed reads what is sent.
-struct WebPushEncryption {
+package struct WebPushEncryption {
     /// The public key of the browser, and the secret that it shares with the application.
     private let browserKey: P256.KeyAgreement.PublicKey
     private let secret: [UInt8]
 
     /// Reads a subscription's keys, in Base64 for URLs; nil for what is none.
-    init?(p256dh: String, auth: String) {
+    package init?(p256dh: String, auth: String) {
         guard let key = Self.bytes(p256dh), let secret = Self.bytes(auth), secret.count == 16,
             let browserKey = try? P256.KeyAgreement.PublicKey(x963Representation: key)
         else { return nil }
@@ -21,7 +21,7 @@ struct WebPushEncryption {
     /// - Parameters:
     ///   - key: A key of this message's own.
     ///   - salt: 16 random bytes.
-    func encrypt(
+    package func encrypt(
         _ text: [UInt8], key: P256.KeyAgreement.PrivateKey = P256.KeyAgreement.PrivateKey(),
         salt: [UInt8] = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
     ) throws -> [UInt8] {
@@ -42,7 +42,7 @@ struct WebPushEncryption {
     }
 
     /// The bytes of a text in Base64 for URLs, with padding or without.
-    static func bytes(_ text: String) -> [UInt8]? {
+    package static func bytes(_ text: String) -> [UInt8]? {
         var plain = text.replacing("-", with: "+").replacing("_", with: "/")
         while plain.hasSuffix("=") { plain.removeLast() }
         plain += String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)

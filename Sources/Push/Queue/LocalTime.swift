@@ -2,7 +2,7 @@ import Foundation
 import ParseModel
 
 /// When it is some time in a time zone.
-enum LocalTime {
+package enum LocalTime {
     /// The moments at which it is a time in time zones, with the zones that agree about each.
     ///
     /// - Parameter time: The time as if it were one of UTC.
@@ -21,7 +21,7 @@ enum LocalTime {
 
     /// The moment at which it is a time in a zone. Of a time that is there twice it is the first; one that clocks leave out
     /// is as much later as they do.
-    static func moment(_ time: ParseDate, in zone: TimeZone) -> ParseDate {
+    package static func moment(_ time: ParseDate, in zone: TimeZone) -> ParseDate {
         func offset(_ milliseconds: Int64) -> Int64 {
             Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1000))) * 1000
         }

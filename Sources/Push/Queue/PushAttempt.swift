@@ -1,10 +1,10 @@
 /// A device that is sent to, and how far it has come.
-struct PushAttempt: Sendable {
+package struct PushAttempt: Sendable {
     let device: PushDevice
     /// What may send to it, in the order in which it is tried.
     let entries: [any PushSender]
     /// When it is tried next.
-    private(set) var due = ContinuousClock.now
+    package private(set) var due = ContinuousClock.now
     /// What became of the last try; nil before it.
     private(set) var last: PushOutcome?
     private var position = 0
@@ -12,7 +12,7 @@ struct PushAttempt: Sendable {
     private var misses = 0
 
     /// - Parameter entries: At least one.
-    init(device: PushDevice, entries: [any PushSender]) {
+    package init(device: PushDevice, entries: [any PushSender]) {
         self.device = device
         self.entries = entries
     }
@@ -34,7 +34,7 @@ struct PushAttempt: Sendable {
     /// The same device after a while; nil when it has been tried often enough.
     ///
     /// - Parameter seconds: After how long the service wants to be asked; nil where it does not say.
-    func later(_ outcome: PushOutcome, most: Int, after seconds: Double?) -> Self? {
+    package func later(_ outcome: PushOutcome, most: Int, after seconds: Double?) -> Self? {
         var next = self
         next.tries += 1
         next.last = outcome

@@ -7,10 +7,10 @@ import Outgoing
 import ServerConfiguration
 
 /// Apple's push service, for one app.
-final class APNsSender: PushSender {
-    let topic: String?
-    let comesFirst: Bool
-    let name: String
+package final class APNsSender: PushSender {
+    package let topic: String?
+    package let comesFirst: Bool
+    package let name: String
     private let client: HTTP2Client
     private let token: ProviderToken?
     private let host: String
@@ -23,7 +23,7 @@ final class APNsSender: PushSender {
     /// - Throws: `ConfigurationError` for keys that cannot be used.
     ///
     /// - Parameter now: The time, in seconds since 1970.
-    init(
+    package init(
         _ settings: ApplePush, _ option: String, in folder: String,
         now: @escaping @Sendable () -> Double = { Date.now.timeIntervalSince1970 },
         report: @escaping @Sendable (String) -> Void
@@ -64,19 +64,19 @@ final class APNsSender: PushSender {
             timeLimit: .milliseconds(settings.timeLimit), report: report)
     }
 
-    func shutdown() async { await client.shutdown() }
+    package func shutdown() async { await client.shutdown() }
 
-    func size(of message: PushMessage) -> Int? {
+    package func size(of message: PushMessage) -> Int? {
         message.data.map { JSONValue.object(APNsForm.body($0)).serialized().count }
     }
 
-    func mostBytes(of message: PushMessage) -> Int {
+    package func mostBytes(of message: PushMessage) -> Int {
         message.pushType == "voip" ? APNsForm.mostBytesOfCalls : APNsForm.mostBytes
     }
 
-    func takes(_ token: String) -> Bool { APNsForm.path(token) != nil }
+    package func takes(_ token: String) -> Bool { APNsForm.path(token) != nil }
 
-    func check() async -> [(step: String, problem: String?)] {
+    package func check() async -> [(step: String, problem: String?)] {
         var steps: [(step: String, problem: String?)] = []
         if let token {
             let isSigned = (try? await token.text(at: now())) != nil
@@ -87,7 +87,7 @@ final class APNsSender: PushSender {
         return steps + [await client.check(host)]
     }
 
-    func send(
+    package func send(
         _ message: PushMessage, to devices: [PushDevice],
         report: ([(index: Int, outcome: PushOutcome)]) async -> Void
     ) async {
@@ -165,7 +165,7 @@ final class APNsSender: PushSender {
 }
 
 /// An answer of Apple's.
-struct APNsAnswer {
+package struct APNsAnswer {
     let status: Int
     let reason: String
     private let retryAfter: Double?
@@ -176,7 +176,7 @@ struct APNsAnswer {
     /// The last time that the database takes, in milliseconds since 1970.
     private static let latest = 253_370_764_800_000.0
 
-    init(status: Int, retryAfter: Double?, body: [UInt8]) {
+    package init(status: Int, retryAfter: Double?, body: [UInt8]) {
         self.status = status
         self.retryAfter = retryAfter
         let json = status == 200 ? nil : try? JSONValue(parsing: body)
@@ -186,7 +186,7 @@ struct APNsAnswer {
         }
     }
 
-    var outcome: PushOutcome {
+    package var outcome: PushOutcome {
         switch (status, reason) {
         case (200, _): .sent
         case (410, _): .dead(reason, since: since)

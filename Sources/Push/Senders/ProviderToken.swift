@@ -5,7 +5,7 @@ import Synchronization
 
 /// The token by which Apple knows who sends. The same one is used for all requests, and made anew in good time: Apple takes
 /// none that is older than an hour, and none that is made anew more often than every 20 minutes.
-final class ProviderToken: Sendable {
+package final class ProviderToken: Sendable {
     private struct Claims: JWTPayload {
         var iss: String
         var iat: Int
@@ -28,7 +28,7 @@ final class ProviderToken: Sendable {
     static let shortest = 20.0 * 60
 
     /// Makes a signer; throws when the text is no key of the curve P-256.
-    init(key: String, keyId: String, teamId: String) throws {
+    package init(key: String, keyId: String, teamId: String) throws {
         self.key = try ES256PrivateKey(pem: key)
         self.keyId = keyId
         self.teamId = teamId
@@ -39,7 +39,7 @@ final class ProviderToken: Sendable {
     /// - Parameters:
     ///   - now: The time, in seconds since 1970.
     ///   - refused: A token that Apple did not take any more: another is made if it is old enough.
-    func text(at now: Double, refused: String? = nil) async throws -> String {
+    package func text(at now: Double, refused: String? = nil) async throws -> String {
         if let token = current(now, refused) { return token }
         let keys = JWTKeyCollection()
         await keys.add(ecdsa: key, kid: JWKIdentifier(string: keyId))

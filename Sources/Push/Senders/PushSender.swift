@@ -1,4 +1,4 @@
-struct PushDevice: Sendable {
+package struct PushDevice: Sendable {
     var objectId: String
     /// The token by which its service knows it.
     var token: String
@@ -10,10 +10,21 @@ struct PushDevice: Sendable {
     var locale: String?
     /// The number on the app's icon; nil where the row does not say.
     var badge: Double?
+
+    package init(
+        objectId: String, token: String, type: String, app: String? = nil, locale: String? = nil, badge: Double? = nil
+    ) {
+        self.objectId = objectId
+        self.token = token
+        self.type = type
+        self.app = app
+        self.locale = locale
+        self.badge = badge
+    }
 }
 
 /// What sends notifications to one app or project of one service.
-protocol PushSender: Sendable {
+package protocol PushSender: Sendable {
     /// The app that it sends to; nil for any.
     var topic: String? { get }
     /// Whether it is tried before others of the same topic.
@@ -49,14 +60,14 @@ protocol PushSender: Sendable {
 }
 
 extension PushSender {
-    var topic: String? { nil }
-    var comesFirst: Bool { false }
-    var repeatsShow: Bool { true }
-    var takesMany: Bool { false }
-    var asksInTrials: Bool { false }
-    func mostBytes(of message: PushMessage) -> Int { 4096 }
-    func takes(_ token: String) -> Bool { true }
-    func shutdown() async {}
+    package var topic: String? { nil }
+    package var comesFirst: Bool { false }
+    package var repeatsShow: Bool { true }
+    package var takesMany: Bool { false }
+    package var asksInTrials: Bool { false }
+    package func mostBytes(of message: PushMessage) -> Int { 4096 }
+    package func takes(_ token: String) -> Bool { true }
+    package func shutdown() async {}
 }
 
 extension HTTP2Client {
