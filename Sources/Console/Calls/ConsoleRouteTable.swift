@@ -7,8 +7,8 @@ internal import ParseStorage
 import Rules
 
 /// The routes of the console beside the session and the interface of apps.
-enum ConsoleRouteTable {
-    static let all =
+package enum ConsoleRouteTable {
+    package static let all =
         own + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
         + backups
 
@@ -36,18 +36,18 @@ enum ConsoleRouteTable {
 }
 
 /// One route: who may use it, and what answers.
-struct ConsoleRoute: Sendable {
-    let method: Method
-    let path: [String]
-    let least: ConsoleRole
-    let effect: Effect
+package struct ConsoleRoute: Sendable {
+    package let method: Method
+    package let path: [String]
+    package let least: ConsoleRole
+    package let effect: Effect
     /// Whether it is for who has lately shown to be the operator.
     let isConfirmed: Bool
     /// Whether what it answers and changes keeps to the classes and fields that an operator is limited to.
-    let keepsLimits: Bool
+    package let keepsLimits: Bool
     let handler: @Sendable (ConsoleCall) async throws -> Reply
 
-    enum Effect {
+    package enum Effect {
         case nothing
         /// What is the caller's own: sessions, the second factor.
         case account

@@ -8,14 +8,14 @@ internal import ParseStorage
 import Rules
 import Tasks
 
-struct ExportWish: Sendable {
+package struct ExportWish: Sendable {
     let className: String
     /// `where`, `order` and `keys`.
     let find: JSONObject
     let format: ExportWriter.Format
     let isGuarded: Bool
 
-    init(_ body: JSONObject) throws(HTTPError) {
+    package init(_ body: JSONObject) throws(HTTPError) {
         guard let className = body["className"]?.stringValue else {
             throw HTTPError(status: 400, message: "className says which class.")
         }

@@ -1,16 +1,16 @@
 import HTTP
 import JSON
-internal import ParseModel
+package import ParseModel
 import Rules
 import Synchronization
 import Tasks
 
 /// Exports that operators asked for. Each has an address that works once, in the browser that asked: a download cannot carry
 /// the half of a session that the page keeps.
-final class ConsoleExports: Sendable {
-    enum State: String { case waiting, running, done, failed, cancelled }
+package final class ConsoleExports: Sendable {
+    package enum State: String { case waiting, running, done, failed, cancelled }
 
-    struct Item: Sendable {
+    package struct Item: Sendable {
         let id: String
         let secret: String
         /// The hash of the session's half that the page keeps.
@@ -18,11 +18,26 @@ final class ConsoleExports: Sendable {
         let wish: ExportWish
         let total: Int
         let began = ContinuousClock.now
-        var state = State.waiting
+        package var state = State.waiting
         var done = 0
         var message = ""
         /// When its first bytes left, and how many have.
         var sending: (since: ContinuousClock.Instant, bytes: Int)?
+
+        package init(
+            id: String, secret: String, token: [UInt8], wish: ExportWish, total: Int, state: State = .waiting,
+            done: Int = 0, message: String = "", sending: (since: ContinuousClock.Instant, bytes: Int)? = nil
+        ) {
+            self.id = id
+            self.secret = secret
+            self.token = token
+            self.wish = wish
+            self.total = total
+            self.state = state
+            self.done = done
+            self.message = message
+            self.sending = sending
+        }
 
         var json: JSONObject {
             [
@@ -39,6 +54,9 @@ final class ConsoleExports: Sendable {
     private let items = Mutex<[Item]>([])
     /// Each keeps a connection for administration, of which there are few. Sessions are served round robin.
     let gate = Gate(capacity: 2, share: 1, waitingShare: 4)
+
+    package init() {}
+
     /// What an export that others wait for sends each second at least, in bytes, and when that is first looked at.
     private static let (pace, beginning) = (64.0 * 1024, 60.0)
 
@@ -55,7 +73,7 @@ final class ConsoleExports: Sendable {
         return gate.waiting > 0 && seconds > Self.beginning && Double(sending.bytes) < Self.pace * seconds
     }
 
-    func add(_ item: Item) throws(HTTPError) {
+    package func add(_ item: Item) throws(HTTPError) {
         let isAdded = items.withLock { items in
             items.removeAll { item in
                 let age = ContinuousClock.now - item.began
@@ -77,7 +95,7 @@ final class ConsoleExports: Sendable {
     }
 
     /// Takes the address of an export, which works no second time.
-    func take(_ secret: String) -> Item? {
+    package func take(_ secret: String) -> Item? {
         items.withLock { items in
             guard
                 let place = items.firstIndex(where: {
@@ -90,7 +108,7 @@ final class ConsoleExports: Sendable {
     }
 
     /// The export of an id that a session asked for.
-    func item(_ id: String, of token: [UInt8]) throws(ParseError) -> Item {
+    package func item(_ id: String, of token: [UInt8]) throws(ParseError) -> Item {
         guard var item = items.withLock({ items in items.first { $0.id == id && $0.token == token } }) else {
             throw ParseError(ParseError.objectNotFound, "There is no such export, or not any more.")
         }
@@ -109,17 +127,17 @@ final class ConsoleExports: Sendable {
     }
 
     /// Ends an export that has not ended.
-    func end(_ id: String, _ state: State, _ message: String = "") {
+    package func end(_ id: String, _ state: State, _ message: String = "") {
         change(id) { if [.waiting, .running].contains($0.state) { ($0.state, $0.message) = (state, message) } }
     }
 }
 
 /// An export that is being sent. If it is released before the export has ended, the browser has left.
-final class ConsoleExportSending: Sendable {
+package final class ConsoleExportSending: Sendable {
     private let exports: ConsoleExports
     private let id: String
 
-    init(_ id: String, of exports: ConsoleExports) {
+    package init(_ id: String, of exports: ConsoleExports) {
         self.exports = exports
         self.id = id
     }

@@ -38,7 +38,7 @@ enum ConsoleSecrets {
 }
 
 /// What of values is not kept, and not shown.
-enum SecretValues {
+package enum SecretValues {
     /// What stands for a secret in the audit.
     static let changed: JSONValue = "changed"
 
@@ -55,7 +55,7 @@ enum SecretValues {
     /// A value without the secrets in it.
     ///
     /// - Parameter word: What stands in their place.
-    static func removed(from value: JSONValue, by word: JSONValue = changed) -> JSONValue {
+    package static func removed(from value: JSONValue, by word: JSONValue = changed) -> JSONValue {
         switch value {
         case .object(let object):
             var result: JSONObject = [:]
@@ -78,7 +78,7 @@ enum SecretValues {
     }
 
     /// The same, of its bytes.
-    static func withoutTokens(_ bytes: [UInt8], for role: ConsoleRole) throws(HTTPError) -> [UInt8] {
+    package static func withoutTokens(_ bytes: [UInt8], for role: ConsoleRole) throws(HTTPError) -> [UInt8] {
         let isViewer = role == .viewer
         guard token.stands(in: bytes) || (isViewer && logins.stands(in: bytes)) else { return bytes }
         guard let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else {

@@ -1,15 +1,15 @@
 import Encoding
 import JSON
-internal import ServerConfiguration
+package import ServerConfiguration
 
 /// Takes secrets out of texts without a structure, such as lines of the log: keys of the server, and what looks like
 /// a token, a hash of a password or a private key. Code of apps logs what it likes.
-struct SecretTexts: Sendable {
+package struct SecretTexts: Sendable {
     /// What stands in the place of a secret.
     static let hidden = "[hidden]"
     private let keys: [String]
 
-    init(_ configuration: Configuration) {
+    package init(_ configuration: Configuration) {
         let keys = [
             configuration.masterKey, configuration.readOnlyMasterKey, configuration.maintenanceKey,
             configuration.fileKey,
@@ -20,7 +20,7 @@ struct SecretTexts: Sendable {
     }
 
     /// The fields of a line without secrets.
-    func removed(from line: JSONObject) -> JSONObject {
+    package func removed(from line: JSONObject) -> JSONObject {
         guard let known = SecretValues.removed(from: .object(line), by: .string(Self.hidden)).objectValue else {
             return [:]
         }
@@ -53,7 +53,7 @@ struct SecretTexts: Sendable {
     private static let mostBytes = 4_000
 
     /// A text without secrets. The patterns read each character a few times at most: clients write much of what is logged.
-    func removed(from whole: String) -> String {
+    package func removed(from whole: String) -> String {
         // A key is taken out before the text is cut, or its beginning would be left.
         let isLong = whole.utf8.count > Self.mostBytes
         let spare = keys.first?.utf8.count ?? 0

@@ -6,7 +6,7 @@ import HTTP
 import Synchronization
 
 /// The files of the page: in the binary, or in a folder while they are worked on.
-struct ConsoleFiles: Sendable {
+package struct ConsoleFiles: Sendable {
     private struct File: Sendable {
         let type: String
         let bytes: [UInt8]
@@ -18,7 +18,7 @@ struct ConsoleFiles: Sendable {
     private let folder: String?
 
     /// The numbers of the files in the binary by their names.
-    static let numbers: [String: Int32] = {
+    package static let numbers: [String: Int32] = {
         var numbers: [String: Int32] = [:]
         for number in 0..<console_file_count() {
             if let name = console_file_name(number) { numbers[String(cString: name)] = number }
@@ -56,7 +56,7 @@ struct ConsoleFiles: Sendable {
 
     /// What browsers need of a module or a style sheet: lines keep their numbers, but comments that have lines of their
     /// own and indentation stay here. The lint keeps texts from beginning in one line and ending in another.
-    static func withoutComments(_ bytes: [UInt8]) -> [UInt8] {
+    package static func withoutComments(_ bytes: [UInt8]) -> [UInt8] {
         var isComment = false
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
             let code = line.drop { $0 == UInt8(ascii: " ") }
@@ -71,7 +71,7 @@ struct ConsoleFiles: Sendable {
     /// - Parameters:
     ///   - path: The path of the console.
     ///   - folder: Where the files are read; nil for those in the binary.
-    init(path: String, folder: String?) {
+    package init(path: String, folder: String?) {
         self.path = path
         self.folder = folder
     }
@@ -81,7 +81,7 @@ struct ConsoleFiles: Sendable {
     var address: String { "\(path)/a/\(folder == nil ? Self.hash : "folder")" }
 
     /// The page into which everything else is loaded.
-    var index: String {
+    package var index: String {
         let bytes = folder.map { Self.read("\($0)/index.html") ?? [] } ?? Self.file("index.html")?.bytes ?? []
         return Self.shell(bytes, address)
     }
@@ -93,7 +93,7 @@ struct ConsoleFiles: Sendable {
     /// The answer with a file; nil where there is none.
     ///
     /// - Parameter path: The path below ``address``.
-    func reply(_ path: Substring, takesGzip: Bool) -> Reply? {
+    package func reply(_ path: Substring, takesGzip: Bool) -> Reply? {
         if let folder {
             let components = path.split(separator: "/", omittingEmptySubsequences: false)
             guard components.allSatisfy({ !$0.isEmpty && !$0.hasPrefix(".") && !$0.contains("%") }),
