@@ -5,7 +5,7 @@ import ServerConfiguration
 ///
 /// What is printed often ends in a log, which more people read than may know the keys. They are named by their options,
 /// unless they are those of the example, which everybody knows, or a person tries an example at a terminal.
-struct Banner {
+package struct Banner {
     let configuration: Configuration
     let port: Int
     let dataFolder: String
@@ -14,14 +14,27 @@ struct Banner {
     let showsKeys: Bool
     var showsMails = false
     /// The console's address, or nil without a console.
-    var consoleAddress: String?
+    package var consoleAddress: String?
+
+    package init(
+        configuration: Configuration, port: Int, dataFolder: String, filesFolder: String, showsKeys: Bool,
+        showsMails: Bool = false, consoleAddress: String? = nil
+    ) {
+        self.configuration = configuration
+        self.port = port
+        self.dataFolder = dataFolder
+        self.filesFolder = filesFolder
+        self.showsKeys = showsKeys
+        self.showsMails = showsMails
+        self.consoleAddress = consoleAddress
+    }
 
     /// Whether the keys may be shown: the output is a terminal, and the configuration is one of the examples.
     ///
     /// - Parameters:
     ///   - configurationFolder: Where the configuration file is; nil when there is none.
     ///   - isTerminal: Whether the output is a terminal.
-    static func mayShowKeys(configurationFolder: String?, isTerminal: Bool) -> Bool {
+    package static func mayShowKeys(configurationFolder: String?, isTerminal: Bool) -> Bool {
         guard isTerminal, let configurationFolder else { return false }
         return configurationFolder.split(separator: "/").contains("examples")
     }
@@ -29,7 +42,7 @@ struct Banner {
     /// Whether the console's address contains a ticket that signs in.
     ///
     /// - Parameter isTerminal: Whether the output is a terminal rather than a log.
-    static func mayShowTicket(_ configuration: Configuration, isTerminal: Bool) -> Bool {
+    package static func mayShowTicket(_ configuration: Configuration, isTerminal: Bool) -> Bool {
         isTerminal || configuration.console.signIn == .thisMachine || isPublic(configuration.masterKey)
     }
 
@@ -54,7 +67,7 @@ struct Banner {
         return keys.compactMap { option, header, key in key.map { (option, header, $0) } }
     }
 
-    var text: String {
+    package var text: String {
         var lines = ["", "Roost \(Version.text) is serving"]
         func add(_ name: String, _ value: String) {
             lines.append("  \(name.padding(toLength: 16, withPad: " ", startingAt: 0))\(value)")

@@ -6,7 +6,7 @@ import ParseModel
 
 /// Reads a backup from its first byte to its last, and believes nothing of it: neither a path, nor a length, nor that the
 /// end is there.
-final class BackupReader {
+package final class BackupReader {
     private let handle: FileHandle
     private let path: String
     private var left: Int
@@ -17,7 +17,7 @@ final class BackupReader {
     private static let mostInMemory = 1 << 30
 
     /// Opens the file; throws `CommandFailure`.
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be read: \(CommandFailure.reason())") }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -62,7 +62,7 @@ final class BackupReader {
     }
 
     /// The first entry, which says what the backup is; throws `CommandFailure` when it is none of Roost's.
-    func manifest() throws -> BackupManifest {
+    package func manifest() throws -> BackupManifest {
         guard let header = try header(), header.kind == .file, header.path == BackupManifest.path, header.size < 1 << 20
         else { throw damaged }
         let bytes = Array(try read(header.size))
@@ -77,7 +77,7 @@ final class BackupReader {
     ///
     /// - Parameter sink: Takes the entries; what it was given is to be believed only when this returns.
     /// - Throws: `CommandFailure` when anything is not as it was written; what the sink throws.
-    func readEntries(into sink: some BackupSink) throws {
+    package func readEntries(into sink: some BackupSink) throws {
         while let header = try header() {
             try Task.checkCancellation()
             guard header.isInside, header.size <= left else { throw damaged }
@@ -119,7 +119,7 @@ final class BackupReader {
 }
 
 /// Takes the entries of a backup while it is read.
-protocol BackupSink {
+package protocol BackupSink {
     func makeFolder(_ path: String) throws
     func beginFile(_ path: String, modified: Int) throws
     func write(_ bytes: Data) throws
@@ -127,26 +127,28 @@ protocol BackupSink {
 }
 
 /// Keeps nothing: what is read is only checked.
-struct BackupCheck: BackupSink {
-    func makeFolder(_ path: String) {}
-    func beginFile(_ path: String, modified: Int) {}
-    func write(_ bytes: Data) {}
-    func endFile() {}
+package struct BackupCheck: BackupSink {
+    package init() {}
+
+    package func makeFolder(_ path: String) {}
+    package func beginFile(_ path: String, modified: Int) {}
+    package func write(_ bytes: Data) {}
+    package func endFile() {}
 }
 
 /// What a backup says of itself, in its first entry.
-struct BackupManifest: Sendable, Equatable {
+package struct BackupManifest: Sendable, Equatable {
     /// The name of the entry.
-    static let path = "roost-backup.json"
+    package static let path = "roost-backup.json"
     /// The version of the form that is written and read.
     static let version = 1
 
     var appId: String
     var created: ParseDate
     /// The major version of PostgreSQL whose files it holds.
-    var postgresVersion: Int
+    package var postgresVersion: Int
 
-    init(appId: String, created: ParseDate, postgresVersion: Int) {
+    package init(appId: String, created: ParseDate, postgresVersion: Int) {
         self.appId = appId
         self.created = created
         self.postgresVersion = postgresVersion
@@ -161,7 +163,7 @@ struct BackupManifest: Sendable, Equatable {
         self.init(appId: json["appId"]?.stringValue ?? "", created: created, postgresVersion: version)
     }
 
-    var json: JSONObject {
+    package var json: JSONObject {
         [
             "format": "roost-backup", "version": .number(Double(Self.version)), "createdAt": .string(created.iso),
             "roostVersion": .string(Version.text), "appId": .string(appId),

@@ -3,7 +3,7 @@ import Encoding
 import Foundation
 
 /// Writes a backup: a tar archive whose last entry, `SHA256SUMS`, holds the sums of all files before it.
-final class BackupWriter {
+package final class BackupWriter {
     private let handle: FileHandle
     private var sums = ""
     private(set) var size = 0
@@ -13,7 +13,7 @@ final class BackupWriter {
     static let sumsPath = "SHA256SUMS"
 
     /// Makes the file, which its owner alone can read; throws `CommandFailure` when it cannot be made.
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
         let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())") }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -24,12 +24,12 @@ final class BackupWriter {
         size += bytes.count
     }
 
-    func addFolder(_ path: String) throws {
+    package func addFolder(_ path: String) throws {
         try write(TarHeader(kind: .folder, path: path, size: 0, modified: 0).blocks)
     }
 
     /// Adds a file whose bytes are in memory.
-    func add(_ path: String, _ bytes: [UInt8], modified: Int) throws {
+    package func add(_ path: String, _ bytes: [UInt8], modified: Int) throws {
         try write(TarHeader(kind: .file, path: path, size: bytes.count, modified: modified).blocks)
         try write(bytes + [UInt8](repeating: 0, count: TarHeader.padding(bytes.count)))
         note(path, SHA256.hash(data: bytes))
@@ -72,7 +72,7 @@ final class BackupWriter {
     private func note(_ path: String, _ digest: SHA256.Digest) { sums += BackupSums.line(path, digest) }
 
     /// Writes the sums and the end, and waits for the disk.
-    func finish() throws {
+    package func finish() throws {
         let bytes = Array(sums.utf8)
         try write(TarHeader(kind: .file, path: Self.sumsPath, size: bytes.count, modified: 0).blocks)
         try write(bytes + [UInt8](repeating: 0, count: TarHeader.padding(bytes.count) + 2 * TarHeader.blockSize))

@@ -77,12 +77,12 @@ package struct Restore: Sendable {
 }
 
 /// Writes the entries of a backup below the folders that they belong to.
-final class RestoreSink: BackupSink {
+package final class RestoreSink: BackupSink {
     private let folders: [String: String]
     private var current: (path: String, handle: FileHandle, modified: Int)?
 
     /// - Parameter folders: Where each first part of a path leads.
-    init(folders: [String: String]) { self.folders = folders }
+    package init(folders: [String: String]) { self.folders = folders }
 
     private func place(of path: String) throws -> String {
         let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -92,7 +92,7 @@ final class RestoreSink: BackupSink {
         return parts.count == 1 ? folder : "\(folder)/\(parts[1])"
     }
 
-    func makeFolder(_ path: String) throws {
+    package func makeFolder(_ path: String) throws {
         let place = try place(of: path)
         guard folders.values.contains(place) else {
             guard mkdir(place, 0o700) == 0 else {
@@ -104,7 +104,7 @@ final class RestoreSink: BackupSink {
             atPath: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    func beginFile(_ path: String, modified: Int) throws {
+    package func beginFile(_ path: String, modified: Int) throws {
         let place = try place(of: path)
         let descriptor = open(place, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -113,9 +113,9 @@ final class RestoreSink: BackupSink {
         current = (place, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true), modified)
     }
 
-    func write(_ bytes: Data) throws { try current?.handle.write(contentsOf: bytes) }
+    package func write(_ bytes: Data) throws { try current?.handle.write(contentsOf: bytes) }
 
-    func endFile() throws {
+    package func endFile() throws {
         guard let (path, handle, modified) = current else { return }
         current = nil
         try handle.close()

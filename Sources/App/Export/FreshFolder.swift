@@ -2,8 +2,8 @@ import Foundation
 
 /// A folder that appears under its name when all of it is there: until then it is a hidden neighbour, which one process at
 /// a time writes, and which the next one removes if that was killed.
-final class FreshFolder: Sendable {
-    let path: String
+package final class FreshFolder: Sendable {
+    package let path: String
     private let target: String
     private let descriptor: Int32
 
@@ -11,7 +11,7 @@ final class FreshFolder: Sendable {
     ///
     /// - Parameter target: The folder as it will be called: not there yet, or empty.
     /// - Throws: `CommandFailure`.
-    init(target: String) throws {
+    package init(target: String) throws {
         let files = FileManager.default
         // A link to a folder stays a link.
         let target = URL(fileURLWithPath: target).standardizedFileURL.resolvingSymlinksInPath()
@@ -68,7 +68,7 @@ final class FreshFolder: Sendable {
     /// Gives the folder its name; everything in it is on the disk.
     ///
     /// - Throws: `CommandFailure`, also when the name was taken meanwhile.
-    func appear() throws {
+    package func appear() throws {
         fsync(descriptor)
         guard rename(path, target) == 0 else {
             throw CommandFailure("\(target) cannot be given its name: \(CommandFailure.reason())")
@@ -84,5 +84,5 @@ final class FreshFolder: Sendable {
         close(parent)
     }
 
-    func abandon() { try? FileManager.default.removeItem(atPath: path) }
+    package func abandon() { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -8,7 +8,7 @@ package enum Version {
     package static var described: String { describe(text, stamp: String(cString: roost_commit())) }
 
     /// Reads the commit from the text that scripts/version.sh writes into the binary.
-    static func describe(_ version: String, stamp: String) -> String {
+    package static func describe(_ version: String, stamp: String) -> String {
         let commit = stamp.drop { $0 != ":" }.dropFirst().prefix { $0 != "." }
         guard !commit.isEmpty else { return "\(version) (commit not recorded)" }
         return "\(version) (commit \(commit.prefix(12))\(commit.hasSuffix("+") ? " with local changes" : ""))"
