@@ -4,22 +4,22 @@ import ParseModel
 import Synchronization
 
 /// Swift code in this process, as a host of the server's engine.
-final class SwiftHost: CloudHost {
+package final class SwiftHost: CloudHost {
     private let entries: [CloudTarget: Cloud.Entry]
     private let duplicates: [CloudTarget]
     private let timeLimit: Duration?
     private let logger: Logger
     private let services = Mutex<CloudServices?>(nil)
 
-    init(_ cloud: Cloud, logger: Logger) {
+    package init(_ cloud: Cloud, logger: Logger) {
         timeLimit = cloud.timeLimit
         (entries, duplicates) = cloud.seal()
         self.logger = logger
     }
 
-    var kind: CloudHostKind { .swift }
+    package var kind: CloudHostKind { .swift }
 
-    func start(_ services: CloudServices) async throws {
+    package func start(_ services: CloudServices) async throws {
         self.services.withLock { $0 = services }
         for target in duplicates {
             logger.warning("cloud code: \(target) is registered twice: the last one is called")
@@ -27,11 +27,11 @@ final class SwiftHost: CloudHost {
         services.offer(entries.values.map(\.registration))
     }
 
-    func timeLimit(of target: CloudTarget) -> Duration? {
+    package func timeLimit(of target: CloudTarget) -> Duration? {
         if case .job = target { nil } else { timeLimit }
     }
 
-    func call(_ call: CloudCall) async throws -> CloudResult {
+    package func call(_ call: CloudCall) async throws -> CloudResult {
         guard let entry = entries[call.target] else { return CloudResult() }
         do {
             let details = CallDetails(call, services.withLock { $0 }, logger)

@@ -3,13 +3,15 @@ import JSON
 import ParseModel
 
 /// Swift values out of the JSON of Parse.
-struct ValueDecoder: Decoder {
+package struct ValueDecoder: Decoder {
     let value: JSONValue
-    let codingPath: [any CodingKey]
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    package let codingPath: [any CodingKey]
+    package var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     /// A value out of JSON; throws `DecodingError`, and what the value's own decoding throws.
-    static func decode<T: Decodable>(_ type: T.Type = T.self, from value: JSONValue, _ path: [any CodingKey] = [])
+    package static func decode<T: Decodable>(
+        _ type: T.Type = T.self, from value: JSONValue, _ path: [any CodingKey] = []
+    )
         throws -> T
     {
         func result(_ value: Any?) throws -> T {
@@ -50,17 +52,19 @@ struct ValueDecoder: Decoder {
         .typeMismatch(type, DecodingError.Context(codingPath: path, debugDescription: "It is of another type."))
     }
 
-    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    package func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .object(let object) = value else { throw Self.mismatch([String: JSONValue].self, codingPath) }
         return KeyedDecodingContainer(Keyed(object: object, codingPath: codingPath))
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    package func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard case .array(let array) = value else { throw Self.mismatch([JSONValue].self, codingPath) }
         return Unkeyed(array: array, codingPath: codingPath)
     }
 
-    func singleValueContainer() -> any SingleValueDecodingContainer { Single(value: value, codingPath: codingPath) }
+    package func singleValueContainer() -> any SingleValueDecodingContainer {
+        Single(value: value, codingPath: codingPath)
+    }
 
     private struct Keyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let object: JSONObject

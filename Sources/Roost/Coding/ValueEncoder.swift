@@ -2,7 +2,7 @@ import Foundation
 import JSON
 
 /// Swift values as the JSON of Parse: dates, bytes and the types of Parse carry their `__type`.
-struct ValueEncoder: Encoder {
+package struct ValueEncoder: Encoder {
     /// A value while it is made.
     final class Node {
         enum Content {
@@ -28,11 +28,11 @@ struct ValueEncoder: Encoder {
     }
 
     let node: Node
-    let codingPath: [any CodingKey]
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    package let codingPath: [any CodingKey]
+    package var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     /// A value as JSON; throws `EncodingError` for what JSON cannot say, and what the value's own encoding throws.
-    static func encode(_ value: some Encodable) throws -> JSONValue { try node(value, []).value }
+    package static func encode(_ value: some Encodable) throws -> JSONValue { try node(value, []).value }
 
     static func encodeObject(_ value: some Encodable) throws -> JSONObject {
         guard case .object(let object) = try encode(value) else {
@@ -59,16 +59,18 @@ struct ValueEncoder: Encoder {
         }
     }
 
-    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    package func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         KeyedEncodingContainer(Keyed(node: node, codingPath: codingPath))
     }
 
-    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    package func unkeyedContainer() -> any UnkeyedEncodingContainer {
         if case .object([]) = KindOnly(node.content) { node.content = .array([]) }
         return Unkeyed(node: node, codingPath: codingPath)
     }
 
-    func singleValueContainer() -> any SingleValueEncodingContainer { Single(node: node, codingPath: codingPath) }
+    package func singleValueContainer() -> any SingleValueEncodingContainer {
+        Single(node: node, codingPath: codingPath)
+    }
 
     /// Whether a node is still as it was made.
     private enum KindOnly {

@@ -136,7 +136,7 @@ public struct ParseQuery: Sendable, Equatable {
     }
 
     /// What changed since another state of the query: what is null is asked for no more.
-    func changes(since before: ParseQuery) -> JSONObject? {
+    package func changes(since before: ParseQuery) -> JSONObject? {
         var changes: JSONObject = [:]
         for (name, value) in parameters where before.parameters[name] != value { changes[name] = value }
         for name in before.parameters.keys where parameters[name] == nil { changes[name] = .null }

@@ -16,7 +16,7 @@ public struct ParseObject: Sendable {
     public internal(set) var updatedAt: Date?
     var stored: JSONObject = [:]
     /// What is to change, by field, as a client sends it.
-    var operations: JSONObject = [:]
+    package var operations: JSONObject = [:]
     /// Fields that a dotted key of a client changes inside, as they become.
     var changedInside: JSONObject = [:]
 
@@ -27,7 +27,7 @@ public struct ParseObject: Sendable {
     }
 
     /// An object as an answer has it.
-    init(_ className: String, json: JSONObject) {
+    package init(_ className: String, json: JSONObject) {
         self.init(className)
         take(json)
     }

@@ -27,7 +27,7 @@ public final class Cloud: Sendable {
 
     private let state = Mutex(State())
 
-    init() {}
+    package init() {}
 
     /// How long a call may take; nil for as long as it takes. Jobs have no limit. 60 seconds unless it is set.
     public var timeLimit: Duration? {
