@@ -1,10 +1,9 @@
 import Encoding
 import Foundation
 import JSON
+import SignIn
 import TestSupport
 import Testing
-
-@testable import SignIn
 
 /// Ways around second factors.
 @Suite(.timeLimit(.minutes(10))) struct FactorAttackTests {

@@ -1,10 +1,9 @@
 import Encoding
 import Foundation
 import JSON
+import SignIn
 import TestSupport
 import Testing
-
-@testable import SignIn
 
 /// Second factors against requests that are sent side by side, or too late.
 @Suite(.timeLimit(.minutes(10))) struct FactorRaceTests {

@@ -1,11 +1,10 @@
 import Encoding
 import Foundation
 import JSON
+import SignIn
 import TestSupport
 import TestTools
 import Testing
-
-@testable import SignIn
 
 /// The examples of docs/accounts.md, as somebody tries them who reads it for the first time.
 @Suite(.timeLimit(.minutes(10))) struct ProviderExampleTests {

@@ -1,10 +1,9 @@
 import Encoding
 import Foundation
 import JSON
+import SignIn
 import TestSupport
 import Testing
-
-@testable import SignIn
 
 /// Logging in with a second factor: codes of an app, recovery codes, codes of text messages.
 @Suite struct SecondFactorTests {

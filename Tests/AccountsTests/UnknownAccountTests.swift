@@ -1,9 +1,8 @@
 import JSON
+import Operations
+import ServerConfiguration
 import TestSupport
 import Testing
-
-@testable import Operations
-@testable import ServerConfiguration
 
 /// The lock of an account tells neither who has one nor more than the time that is left.
 @Suite struct UnknownAccountTests {
