@@ -1,9 +1,8 @@
+import App
 import Foundation
 import TestSupport
 import TestTools
 import Testing
-
-@testable import App
 
 @Suite("The version")
 struct VersionTests {

@@ -1,10 +1,9 @@
+import App
 import Foundation
 import JSON
 import ParseModel
 import TestSupport
 import Testing
-
-@testable import App
 
 /// The file of a backup: written, read, and refused when anything of it is not as it was written.
 @Suite struct BackupArchiveTests {

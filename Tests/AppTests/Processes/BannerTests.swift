@@ -1,7 +1,6 @@
+import App
 import ServerConfiguration
 import Testing
-
-@testable import App
 
 @Suite("What the server prints when it listens")
 struct BannerTests {

@@ -1,7 +1,6 @@
+import App
 import Foundation
 import Testing
-
-@testable import App
 
 /// A folder that appears when all of it is there.
 @Suite struct FreshFolderTests {
