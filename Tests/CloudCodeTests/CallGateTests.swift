@@ -1,9 +1,8 @@
+import CloudCode
 import JSON
 import ParseModel
 import Tasks
 import Testing
-
-@testable import CloudCode
 
 /// How many calls of cloud code are let in at a time.
 @Suite struct CallGateTests {
