@@ -2,10 +2,9 @@ import App
 import CloudCode
 import JSON
 import Synchronization
+import Tasks
 import TestSupport
 import Testing
-
-@testable import Tasks
 
 /// What is large in the calls of cloud code is in memory one after the other: whatever has no room yet is not made values of.
 @Suite(.serialized) struct LargeCallTests {

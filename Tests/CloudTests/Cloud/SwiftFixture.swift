@@ -1,8 +1,7 @@
 import App
 import Foundation
+import Roost
 import TestSupport
-
-@testable import Roost
 
 /// Cloud code for the scenarios, in Swift.
 struct SwiftFixture: CloudFixture {
