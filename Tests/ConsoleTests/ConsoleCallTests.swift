@@ -1,11 +1,10 @@
+import Console
 import Foundation
+import HTTP
 import JSON
+import REST
 import TestSupport
 import Testing
-
-@testable import Console
-@testable import HTTP
-@testable import REST
 
 @Suite("Calls of the console")
 struct ConsoleCallTests {

@@ -1,10 +1,9 @@
 import App
 import JSON
+import Roost
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Roost
 
 /// Cloud code in the console: what there is, how it does, and calls as another.
 @Suite("Cloud code in the console")

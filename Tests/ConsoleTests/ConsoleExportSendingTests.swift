@@ -1,6 +1,5 @@
+import Console
 import Testing
-
-@testable import Console
 
 @Suite("Exports whose browsers leave")
 struct ConsoleExportSendingTests {

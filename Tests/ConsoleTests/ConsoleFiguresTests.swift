@@ -1,8 +1,7 @@
+import Console
 import JSON
 import TestSupport
 import Testing
-
-@testable import Console
 
 /// Scenario 78, on the server's side.
 @Suite("Figures in the console")

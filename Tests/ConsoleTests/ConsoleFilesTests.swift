@@ -1,8 +1,7 @@
+import Console
 import Foundation
 import TestTools
 import Testing
-
-@testable import Console
 
 @Suite("The files of the console")
 struct ConsoleFilesTests {

@@ -1,8 +1,7 @@
+import Console
 import JSON
 import ParseModel
 import Testing
-
-@testable import Console
 
 @Suite("What roles may call")
 struct ConsoleGateTests {

@@ -1,8 +1,7 @@
+import Console
 import JSON
 import TestSupport
 import Testing
-
-@testable import Console
 
 /// Scenario 79, on the server's side, and the settings.
 @Suite("Health and settings in the console")

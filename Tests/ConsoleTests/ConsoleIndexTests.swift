@@ -1,8 +1,7 @@
+import Console
 import JSON
 import TestSupport
 import Testing
-
-@testable import Console
 
 /// Scenario 27, on the server's side.
 @Suite("Indexes in the console")

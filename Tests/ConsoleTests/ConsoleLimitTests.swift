@@ -1,11 +1,10 @@
+import Console
 import Foundation
+import HTTP
 import JSON
+import REST
 import TestSupport
 import Testing
-
-@testable import Console
-@testable import HTTP
-@testable import REST
 
 /// Scenarios 16 and 17: an operator who is limited to classes and fields gets to know of no other.
 @Suite("Operators with limits")

@@ -1,10 +1,9 @@
+import Console
 import Foundation
 import JSON
+import ServerConfiguration
 import TestSupport
 import Testing
-
-@testable import Console
-@testable import ServerConfiguration
 
 /// The log in the console: a cursor, a tail, filters, and no secrets.
 @Suite("The log in the console")

@@ -1,10 +1,9 @@
+import Console
 import Foundation
 import JSON
 import ServerConfiguration
 import TestSupport
 import Testing
-
-@testable import Console
 
 @Suite("To whom the console is open")
 struct ConsoleReachTests {

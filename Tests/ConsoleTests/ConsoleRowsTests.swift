@@ -1,9 +1,8 @@
+import Console
 import Foundation
 import JSON
 import TestSupport
 import Testing
-
-@testable import Console
 
 @Suite("Rows in the console")
 struct ConsoleRowsTests {

@@ -1,9 +1,8 @@
 import App
 import JSON
 import Logging
+import Roost
 import TestSupport
-
-@testable import Roost
 
 /// A server with cloud code and a log, for what the console shows of what goes on.
 enum ConsoleStage {

@@ -1,10 +1,9 @@
+import Console
+import HTTP
 import JSON
+import REST
 import TestSupport
 import Testing
-
-@testable import Console
-@testable import HTTP
-@testable import REST
 
 /// Every route there is, also one that is new: with limits, and where there is no console.
 @Suite("A walk over all routes of the console")
