@@ -1,10 +1,9 @@
+import FileStores
 import Foundation
 import JSON
 import TestSupport
 import TestTools
 import Testing
-
-@testable import FileStores
 
 /// What commands do with the files of a bucket.
 @Suite("Commands over a bucket", .enabled(if: BucketServer.isInstalled))

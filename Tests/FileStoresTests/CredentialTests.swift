@@ -1,3 +1,4 @@
+import FileStores
 import Foundation
 import JSON
 import Logging
@@ -5,8 +6,6 @@ import ServerConfiguration
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 @Suite("Credentials of clouds")
 struct CredentialTests {

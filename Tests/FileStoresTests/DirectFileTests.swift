@@ -1,12 +1,11 @@
 import Crypto
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import ServerConfiguration
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Addresses at which clients reach files without the server.
 @Suite("Direct addresses of files")

@@ -1,12 +1,11 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import Logging
 import ServerConfiguration
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Google Cloud Storage: accounts and tokens by a checking stand-in, everything of the bucket by a store that is not ours.
 @Suite("Files at Google")

@@ -1,8 +1,7 @@
+import FileStores
 import Outgoing
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 @Suite("Bodies of other servers' answers")
 struct HTTPPiecesTests {

@@ -1,3 +1,4 @@
+import FileStores
 import Foundation
 import JSON
 import NIOCore
@@ -5,8 +6,6 @@ import NIOPosix
 import TestSupport
 import TestTools
 import Testing
-
-@testable import FileStores
 
 /// A process that is killed while a file goes to the store, and what the operator sees of it.
 @Suite("Uploads of a killed process", .enabled(if: BucketServer.isInstalled))

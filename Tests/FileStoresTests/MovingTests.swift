@@ -1,4 +1,5 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import NIOCore
@@ -6,8 +7,6 @@ import ServerConfiguration
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Moving files between stores, real ones.
 @Suite("Moving files")

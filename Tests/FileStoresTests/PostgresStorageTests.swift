@@ -1,4 +1,5 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import NIOCore
@@ -6,8 +7,6 @@ import ServerConfiguration
 import Subprocess
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 @Suite("Files in the database")
 struct PostgresStorageTests {

@@ -1,4 +1,5 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import NIOCore
@@ -7,8 +8,6 @@ import Synchronization
 import TestSupport
 import TestTools
 import Testing
-
-@testable import FileStores
 
 /// `roost files rotate`
 @Suite("Files that are encrypted anew")

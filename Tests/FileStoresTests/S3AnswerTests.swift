@@ -1,10 +1,9 @@
 import FileStorage
+import FileStores
 import Foundation
 import Tasks
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Answers that no store gives: those of a proxy before it, of a page to log in, of what is broken.
 @Suite("Answers that are none of a store's")

@@ -1,9 +1,8 @@
+import FileStores
 import Foundation
 import JSON
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Connections that end too early, on either side of a server whose files are in a bucket.
 @Suite("Connections between clients and a bucket")

@@ -1,10 +1,9 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// What no real store does on demand.
 @Suite("Faults of stores")

@@ -1,10 +1,9 @@
+import FileStores
 import JSON
 import Logging
 import ServerConfiguration
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// The shapes in which parse-server's users describe their bucket.
 @Suite("Options of S3")

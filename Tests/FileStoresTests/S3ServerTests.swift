@@ -1,10 +1,9 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// The routes of files over a bucket, as clients see them.
 @Suite("A server whose files are in a bucket")

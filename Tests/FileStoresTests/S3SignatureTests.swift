@@ -1,12 +1,11 @@
 import Crypto
+import FileStores
 import Foundation
 import JSON
 import Outgoing
 import ServerConfiguration
 import TestTools
 import Testing
-
-@testable import FileStores
 
 /// The examples of Amazon's documentation of S3.
 @Suite("Signatures of S3")

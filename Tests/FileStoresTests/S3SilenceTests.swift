@@ -1,12 +1,11 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import NIOCore
 import Outgoing
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Each limit is waited for once, as it is.
 @Suite("Stores that fall silent")

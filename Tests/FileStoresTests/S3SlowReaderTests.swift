@@ -1,11 +1,10 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import TestSupport
 import TestTools
 import Testing
-
-@testable import FileStores
 
 /// Clients that take long files slowly, from a server that is a process of its own.
 @Suite("Slow readers of a bucket", .enabled(if: BucketServer.isInstalled))

@@ -1,10 +1,9 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Against a real store that checks signatures.
 @Suite("Files in a bucket", .enabled(if: BucketServer.isInstalled))

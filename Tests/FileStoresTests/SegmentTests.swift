@@ -1,12 +1,11 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import NIOCore
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Files that are encrypted in segments.
 @Suite("Files encrypted in segments")

@@ -1,9 +1,8 @@
+import FileStores
 import JSON
 import TestSupport
 import TestTools
 import Testing
-
-@testable import FileStores
 
 @Suite("Metrics of buckets")
 struct StoreMetricTests {

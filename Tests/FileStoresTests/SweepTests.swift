@@ -1,4 +1,5 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import Logging
@@ -6,8 +7,6 @@ import ParseStorage
 import Postgres
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// Files that no object mentions.
 @Suite("Orphans among files")

@@ -1,10 +1,9 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import TestSupport
 import Testing
-
-@testable import FileStores
 
 /// What OpenStack's store does not have, against one that does.
 @Suite("Tags, permissions and encryption of objects")

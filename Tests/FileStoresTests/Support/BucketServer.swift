@@ -1,4 +1,5 @@
 import FileStorage
+import FileStores
 import Foundation
 import JSON
 import Logging
@@ -7,8 +8,6 @@ import ServerConfiguration
 import Subprocess
 import TestSupport
 import TestTools
-
-@testable import FileStores
 
 #if canImport(System)
     import System
