@@ -1,7 +1,6 @@
+import HTTP
+import REST
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("What is under way on a connection")
 struct ConnectionActivityTests {

@@ -1,9 +1,8 @@
+import HTTP
 import NIOCore
 import NIOEmbedded
+import REST
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("When answers are sent")
 struct FlushCoalescerTests {

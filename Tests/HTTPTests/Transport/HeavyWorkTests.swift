@@ -1,11 +1,10 @@
+import HTTP
 import NIOCore
 import NIOPosix
 import ParseStorage
+import REST
 import Tasks
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite struct HeavyWorkTests {
     @Test("Heavy work does not stop the event loop, to which its caller comes back")

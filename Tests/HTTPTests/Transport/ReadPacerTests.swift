@@ -1,8 +1,7 @@
+import HTTP
 import NIOCore
 import NIOEmbedded
 import Testing
-
-@testable import HTTP
 
 @Suite("How much of what a client sends is passed on")
 struct ReadPacerTests {

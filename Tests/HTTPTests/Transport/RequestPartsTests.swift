@@ -1,14 +1,13 @@
+import HTTP
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 import NIOPosix
+import REST
 import Synchronization
 import Tasks
 import TestSupport
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("Requests that wait on a connection")
 struct RequestPartsTests {

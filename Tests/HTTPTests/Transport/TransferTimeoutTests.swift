@@ -1,11 +1,10 @@
+import HTTP
 import NIOEmbedded
+import REST
 import Synchronization
 import Tasks
 import TestSupport
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("What transfers keep in memory")
 struct TransferTimeoutTests {

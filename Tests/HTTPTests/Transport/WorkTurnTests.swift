@@ -1,13 +1,12 @@
 import Foundation
+import HTTP
 import Logging
 import NIOPosix
+import REST
 import Synchronization
 import Tasks
 import TestSupport
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("Turns of event loops and threads")
 struct WorkTurnTests {

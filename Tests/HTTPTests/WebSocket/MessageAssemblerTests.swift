@@ -1,10 +1,9 @@
+import HTTP
 import NIOCore
 import NIOEmbedded
 import NIOWebSocket
 import Tasks
 import Testing
-
-@testable import HTTP
 
 @Suite("Frames as an attacker sends them")
 struct MessageAssemblerTests {

@@ -1,8 +1,7 @@
+import HTTP
 import JSON
+import REST
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 /// The rules of the library `qs` for names in brackets.
 @Suite struct BracketedNamesTests {

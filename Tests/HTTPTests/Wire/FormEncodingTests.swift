@@ -1,8 +1,7 @@
+import HTTP
 import JSON
+import REST
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite struct FormEncodingTests {
     @Test("A repeated name gives an array of its values, in their order and beside those that are arrays")

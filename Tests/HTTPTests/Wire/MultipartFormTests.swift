@@ -1,8 +1,7 @@
+import HTTP
 import JSON
+import REST
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("Forms with files")
 struct MultipartFormTests {

@@ -1,6 +1,5 @@
+import HTTP
 import Testing
-
-@testable import HTTP
 
 @Suite("What the log keeps of a request")
 struct RequestFieldsTests {

@@ -1,9 +1,8 @@
+import HTTP
 import JSON
 import NIOHTTP1
+import REST
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("Header fields")
 struct RequestHeadersTests {
