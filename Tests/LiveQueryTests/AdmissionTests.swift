@@ -1,8 +1,7 @@
 import JSON
+import LiveQuery
 import ServerConfiguration
 import Testing
-
-@testable import LiveQuery
 
 @Suite("Who has the master key's rights in live queries")
 struct AdmissionTests {

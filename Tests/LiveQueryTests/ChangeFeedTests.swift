@@ -1,12 +1,11 @@
 import Foundation
 import JSON
+import LiveQuery
 import Logging
 import Operations
 import ServerConfiguration
 import TestSupport
 import Testing
-
-@testable import LiveQuery
 
 /// What becomes of changes before connections are told of them.
 @Suite struct ChangeFeedTests {

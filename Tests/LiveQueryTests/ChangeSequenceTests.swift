@@ -1,8 +1,7 @@
 import JSON
+import LiveQuery
 import Operations
 import Testing
-
-@testable import LiveQuery
 
 /// Changes of several processes, which come in another order than they were made in.
 @Suite struct ChangeSequenceTests {

@@ -1,6 +1,5 @@
+import LiveQuery
 import Testing
-
-@testable import LiveQuery
 
 /// Whether another process may have subscribers, as far as it is known.
 @Suite struct OtherProcessesTests {

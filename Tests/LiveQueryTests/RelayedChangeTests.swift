@@ -1,8 +1,7 @@
 import JSON
+import LiveQuery
 import Operations
 import Testing
-
-@testable import LiveQuery
 
 /// Changes in pieces, as processes tell them each other.
 @Suite struct RelayedChangeTests {

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import LiveQuery
 import Logging
 import NIOCore
 import Operations
@@ -9,8 +10,6 @@ import ServerConfiguration
 import Tasks
 import TestSupport
 import Testing
-
-@testable import LiveQuery
 
 @Suite("What a connection of live queries follows")
 struct SubscriptionsTests {
