@@ -1,10 +1,9 @@
 import Foundation
 import JSON
 import Logging
+import Logs
 import ParseModel
 import Testing
-
-@testable import Logs
 
 @Suite("Log lines in files")
 struct LogFileTests {

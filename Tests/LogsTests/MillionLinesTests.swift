@@ -1,9 +1,8 @@
 import Foundation
 import JSON
+import Logs
 import ParseModel
 import Testing
-
-@testable import Logs
 
 /// Two files of one day with a million lines, ten of each millisecond but for five thousand of one, each thousandth an error.
 @Suite("A million log lines")
