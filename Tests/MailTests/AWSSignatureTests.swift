@@ -1,8 +1,7 @@
 import Crypto
 import Foundation
+import Outgoing
 import Testing
-
-@testable import Outgoing
 
 /// The test suite that Amazon publishes for Signature Version 4, and the example of its documentation.
 @Suite("Signatures of Amazon's")

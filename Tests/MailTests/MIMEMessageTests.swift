@@ -1,7 +1,6 @@
 import Foundation
+import Mail
 import Testing
-
-@testable import Mail
 
 @Suite("Mails in the form that travels")
 struct MIMEMessageTests {

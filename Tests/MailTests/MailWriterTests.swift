@@ -1,10 +1,9 @@
 import Foundation
 import JSON
+import Mail
 import ServerConfiguration
 import Templates
 import Testing
-
-@testable import Mail
 
 @Suite("Mails in words")
 struct MailWriterTests {
