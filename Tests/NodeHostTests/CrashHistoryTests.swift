@@ -1,6 +1,5 @@
+import NodeHost
 import Testing
-
-@testable import NodeHost
 
 /// How long is waited before another process is started.
 @Suite struct CrashHistoryTests {

@@ -1,7 +1,6 @@
 import NIOCore
+import NodeHost
 import Testing
-
-@testable import NodeHost
 
 /// Messages in a stream of bytes.
 @Suite struct FrameDecoderTests {

@@ -1,6 +1,5 @@
+import NodeHost
 import Testing
-
-@testable import NodeHost
 
 /// What an app's code finds in its environment.
 @Suite struct HostEnvironmentTests {

@@ -1,9 +1,8 @@
 import App
 import CloudCode
 import Foundation
+import NodeHost
 import TestSupport
-
-@testable import NodeHost
 
 /// A server whose host of `cloud/main.js` has limits of a test's own.
 struct TunedServer {
