@@ -1,6 +1,5 @@
+import Operations
 import Testing
-
-@testable import Operations
 
 /// Hashes as libcrypt computes them, in the form in which parse-server keeps them.
 @Suite struct BcryptTests {

@@ -1,8 +1,7 @@
+import Operations
 import ParseModel
 import Synchronization
 import Testing
-
-@testable import Operations
 
 /// Turns of those who change one object and report it.
 @Suite struct ChangeQueueTests {

@@ -1,11 +1,10 @@
 import Foundation
+import Operations
 import ParseModel
 import Postgres
 import Synchronization
 import Tasks
 import Testing
-
-@testable import Operations
 
 /// The order in which work of several senders is done.
 @Suite struct FairQueueTests {

@@ -1,14 +1,13 @@
 import FileStorage
 import Foundation
 import Logging
+import Operations
 import ParseModel
 import ParseStorage
 import Postgres
 import Rules
 import ServerConfiguration
 import Testing
-
-@testable import Operations
 
 @Suite("Files as values")
 struct FileRuleTests {

@@ -1,8 +1,7 @@
 import JSON
+import Operations
 import ParseModel
 import Testing
-
-@testable import Operations
 
 @Suite("What an operator with limits may ask")
 struct LimitedReadsTests {

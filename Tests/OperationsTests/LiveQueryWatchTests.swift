@@ -1,8 +1,7 @@
 import JSON
+import Operations
 import ParseModel
 import Testing
-
-@testable import Operations
 
 @Suite("Keys that a live query watches")
 struct LiveQueryWatchTests {

@@ -1,8 +1,7 @@
 import JSON
+import Operations
 import ParseModel
 import Testing
-
-@testable import Operations
 
 @Suite("Objects in memory, as a caller sees them")
 struct ObjectReaderTests {

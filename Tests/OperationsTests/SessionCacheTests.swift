@@ -1,8 +1,7 @@
 import JSON
+import Operations
 import Rules
 import Testing
-
-@testable import Operations
 
 @Suite("Sessions that are remembered")
 struct SessionCacheTests {

@@ -1,8 +1,7 @@
+import Operations
 import ParseModel
 import Synchronization
 import Testing
-
-@testable import Operations
 
 @Suite("The clock that dates writes")
 struct WallClockTests {
