@@ -1,10 +1,9 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 import TestSupport
 import Testing
-
-@testable import ParseStorage
 
 @Suite("Building advised indexes")
 struct AdvisedIndexBuilderTests {

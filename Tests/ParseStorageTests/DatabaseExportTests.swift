@@ -1,11 +1,10 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import ParseStorage
 
 /// Reading a database for an export while others change its classes.
 @Suite struct DatabaseExportTests {

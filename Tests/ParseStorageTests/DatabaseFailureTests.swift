@@ -1,9 +1,8 @@
 import ParseModel
+import ParseStorage
 import Postgres
 import TestSupport
 import Testing
-
-@testable import ParseStorage
 
 @Suite("What callers are told of a statement that failed")
 struct DatabaseFailureTests {

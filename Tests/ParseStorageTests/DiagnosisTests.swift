@@ -1,8 +1,7 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Testing
-
-@testable import ParseStorage
 
 /// Judgements of `roost doctor` that need no database.
 @Suite struct DiagnosisTests {

@@ -1,9 +1,8 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 import Testing
-
-@testable import ParseStorage
 
 @Suite("Different values of a field")
 struct DistinctValuesTests {

@@ -1,9 +1,8 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 import Testing
-
-@testable import ParseStorage
 
 @Suite("Advice on indexes")
 struct IndexAdviceTests {

@@ -1,6 +1,5 @@
+import ParseStorage
 import Testing
-
-@testable import ParseStorage
 
 @Suite struct IndexProgressTests {
     @Test("The building of an index only goes on: each phase is beyond the one before")

@@ -1,7 +1,6 @@
+import ParseStorage
 import Postgres
 import Testing
-
-@testable import ParseStorage
 
 /// How new rows become statements.
 @Suite struct InsertRowTests {

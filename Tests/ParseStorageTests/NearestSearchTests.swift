@@ -1,10 +1,9 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 import TestSupport
 import Testing
-
-@testable import ParseStorage
 
 @Suite("The nearest objects of a large class")
 struct NearestSearchTests {

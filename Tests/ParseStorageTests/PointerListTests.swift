@@ -1,8 +1,7 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Testing
-
-@testable import ParseStorage
 
 @Suite("Lists of pointers, read without making values of them")
 struct PointerListTests {

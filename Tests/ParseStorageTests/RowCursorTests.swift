@@ -1,9 +1,8 @@
+import ParseStorage
 import Postgres
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import ParseStorage
 
 /// Reading all rows of a table in pieces.
 @Suite struct RowCursorTests {

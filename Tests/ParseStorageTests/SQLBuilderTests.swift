@@ -1,7 +1,6 @@
 import JSON
+import ParseStorage
 import Testing
-
-@testable import ParseStorage
 
 @Suite("Parameters of a statement that is being written")
 struct SQLBuilderTests {

@@ -1,11 +1,10 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 import Tasks
 import TestSupport
 import Testing
-
-@testable import ParseStorage
 
 @Suite("Reads of small classes beside reads that take long")
 struct SmallReadTests {

@@ -1,7 +1,6 @@
+import ParseStorage
 import Tasks
 import Testing
-
-@testable import ParseStorage
 
 @Suite("What statements ask of their tables")
 struct StatementShapeTests {
