@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("What libpq is told for a connection") struct ConnectionParameterTests {
     @Test(

@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("Notifications that wait for a slow consumer")
 struct EventBufferTests {

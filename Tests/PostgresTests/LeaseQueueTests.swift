@@ -1,7 +1,6 @@
+import Postgres
 import Tasks
 import Testing
-
-@testable import Postgres
 
 @Suite("Who gets a connection of its own, without a server")
 struct LeaseQueueTests {

@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("What is under way on a connection, without a server")
 struct PipelineTests {

@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("What is sent together, and what is remembered, without a server")
 struct PoolValueTests {

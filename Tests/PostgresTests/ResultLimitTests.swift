@@ -1,8 +1,7 @@
+import Postgres
 import Tasks
 import TestTools
 import Testing
-
-@testable import Postgres
 
 @Suite("Results that take too much memory")
 struct ResultLimitTests {

@@ -1,7 +1,6 @@
+import Postgres
 import Tasks
 import Testing
-
-@testable import Postgres
 
 @Suite("The memory of rows")
 struct RowBudgetTests {

@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("Schemas that connection strings name") struct SearchPathTests {
     static let schemas = [

@@ -1,7 +1,6 @@
+import Postgres
 import Tasks
 import Testing
-
-@testable import Postgres
 
 @Suite("Reads that may take long, or give much")
 struct SearchTests {

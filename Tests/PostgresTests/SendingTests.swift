@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("One sending of a request, without a server")
 struct SendingTests {

@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("Settings that a pooler refuses as a parameter") struct SessionSettingsTests {
     @Test("All forms of the server's options are read, and the last of a name counts")

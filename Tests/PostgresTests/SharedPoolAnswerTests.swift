@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("What becomes of a request that was answered, without a server")
 struct SharedPoolAnswerTests {

@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("Which shared connection is next, without a server")
 struct SharedPoolChoiceTests {

@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("The prepared statements of a connection")
 struct StatementCacheTests {

@@ -1,6 +1,5 @@
+import Postgres
 import Testing
-
-@testable import Postgres
 
 @Suite("Servers on old timelines") struct TimelineTests {
     @Test("A server on an older timeline is refused, and left out for a while")
