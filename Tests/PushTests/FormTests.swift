@@ -2,12 +2,11 @@ import Crypto
 import Foundation
 import JSON
 import ParseModel
+import Push
 import ServerConfiguration
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import Push
 
 /// What services are sent.
 @Suite struct FormTests {
