@@ -1,11 +1,10 @@
 import Foundation
+import HTTP
 import JSON
+import REST
 import TestSupport
 import TestTools
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("The table of routes")
 struct RouteTableTests {

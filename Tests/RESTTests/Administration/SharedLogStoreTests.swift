@@ -1,12 +1,11 @@
 import Foundation
 import Logging
+import Operations
 import ParseModel
 import ParseStorage
 import Postgres
 import TestSupport
 import Testing
-
-@testable import Operations
 
 /// What waits until the database takes it.
 @Suite("Lines on their way to the log of all processes")

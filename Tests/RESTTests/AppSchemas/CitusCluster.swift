@@ -1,7 +1,6 @@
 import Foundation
+import LocalPostgres
 import TestSupport
-
-@testable import LocalPostgres
 
 /// A database of Citus of a test's own: a coordinator and two workers, which keep the tables.
 struct CitusCluster: Sendable {

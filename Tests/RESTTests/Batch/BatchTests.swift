@@ -1,8 +1,7 @@
 import JSON
+import REST
 import TestSupport
 import Testing
-
-@testable import REST
 
 /// Several requests in one.
 @Suite struct BatchTests {

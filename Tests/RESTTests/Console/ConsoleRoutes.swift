@@ -5,12 +5,11 @@ import Operations
 import ParseModel
 import ParseStorage
 import Postgres
+import REST
 import Rules
 import ServerConfiguration
 import TestSupport
 import Testing
-
-@testable import REST
 
 /// The routes of the interface over a database of a test's own, asked as the console's dispatcher asks them: with what no
 /// header field of a client can say.

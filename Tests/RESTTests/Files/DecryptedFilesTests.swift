@@ -1,9 +1,8 @@
+import FileStorage
 import Synchronization
 import Tasks
 import TestSupport
 import Testing
-
-@testable import FileStorage
 
 @Suite("Files in the clear")
 struct DecryptedFilesTests {

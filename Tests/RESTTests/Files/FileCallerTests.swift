@@ -1,9 +1,8 @@
 import App
 import JSON
+import Roost
 import TestSupport
 import Testing
-
-@testable import Roost
 
 /// Who may upload and download what.
 @Suite("Callers of files")

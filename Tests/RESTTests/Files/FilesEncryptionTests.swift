@@ -1,11 +1,10 @@
 import FileStorage
 import Foundation
+import HTTP
 import NIOCore
+import REST
 import TestSupport
 import Testing
-
-@testable import HTTP
-@testable import REST
 
 @Suite("Encrypted files")
 struct FilesEncryptionTests {

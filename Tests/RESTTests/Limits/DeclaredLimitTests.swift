@@ -1,9 +1,8 @@
 import App
 import JSON
+import Roost
 import TestSupport
 import Testing
-
-@testable import Roost
 
 /// Limits on requests that cloud code declares with what it offers.
 @Suite struct DeclaredLimitTests {

@@ -1,6 +1,5 @@
+import REST
 import Testing
-
-@testable import REST
 
 /// Counts of requests in the memory of a process.
 @Suite struct MemoryCounterTests {

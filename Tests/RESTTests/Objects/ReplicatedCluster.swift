@@ -1,7 +1,6 @@
 import Foundation
+import LocalPostgres
 import TestSupport
-
-@testable import LocalPostgres
 
 /// A PostgreSQL of a test's own, and streaming replicas of it.
 struct ReplicatedCluster: Sendable {

@@ -1,6 +1,5 @@
+import REST
 import Testing
-
-@testable import REST
 
 @Suite("What a client says of its SDK")
 struct ClientVersionTests {
