@@ -1,8 +1,7 @@
 import App
 import Logging
+import Roost
 import TestSupport
-
-@testable import Roost
 
 /// A server of a test with cloud code in Swift.
 struct CloudServer: Sendable {

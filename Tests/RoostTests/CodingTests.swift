@@ -1,7 +1,6 @@
 import Foundation
+import Roost
 import Testing
-
-@testable import Roost
 
 /// Swift values as the JSON of Parse, and back.
 @Suite struct CodingTests {

@@ -1,7 +1,6 @@
 import Foundation
+import Roost
 import Testing
-
-@testable import Roost
 
 /// Objects in code: what is stored, and what is to change.
 @Suite struct ParseObjectTests {
