@@ -1,6 +1,5 @@
+import Rules
 import Testing
-
-@testable import Rules
 
 @Suite("Names that an upload can have given")
 struct FileNamingTests {
