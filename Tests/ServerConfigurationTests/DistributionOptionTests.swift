@@ -1,7 +1,6 @@
 import JSON
+import ServerConfiguration
 import Testing
-
-@testable import ServerConfiguration
 
 /// How the option `distribution` is read.
 @Suite struct DistributionOptionTests {

@@ -1,7 +1,6 @@
 import JSON
+import ServerConfiguration
 import Testing
-
-@testable import ServerConfiguration
 
 /// The options of live queries.
 @Suite struct LiveQueryOptionTests {

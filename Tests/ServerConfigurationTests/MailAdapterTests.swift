@@ -1,7 +1,6 @@
 import JSON
+import ServerConfiguration
 import Testing
-
-@testable import ServerConfiguration
 
 @Suite("The option emailAdapter")
 struct MailAdapterTests {

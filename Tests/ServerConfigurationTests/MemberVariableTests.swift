@@ -1,7 +1,6 @@
 import JSON
+import ServerConfiguration
 import Testing
-
-@testable import ServerConfiguration
 
 @Suite("Environment variables of the members of objects")
 struct MemberVariableTests {

@@ -1,8 +1,7 @@
 import Foundation
+import ServerConfiguration
 import TestTools
 import Testing
-
-@testable import ServerConfiguration
 
 /// The tables of docs/configuration.md, made of the options.
 ///

@@ -1,7 +1,6 @@
 import JSON
+import ServerConfiguration
 import Testing
-
-@testable import ServerConfiguration
 
 /// The option `push` in the shapes that users of parse-server have written.
 @Suite struct PushOptionTests {

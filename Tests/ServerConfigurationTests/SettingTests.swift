@@ -1,7 +1,6 @@
 import JSON
+import ServerConfiguration
 import Testing
-
-@testable import ServerConfiguration
 
 @Suite("What options are set to, and by what")
 struct SettingTests {
