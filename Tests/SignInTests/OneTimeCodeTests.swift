@@ -1,6 +1,5 @@
+import SignIn
 import Testing
-
-@testable import SignIn
 
 @Suite("Codes of authenticator apps")
 struct OneTimeCodeTests {

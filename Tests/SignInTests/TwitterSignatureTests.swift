@@ -1,6 +1,5 @@
+import SignIn
 import Testing
-
-@testable import SignIn
 
 /// Requests that are signed by OAuth 1.0a.
 struct TwitterSignatureTests {
