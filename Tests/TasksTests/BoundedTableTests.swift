@@ -1,6 +1,5 @@
+import Tasks
 import Testing
-
-@testable import Tasks
 
 @Suite("A table that holds so much at most")
 struct BoundedTableTests {

@@ -2,7 +2,7 @@
     import Glibc
     import Testing
 
-    @testable import Tasks
+    import Tasks
 
     @Suite("Memory that was freed in pieces")
     struct FreedMemoryTests {

@@ -1,7 +1,6 @@
 import Synchronization
+import Tasks
 import Testing
-
-@testable import Tasks
 
 @Suite("The place of a request")
 struct HeldPlaceTests {

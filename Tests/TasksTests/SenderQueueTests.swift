@@ -1,6 +1,5 @@
+import Tasks
 import Testing
-
-@testable import Tasks
 
 @Suite("A queue that serves its senders in turns")
 struct SenderQueueTests {

@@ -1,6 +1,5 @@
+import Tasks
 import Testing
-
-@testable import Tasks
 
 @Suite("The time that senders took")
 struct SpentTimeTests {
