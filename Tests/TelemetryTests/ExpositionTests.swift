@@ -1,7 +1,6 @@
+import Telemetry
 import TestTools
 import Testing
-
-@testable import Telemetry
 
 @Suite("The text of metrics")
 struct ExpositionTests {

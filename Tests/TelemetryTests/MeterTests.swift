@@ -1,6 +1,5 @@
+import Telemetry
 import Testing
-
-@testable import Telemetry
 
 @Suite("Counting")
 struct MeterTests {

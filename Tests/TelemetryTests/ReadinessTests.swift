@@ -1,7 +1,6 @@
 import Synchronization
+import Telemetry
 import Testing
-
-@testable import Telemetry
 
 @Suite("Readiness")
 struct ReadinessTests {

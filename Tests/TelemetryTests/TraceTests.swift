@@ -1,9 +1,8 @@
 import Foundation
 import JSON
+import Telemetry
 import TestTools
 import Testing
-
-@testable import Telemetry
 
 @Suite("Traces")
 struct TraceTests {
