@@ -2,7 +2,7 @@
 .PHONY: help run test bench bench-profile bench-allocations lint fuzz sanitize build package clean
 
 help:
-	@echo "make run                build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
+	@echo "make run                build optimized and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
 	@echo "make test               run all tests on a PostgreSQL of their own (ARGUMENTS=\"--filter JSONTests\" selects)"
 	@echo "make bench              measure a release build against PostgreSQL (ARGUMENTS=\"--quick\" is the short way)"
 	@echo "make bench-profile      show where processor time goes under gets and finds"
@@ -10,7 +10,7 @@ help:
 	@echo "make lint               check the format and the compiler's warnings"
 	@echo "make fuzz               fuzz the readers of outside input (FUZZ_SECONDS=600 for each, ARGUMENTS=\"json\" selects)"
 	@echo "make sanitize           run the tests under ThreadSanitizer and AddressSanitizer (ARGUMENTS=\"thread\" selects)"
-	@echo "make build              build in release mode"
+	@echo "make build              build what ships, in .build/product"
 	@echo "make package            build a Debian package and an archive in .build/packages"
 	@echo "make clean              remove what was built; data stay"
 
@@ -46,4 +46,4 @@ package:
 
 clean:
 	swift package clean
-	rm -rf .build/tests
+	rm -rf .build/product .build/reference .build/thread .build/address

@@ -29,7 +29,7 @@ SHARES = {"batch": 20}
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", default=HERE.parent / ".build/release/roost", type=pathlib.Path)
+    parser.add_argument("--binary", default=HERE.parent / ".build/product/release/roost", type=pathlib.Path)
     parser.add_argument("--only", nargs="+", choices=CALLS, default=list(CALLS), metavar="OPERATION")
     parser.add_argument("--requests", type=int, default=2000, help="requests of a measurement (2000); batches: a 20th")
     parser.add_argument("--rounds", type=int, default=3, help="measurements, of which the median counts (3)")

@@ -29,7 +29,7 @@ def arguments():
     parser.add_argument(
         "--quick", action="store_true", help="operations and start alone, 32 connections, one round"
     )
-    parser.add_argument("--binary", default=HERE.parent / ".build/release/roost", type=pathlib.Path)
+    parser.add_argument("--binary", default=HERE.parent / ".build/product/release/roost", type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=3, help="length of a measurement (3)")
     parser.add_argument("--rounds", type=int, help="rounds, of which the medians count (3, or 1 with --quick)")
     parser.add_argument(

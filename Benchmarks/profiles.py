@@ -31,7 +31,7 @@ def arguments():
         "--only", nargs="+", default=["get", "find"], metavar="OPERATION",
         choices=[operation.name for operation in OPERATIONS], help="what to profile (get and find)",
     )
-    parser.add_argument("--binary", default=HERE.parent / ".build/release/roost", type=pathlib.Path)
+    parser.add_argument("--binary", default=HERE.parent / ".build/product/release/roost", type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=10, help="length of a recording (10)")
     parser.add_argument("--folder", default="/var/tmp", help="where the cluster lies while it runs")
     return parser.parse_args()

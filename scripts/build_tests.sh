@@ -2,8 +2,8 @@
 # Builds everything with its tests. Warnings of the compiler are errors (Package.swift).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/test_build.sh
+source scripts/local_build.sh
 
 scripts/packages.sh
-swift build --build-tests --force-resolved-versions "${test_build[@]}"
+swift build --build-tests --force-resolved-versions "${local_build[@]}"
 scripts/packages.sh check

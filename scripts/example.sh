@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Builds examples/cloud as the package that it is, starts it, and calls it. The build shares the folder of the tests, where
-# the modules of both are the same: in a folder of its own it would build everything once more.
+# Builds examples/cloud as the package that it is, starts it, and calls it. The build shares the folder of the local one,
+# where the modules of both are the same: in a folder of its own it would build everything once more.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/test_build.sh
+source scripts/local_build.sh
 
 # With the versions of libraries that the root has; git ignores the file.
 cp Package.resolved examples/cloud/Package.resolved
-swift build "${test_build[@]}" --package-path examples/cloud --scratch-path "${test_binaries%/*}" --product CloudExample
+swift build "${local_build[@]}" --package-path examples/cloud --scratch-path "${local_binaries%/*}" --product CloudExample
 
 folder=$(mktemp -d)
 chmod 755 "$folder"
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 url="http://127.0.0.1:$port/parse"
-$test_binaries/CloudExample examples/cloud/roost.json --host 127.0.0.1 --port "$port" --dataDir "$folder/data" \
+$local_binaries/CloudExample examples/cloud/roost.json --host 127.0.0.1 --port "$port" --dataDir "$folder/data" \
     >"$folder/log" 2>&1 &
 server=$!
 

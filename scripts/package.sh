@@ -31,7 +31,7 @@ done
 if [ -z "$binary" ]; then
     scripts/dependencies.sh package
     scripts/build.sh
-    binary=.build/release/roost
+    binary=.build/product/release/roost
 fi
 for tool in dpkg-deb dpkg-shlibdeps strip; do
     command -v "$tool" >/dev/null || fail "$tool is missing: apt-get install dpkg-dev binutils"

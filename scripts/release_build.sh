@@ -1,8 +1,11 @@
-# How Roost is built to serve, for the scripts that source this: `release_build` holds the arguments of `swift build`.
+# How Roost is built to ship, for the scripts that source this: `release_build` holds the arguments of `swift build`,
+# `release_folder` is the folder to build in. It is another build than that of local_build.sh, since SwiftPM cannot link tests
+# with Swift's library inside.
 #
 # On Linux with Swift's library inside, as in the image of the Dockerfile: what runs calls it without a detour, and needs no
 # toolchain beside it. Where a toolchain has no such library, and on macOS, which has it in the system, it is linked to.
-release_build=(--configuration release)
+release_build=(--configuration release -debug-info-format none)
+release_folder=.build/product
 if [ "$(uname -s)" = Linux ]; then
     swift_library=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p')
     if [ -f "${swift_library}_static/linux/libswiftCore.a" ]; then release_build+=(--static-swift-stdlib); fi

@@ -2,7 +2,7 @@
 # Runs the tests on a PostgreSQL cluster of their own, which is removed afterwards. Arguments go to `swift test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/test_build.sh
+source scripts/local_build.sh
 
 scripts/dependencies.sh tests
 scripts/test_libraries.sh
@@ -108,7 +108,7 @@ if [[ "$(swift test --help-hidden 2>/dev/null)" == *--experimental-maximum-paral
 fi
 status=0
 run() {
-    swift test --skip-build "${test_build[@]}" ${width[@]+"${width[@]}"} "$@" 2>&1 | tee -a "$folder/output" || status=$?
+    swift test --skip-build "${local_test[@]}" ${width[@]+"${width[@]}"} "$@" 2>&1 | tee -a "$folder/output" || status=$?
 }
 if [ $# -gt 0 ]; then
     run "$@"
