@@ -43,7 +43,7 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/n
 
 libraries=$(ldd "$binary")
 if [[ "$libraries" == *libswift* ]]; then
-    fail "$binary needs Swift's libraries, which Debian has not: build it with --static-swift-stdlib, as scripts/build.sh does"
+    fail "$binary links Swift's shared libraries, which Debian doesn't package. Build it with scripts/build.sh, which links them statically"
 fi
 
 work=$(mktemp -d)
@@ -85,7 +85,7 @@ manual() {
 Options of the service.
 .TP
 .I /etc/roost/environment
-Variables of the service, one NAME=value a line.
+Variables of the service, one NAME=value per line.
 .TP
 .I /var/lib/roost
 The private PostgreSQL and uploaded files of the service.

@@ -82,8 +82,8 @@ enum OptionHelp {
     private static func note(_ option: OptionDefinition) -> String {
         switch option.support {
         case .built: option.help
-        case .ignored(let why): "Without effect: \(why)"
-        case .notBuilt: "\(option.help) (not supported: refused unless it asks for nothing)"
+        case .ignored(let why): "Ignored: \(why)"
+        case .notBuilt: "Not supported: \(option.summary). The server refuses to start if it is set"
         }
     }
 }

@@ -80,7 +80,7 @@ struct ConfigurationMistakeTests {
         arguments: [
             ("ssl=true", "sslmode=require"), ("sslmode=require&rejectUnauthorized=false", "sslmode=require"),
             ("max=20", "databaseOptions.poolSize"), ("poolSize=20", "databaseOptions.poolSize"),
-            ("connectionTimeoutMillis=5", "connect_timeout"), ("idleTimeoutMillis=5", "remove it"),
+            ("connectionTimeoutMillis=5", "connect_timeout"), ("idleTimeoutMillis=5", "Remove it"),
         ])
     func foreignParameters(query: String, advice: String) throws {
         for option in ["databaseURI", "readReplicaURI"] {

@@ -44,7 +44,7 @@ import Testing
             (["engine": "other"], "distribution.engine must be \"citus\""),
             (["mode": "tables"], "distribution.mode must be \"schema\" or \"rows\""),
             (["mode": nil], "distribution.mode must be \"schema\" or \"rows\""),
-            (["shard": 4], "distribution.shard is no option"),
+            (["shard": 4], "unknown option distribution.shard"),
             (["shards": 0], "distribution.shards must be between 1 and 1024"),
             (["shards": -1], "distribution.shards must be between 1 and 1024"),
             (["shards": "many"], "distribution.shards must be between 1 and 1024"),

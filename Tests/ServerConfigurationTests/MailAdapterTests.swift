@@ -173,7 +173,7 @@ struct MailAdapterTests {
                 "unknown option emailAdapter.options.auth.method"
             ),
             (["user": "u", "password": "p", "auth": ["user": "u", "pass": "p"]], "exclude each other"),
-            (["auth": ["type": "custom", "user": "u"]], "custom is not known"),
+            (["auth": ["type": "custom", "user": "u"]], "custom is unknown"),
             (["auth": ["type": "OAuth2", "accessToken": "t"]], "options.auth.user is missing"),
             (token([:]), "options.auth.accessToken of smtp: it is missing"),
             (token(["accessToken": "t\u{1}auth=x"]), "options.auth.accessToken has an invalid value"),

@@ -116,7 +116,7 @@ struct OptionRuleTests {
                 == "databaseOptions.initOptions.schema must be the name of one schema")
         #expect(
             refusal(["databaseSchema": "mine", "databaseOptions": ["transactionPooler": true]])?.hasPrefix(
-                "databaseSchema behind a transactionPooler needs directDatabaseURI") == true)
+                "databaseSchema with a transactionPooler requires directDatabaseURI") == true)
     }
 
     @Test("Settings of other drivers have no effect, and that is told")
@@ -229,7 +229,7 @@ struct OptionRuleTests {
         let pooled: JSONObject = ["databaseURI": "postgres://pooler/d", "directDatabaseURI": "postgres://h/d"]
         #expect(try load(pooled).directDatabaseURI == "postgres://h/d")
         #expect(
-            refusal(["directDatabaseURI": "postgres://h/d"]) == "directDatabaseURI is of no use without databaseURI")
+            refusal(["directDatabaseURI": "postgres://h/d"]) == "directDatabaseURI requires databaseURI")
         #expect(
             refusal(["readReplicaURI": "h"]) == "readReplicaURI must begin with postgres:// or postgresql://")
         #expect(
@@ -319,7 +319,7 @@ struct OptionRuleTests {
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "nobody"]]],
-                "Key emailAdapter.options.from is no mail address"
+                "Key emailAdapter.options.from is not a mail address"
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h\r\n", "from": "a@b.c"]]],
@@ -400,7 +400,7 @@ struct OptionRuleTests {
         #expect(try load(["security": ["enableCheck": true, "checkGroups": []]]).security.enableCheck)
         #expect(
             refusal(["security": ["checkGroups": ["./own.js"]]])
-                == "option security.checkGroups is not built into Roost: checks are JavaScript classes")
+                == "option security.checkGroups is not supported. Remove it: its checks are JavaScript classes")
     }
 
     @Test("Locks that no new password ends are parse-server's default")

@@ -77,7 +77,7 @@ struct PagesOptionTests {
             (["pages": ["enableRouter": "yes"]], "pages.enableRouter must be true or false"),
             (["pages": ["customUrls": ["nobody": "https://x"]]], "error: unknown option pages.customUrls.nobody"),
             (["pages": ["customUrls": ["passwordReset": 5]]], "pages.customUrls.passwordReset must be a string"),
-            (["pages": ["customRoutes": [["path": "x"]]]], "option pages.customRoutes is not built into Roost"),
+            (["pages": ["customRoutes": [["path": "x"]]]], "option pages.customRoutes is not supported"),
             (["customPages": ["nobody": "https://x"]], "error: unknown option customPages.nobody"),
             (["customPages": ["invalidLink": 5]], "customPages.invalidLink must be a string"),
         ]

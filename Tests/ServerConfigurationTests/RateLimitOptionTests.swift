@@ -65,8 +65,8 @@ struct RateLimitOptionTests {
             ),
             (
                 ["requestPath": "/a", "redisUrl": "redis://h"],
-                "rateLimit.redisUrl is not built into Roost: remove it, and write \"rateLimitStore\": \"database\" beside "
-                    + "rateLimit, which counts for all processes together in PostgreSQL"
+                "rateLimit.redisUrl is not supported. Set \"rateLimitStore\": \"database\" instead: all processes then "
+                    + "count together, in PostgreSQL"
             ),
             (
                 ["requestPath": "/a", "requestTimeWindow": 1, "requestCount": 1, "requestMethods": "("],

@@ -56,7 +56,7 @@ struct DatabaseFailure: Error, CustomStringConvertible {
         case _ where error.isMalformed:
             // libpq quotes the part it can't parse, which may belong to the password.
             description =
-                "databaseURI is not an address of PostgreSQL. Percent-encode special characters of the user and the password, "
+                "databaseURI is not a PostgreSQL URI. Percent-encode special characters in the user and the password, "
                 + "such as %40 for @ and %2F for /."
         case "28P01", "28000":
             description = "PostgreSQL refuses the sign-in: \(line). Check the user and the password in databaseURI."

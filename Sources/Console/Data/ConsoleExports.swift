@@ -132,7 +132,7 @@ package final class ConsoleExports: Sendable {
     }
 }
 
-/// An export that is being sent. If it is released before the export has ended, the browser has left.
+/// An export that is being sent. If it is released before the export has ended, the browser has disconnected.
 package final class ConsoleExportSending: Sendable {
     private let exports: ConsoleExports
     private let id: String
@@ -142,5 +142,5 @@ package final class ConsoleExportSending: Sendable {
         self.id = id
     }
 
-    deinit { exports.end(id, .failed, "The browser left.") }
+    deinit { exports.end(id, .failed, "The browser disconnected.") }
 }

@@ -109,8 +109,8 @@ extension FindTriggers {
         guard objects.count <= Self.mostInner else {
             throw ParseError(
                 ParseError.invalidQuery,
-                "A query inside of a query on class \(className), which has find triggers, finds more than "
-                    + "\(Self.mostInner) objects.")
+                "A subquery on class \(className) returns more than \(Self.mostInner) objects. Narrow it: the class has "
+                    + "find triggers.")
         }
         return objects
     }

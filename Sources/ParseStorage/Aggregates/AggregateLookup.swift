@@ -22,7 +22,7 @@ struct AggregateLookup {
         let members = try AggregateCompiler.members(of: operand, Self.name, Self.known)
         guard let className = try AggregateCompiler.text("from", of: members, Self.name),
             let target = try AggregateCompiler.text("as", of: members, Self.name)
-        else { throw ParseError(ParseError.invalidQuery, "$lookup needs from and as") }
+        else { throw ParseError(ParseError.invalidQuery, "$lookup requires from and as") }
         guard !Self.closed.contains(Name(className)), !Names.isJoinName(className) else {
             throw ParseError(ParseError.invalidQuery, "$lookup cannot read \(className)")
         }
@@ -32,7 +32,7 @@ struct AggregateLookup {
         let foreign = try AggregateCompiler.text("foreignField", of: members, Self.name)
         guard (local == nil) == (foreign == nil), local != nil || members["pipeline"] != nil else {
             throw ParseError(
-                ParseError.invalidQuery, "$lookup needs localField and foreignField, a pipeline, or all of them")
+                ParseError.invalidQuery, "$lookup requires a pipeline, or both localField and foreignField")
         }
         if let local, let foreign { fields = (local, foreign) }
         guard let list = (members["pipeline"] ?? []).arrayValue else {
@@ -43,7 +43,7 @@ struct AggregateLookup {
             throw ParseError(ParseError.invalidQuery, "$geoNear is not supported in a $lookup")
         }
         guard let variables = (members["let"] ?? [:]).objectValue, variables.isEmpty || members["pipeline"] != nil
-        else { throw ParseError(ParseError.invalidQuery, "$lookup: let must be an object, beside a pipeline") }
+        else { throw ParseError(ParseError.invalidQuery, "$lookup: let must be an object, and requires a pipeline") }
         for name in variables.keys { try AggregateCompiler.checkVariable(name) }
         self.variables = variables
     }

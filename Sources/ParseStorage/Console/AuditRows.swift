@@ -122,7 +122,7 @@ public struct AuditRows: Sendable {
                 _ = try await store.query(statement)
             } catch {
                 store.logger.error(
-                    "an audit entry has no result",
+                    "could not store the result of an audit entry",
                     metadata: ["entry": "\(id)", "status": "\(status)", "error": "\(error)"])
             }
         }.value

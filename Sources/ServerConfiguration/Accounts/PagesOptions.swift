@@ -22,8 +22,8 @@ extension OptionTable {
                 .member("customRoutes", .array) { value, name, _ throws(ConfigurationError) in
                     guard value.arrayValue?.isEmpty == false else { return }
                     throw ConfigurationError(
-                        "option \(name) is not built into Roost: their handlers are JavaScript functions. Put files "
-                            + "into the folder of pages.pagesPath, or let a server of your own answer")
+                        "option \(name) is not supported: its handlers are JavaScript functions. Put "
+                            + "files into the folder of pages.pagesPath, or answer with a server of your own")
                 },
                 .flag("encodePageParamHeaders", nil, \.pages.encodePageParamHeaders),
             ], variables: .init(prefix: "PARSE_SERVER_PAGES")),

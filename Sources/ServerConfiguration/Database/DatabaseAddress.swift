@@ -3,19 +3,22 @@ import JSON
 
 /// Database addresses in libpq's format.
 enum DatabaseAddress {
-    /// Parameters that node-postgres and parse-server read from an address and libpq doesn't, each with its replacement.
+    /// Parameters that node-postgres and parse-server read from an address and libpq doesn't, each with what to do.
     private static let foreign: KeyValuePairs<String, String> = [
-        "ssl": "write sslmode=require, or sslmode=verify-full to check the certificate",
-        "rejectUnauthorized": "write sslmode=require for false, and sslmode=verify-full for true",
-        "max": "set databaseOptions.poolSize", "poolSize": "set databaseOptions.poolSize",
-        "min": "remove it", "ca": "write sslrootcert", "cert": "write sslcert", "key": "write sslkey",
-        "passphrase": "write sslpassword", "pfx": "write sslcert and sslkey", "secureOptions": "remove it",
-        "connectionTimeoutMillis": "write connect_timeout, in seconds", "idleTimeoutMillis": "remove it",
-        "statement_timeout": "set statementTimeout", "query_timeout": "set statementTimeout",
-        "lock_timeout": "set lockTimeout", "keepAlive": "write keepalives=1",
-        "keepAliveInitialDelayMillis": "write keepalives_idle, in seconds", "maxUses": "remove it",
-        "allowExitOnIdle": "remove it", "binary": "remove it", "schema": "set databaseSchema",
-        "encoding": "write client_encoding", "pgbouncer": "set databaseOptions.transactionPooler",
+        "ssl": "Use sslmode=require instead, or sslmode=verify-full to check the certificate",
+        "rejectUnauthorized": "Use sslmode=require instead of false, and sslmode=verify-full instead of true",
+        "max": "Use the option databaseOptions.poolSize instead",
+        "poolSize": "Use the option databaseOptions.poolSize instead",
+        "min": "Remove it", "ca": "Use sslrootcert instead", "cert": "Use sslcert instead", "key": "Use sslkey instead",
+        "passphrase": "Use sslpassword instead", "pfx": "Use sslcert and sslkey instead", "secureOptions": "Remove it",
+        "connectionTimeoutMillis": "Use connect_timeout instead, in seconds", "idleTimeoutMillis": "Remove it",
+        "statement_timeout": "Use the option statementTimeout instead",
+        "query_timeout": "Use the option statementTimeout instead",
+        "lock_timeout": "Use the option lockTimeout instead", "keepAlive": "Use keepalives=1 instead",
+        "keepAliveInitialDelayMillis": "Use keepalives_idle instead, in seconds", "maxUses": "Remove it",
+        "allowExitOnIdle": "Remove it", "binary": "Remove it", "schema": "Use the option databaseSchema instead",
+        "encoding": "Use client_encoding instead",
+        "pgbouncer": "Use the option databaseOptions.transactionPooler instead",
     ]
 
     /// Reads an address, or returns nil for an empty one.
@@ -29,7 +32,7 @@ enum DatabaseAddress {
         {
             let key = parameter.prefix { $0 != "=" }
             guard let advice = foreign.first(where: { $0.key.hasSameBytes(as: String(key)) })?.value else { continue }
-            throw ConfigurationError("\(name) has the node-postgres parameter \(key). Instead of it, \(advice)")
+            throw ConfigurationError("\(name) has the node-postgres parameter \(key). \(advice)")
         }
         return uri
     }
@@ -48,7 +51,7 @@ enum DatabaseAddress {
         }
         guard arePorts, address.count(where: { $0 == "@" }) <= 1, !address.contains("@") || server.contains("@") else {
             throw ConfigurationError(
-                "\(name) is not an address of PostgreSQL. Percent-encode special characters of the user and the password, "
+                "\(name) is not a PostgreSQL URI. Percent-encode special characters in the user and the password, "
                     + "such as %40 for @ and %2F for /")
         }
     }

@@ -39,7 +39,7 @@ extension Configuration {
             let object = value.objectValue ?? [:]
             let keys: Set<Name> = ["engine", "mode", "shards", "unique", "classes"]
             if let key = object.keys.first(where: { !keys.contains($0) }) {
-                throw ConfigurationError("\(name).\(key) is no option")
+                throw ConfigurationError("unknown option \(name).\(key)")
             }
             guard object["engine"]?.stringValue == "citus" else {
                 throw ConfigurationError("\(name).engine must be \"citus\"")

@@ -21,7 +21,7 @@ extension Configuration {
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
             let json = try? JSONValue(parsing: Array(text.utf8))
             // A name that is none is shown, the keys of a bucket are not.
-            guard json != nil || !text.contains("{") else { throw ConfigurationError("the store is no JSON") }
+            guard json != nil || !text.contains("{") else { throw ConfigurationError("the store is not valid JSON") }
             let reading = try FileStoreReader.read(
                 FileStoreReader.complete(json ?? .string(text), from: environment), path: "the store")
             return (reading.store, reading.folder)

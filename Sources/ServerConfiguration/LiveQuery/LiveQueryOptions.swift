@@ -65,7 +65,8 @@ extension Configuration {
         init(values: [String: JSONValue], _ configuration: Configuration) throws(ConfigurationError) {
             for name in values["liveQuery"]?["classNames"]?.arrayValue ?? [] {
                 guard let source = name.stringValue, Pattern.isValid(Self.whole(source)) else {
-                    throw ConfigurationError("option liveQuery.classNames: \(name.text) is no pattern of class names")
+                    throw ConfigurationError(
+                        "option liveQuery.classNames: \(name.text) is not a class name or a regular expression")
                 }
                 if Self.isPlain(source) {
                     classNames.insert(Name(source))
@@ -77,15 +78,17 @@ extension Configuration {
             isServed = values["startLiveQueryServer"]?.boolValue ?? false || options != nil
             if let port = options?["port"]?.numberValue, port != Double(configuration.port) {
                 throw ConfigurationError(
-                    "option liveQueryServerOptions.port: live queries are served on the port of the server, "
-                        + "\(configuration.port)")
+                    "option liveQueryServerOptions.port: live queries are served on the server's port. Remove it, or "
+                        + "set it to \(configuration.port)")
             }
             if let appId = options?["appId"]?.stringValue, !appId.hasSameBytes(as: configuration.appId) {
-                throw ConfigurationError("option liveQueryServerOptions.appId: it is not the appId of this server")
+                throw ConfigurationError(
+                    "option liveQueryServerOptions.appId must be the appId of this server. Remove it")
             }
             for (name, key) in options?["keyPairs"]?.objectValue ?? [:] {
                 guard let key = key.stringValue, !key.isEmpty else {
-                    throw ConfigurationError("option liveQueryServerOptions.keyPairs: \(name) is no key")
+                    throw ConfigurationError(
+                        "option liveQueryServerOptions.keyPairs: the value of \(name) must be a key")
                 }
                 keyPairs.append((name, key))
             }

@@ -10,7 +10,7 @@ extension AdapterOptions {
         }
         guard let found else { throw ConfigurationError("Key \(path).\(keys.first ?? "") is missing") }
         guard found.text.utf8.contains(UInt8(ascii: "@")) else {
-            throw ConfigurationError("Key \(path).\(found.key) is no mail address")
+            throw ConfigurationError("Key \(path).\(found.key) is not a mail address")
         }
         return found.text
     }

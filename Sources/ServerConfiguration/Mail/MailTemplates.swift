@@ -137,7 +137,7 @@ extension Configuration.MailTemplate {
         }
         if let extra = object["extra"], !extra.isNull, extra != [:] {
             throw ConfigurationError(
-                "option \(path).extra is not built into Roost: an address for answers is emailAdapter.options.replyTo")
+                "option \(path).extra is not supported. To set a reply address, use emailAdapter.options.replyTo")
         }
         subject = try Configuration.MailText(object, "subject", path)
         text = try Configuration.MailText(object, "text", path)

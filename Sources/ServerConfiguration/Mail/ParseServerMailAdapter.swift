@@ -49,8 +49,8 @@ enum ParseServerMailAdapter {
             nearest = #"{"module":"smtp","options":{"host","port","secure","from","user","password"}}"#
         }
         return ConfigurationError(
-            "option emailAdapter.module: \(module) is not built into Roost. Every provider of mail takes it by SMTP, and "
-                + "many by HTTP. Write \(nearest)")
+            "option emailAdapter.module: \(module) is not supported. Every mail provider accepts SMTP, and many "
+                + "HTTP. Write \(nearest)")
     }
 
     /// Its transport is a function of JavaScript's, so only its templates can be taken over.

@@ -67,7 +67,7 @@ extension Configuration.SMTPLogin {
         case nil, "login": return try password(&login, "pass")
         case "oauth2": return .token(user: try login.needed("user"), token: try Configuration.AccessToken(&login))
         case let type?:
-            throw login.refusal("type", "\(type) is not known", "Write OAuth2, or user and pass without a type")
+            throw login.refusal("type", "\(type) is unknown", "Write OAuth2, or user and pass without a type")
         }
     }
 }

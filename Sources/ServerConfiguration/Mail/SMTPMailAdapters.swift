@@ -82,7 +82,7 @@ enum SMTPMailAdapters {
         if let host = try options.text("host") { return host }
         guard let service else { return try options.needed("host") }
         guard let host = host(service) else {
-            throw options.refusal("service", "\(service) is not known", "Name the server in host and port")
+            throw options.refusal("service", "\(service) is unknown", "Name the server in host and port")
         }
         return host
     }

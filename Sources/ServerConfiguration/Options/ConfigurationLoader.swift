@@ -185,7 +185,7 @@ private struct ConfigurationLoader {
         if preset ?? 9 >= 9 {
             for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
         } else {
-            warnings += unknown.map { "option \($0.name) has no effect: it is not known" }
+            warnings += unknown.map { "option \($0.name) is unknown and was ignored" }
         }
         var configuration = try Configuration(preset: preset ?? 9, values: values, mistakes)
         configuration.given = given

@@ -57,12 +57,12 @@ extension Configuration {
             throw ConfigurationError("masterKey and maintenanceKey should be different")
         }
         if directDatabaseURI != nil, databaseURI == nil {
-            throw ConfigurationError("directDatabaseURI is of no use without databaseURI")
+            throw ConfigurationError("directDatabaseURI requires databaseURI")
         }
         if databaseSchema != nil, databaseOptions.transactionPooler != .none, directDatabaseURI == nil {
             throw ConfigurationError(
-                "databaseSchema behind a transactionPooler needs directDatabaseURI: what builds indexes needs a session "
-                    + "that finds the schema")
+                "databaseSchema with a transactionPooler requires directDatabaseURI: index builds need a session that "
+                    + "finds the schema")
         }
         try distribution?.check(schema: databaseSchema)
         let writers = [
@@ -70,7 +70,7 @@ extension Configuration {
             ("audit", !audit.events.isEmpty), ("logStore", logStore == .database),
         ]
         if readOnly, let other = writers.first(where: \.1)?.0 {
-            throw ConfigurationError("a server that is readOnly cannot do what \(other) asks for: it writes")
+            throw ConfigurationError("readOnly can't be combined with \(other), which writes to the database")
         }
     }
 
@@ -107,8 +107,8 @@ extension Configuration {
         }
         if pages.enableRouter {
             warnings += customPages.urls.keys.map(\.rawValue).sorted().map {
-                "option customPages.\($0) has no effect: the server answers with pages, and redirects to none; "
-                    + "pages.customUrls names addresses in their place"
+                "option customPages.\($0) has no effect: the server shows its own pages. To redirect instead, set "
+                    + "pages.customUrls"
             }
         }
         for name in ["liveQuery", "liveQueryServerOptions"] {
@@ -119,13 +119,15 @@ extension Configuration {
             }
         }
         if metrics.port != nil, !metrics.isLocal, metrics.key == nil {
-            warnings.append("option metrics.host: without metrics.key, all who reach the port read the metrics")
+            warnings.append(
+                "option metrics.host: anyone who can reach the port can read the metrics. Set metrics.key to prevent that"
+            )
         }
         if trustProxy == .everybody {
             warnings.append(
-                "option trustProxy: with true, clients can write addresses into X-Forwarded-For, so for the lists of "
-                    + "addresses of keys and of the console the last one counts, which the nearest proxy added. Name the "
-                    + "number of proxies, or their addresses")
+                "option trustProxy: true trusts every client's X-Forwarded-For, so masterKeyIps and the other address lists "
+                    + "check only its last address, which the nearest proxy added. Set trustProxy to the number of "
+                    + "proxies, or to their addresses")
         }
         return warnings + pages.warnings + accountMail.warnings + fileStoreWarnings
     }

@@ -136,7 +136,8 @@ public enum OptionTable {
         .text("mountPath", "PARSE_SERVER_MOUNT_PATH", \.mountPath, "The path of the interface"),
         .custom(
             "trustProxy", "PARSE_SERVER_TRUST_PROXY", .any, \.trustProxy,
-            "Which proxies are believed about the client's address: true, a number of hops, or a list of addresses"
+            "The proxies whose X-Forwarded-For is trusted: true (every client), the number of proxies, or a list of their "
+                + "addresses"
         ) { value, name throws(ConfigurationError) in try Configuration.TrustProxy(value, name) },
         .size("maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", \.maxUploadSize, "The largest request body"),
         .custom(
@@ -159,8 +160,8 @@ public enum OptionTable {
         ) { value, _ throws(ConfigurationError) in try Configuration.adminKeys(value) },
         OptionDefinition(
             "audit", "ROOST_AUDIT", .object,
-            "Which changes by master and maintenance keys are kept in the database: events is a list of write, schema, "
-                + "config, hooks, role, file; default none",
+            "The audit log of changes made with the master key, adminKeys or the maintenance key, stored in the database: "
+                + "events lists the kinds to record (write, schema, config, hooks, role, file); default none",
             members: [
                 .custom("events", nil, .texts, \.audit.events) { value, name throws(ConfigurationError) in
                     try Configuration.AuditEvent.read(value, name)
@@ -296,10 +297,10 @@ public enum OptionTable {
         .text(
             "logLevel", "PARSE_SERVER_LOG_LEVEL", \.logLevel,
             "error, warn, info, debug, verbose, silly or silent"),
-        OptionDefinition("verbose", "VERBOSE", .boolean, "Log level debug"),
+        OptionDefinition("verbose", "VERBOSE", .boolean, "Whether logLevel is verbose, whatever it is set to"),
         .flag(
             "silent", "SILENT", \.silent,
-            "Whether nothing is printed; log files and /scriptlog get all lines nevertheless"),
+            "Whether the server prints no banner and no log lines; logsFolder and /scriptlog still get them"),
         .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Log lines as JSON"),
         eventLevels,
         .whole(
@@ -337,14 +338,14 @@ public enum OptionTable {
                 .member("checkGroups", .array) { value, name, _ throws(ConfigurationError) in
                     guard value.arrayValue?.isEmpty == false else { return }
                     throw ConfigurationError(
-                        "option \(name) is not built into Roost: checks are JavaScript classes")
+                        "option \(name) is not supported. Remove it: its checks are JavaScript classes")
                 },
             ], variables: .init(prefix: "PARSE_SERVER_SECURITY"))
 
     private static let unbuilt: [OptionDefinition] = [
         .none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "Roost has no GraphQL"),
         .none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "Roost has no GraphQL"),
-        .none("masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", .number, "the master key changes at restarts only"),
+        .none("masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", .number, "the master key is read once, at start"),
         .none("databaseAdapter", "PARSE_SERVER_DATABASE_ADAPTER", .any, "Roost runs on PostgreSQL; see databaseURI"),
     ]
 

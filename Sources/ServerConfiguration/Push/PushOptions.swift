@@ -136,8 +136,8 @@ extension Configuration {
             guard name.hasSuffix("push-adapter"), !name.contains("onesignal"), !name.contains("sns") else {
                 let shown = name.isEmpty ? "of that kind" : name
                 throw ConfigurationError(
-                    "option push.adapter: the adapter \(shown) is not built into Roost. It sends to APNs, FCM, web push "
-                        + "and Expo itself: name them as push.ios, push.android, push.web, push.expo")
+                    "option push.adapter: the adapter \(shown) is not supported. Roost sends to APNs, FCM, web "
+                        + "push and Expo itself: configure push.ios, push.android, push.web or push.expo")
             }
             return adapter["options"]?.objectValue ?? [:]
         }

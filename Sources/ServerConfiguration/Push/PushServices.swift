@@ -85,7 +85,7 @@ enum PushServiceReader {
                     makesNotifications: false, isForApple: true))
         }
         if entry["proxy"]?.isNull == false {
-            throw ConfigurationError("\(option).proxy is not built into Roost: Apple is reached directly, by HTTP/2")
+            throw ConfigurationError("\(option).proxy is not supported. Remove it: Roost connects to Apple directly")
         }
         let isProduction = entry["production"]?.boolValue ?? false
         let topic = text(entry, "topic") ?? text(entry, "bundleId")
@@ -145,7 +145,7 @@ enum PushServiceReader {
                     + "https:), publicKey and privateKey")
         }
         if entry["proxy"]?.isNull == false {
-            throw ConfigurationError("option push.web.proxy is not built into Roost")
+            throw ConfigurationError("option push.web.proxy is not supported. Remove it")
         }
         return WebPush(
             subject: subject, publicKey: publicKey, privateKey: privateKey,

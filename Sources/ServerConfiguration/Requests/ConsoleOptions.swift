@@ -6,9 +6,9 @@ extension OptionTable {
     static let console: [OptionDefinition] = [
         OptionDefinition(
             "console", "ROOST_CONSOLE", .object,
-            "The administration page at /console: enabled is thisMachine (the default: for browsers on this machine), true "
-                + "or false; addresses and hosts say from where and under which names it is opened; signIn is operators "
-                + "(the default) or thisMachine, for development; backupFolder is where owners make backups of the "
+            "The administration page at /console. enabled: thisMachine (the default) admits browsers on this machine, true "
+                + "those whose address is in addresses, false turns the page off. hosts: further host names that it answers to. signIn: "
+                + "operators (the default), or thisMachine for development. backupFolder: the folder for backups of the "
                 + "embedded database",
             members: [
                 .custom("enabled", nil, .any, \.console.reach) { value, name throws(ConfigurationError) in
@@ -32,8 +32,8 @@ extension OptionTable {
             ], variables: .init(prefix: "ROOST_CONSOLE")),
         .text(
             "consoleFolder", "ROOST_CONSOLE_FOLDER", \.consoleFolder,
-            "The folder from which the files of the console are read at each request, for work on them; default those in "
-                + "the binary"),
+            "The folder from which the console's files are read at each request, for developing the console; default the "
+                + "files in the binary"),
     ]
 }
 

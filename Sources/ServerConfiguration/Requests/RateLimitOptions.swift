@@ -59,8 +59,8 @@ enum RateLimitOptions {
         }
         if let url = json["redisUrl"], !url.isNull, url != "" {
             throw ConfigurationError(
-                "rateLimit.redisUrl is not built into Roost: remove it, and write \"rateLimitStore\": \"database\" beside "
-                    + "rateLimit, which counts for all processes together in PostgreSQL")
+                "rateLimit.redisUrl is not supported. Set \"rateLimitStore\": \"database\" instead: all processes then "
+                    + "count together, in PostgreSQL")
         }
         func value(_ key: Name) -> JSONValue? { json[key]?.orNil }
         func flag(_ key: Name) throws(ConfigurationError) -> Bool {

@@ -81,7 +81,8 @@ struct KeyAuditTests {
             #expect(made.status == 201 && made["objectId"] != nil, "\(made.text)")
             let rows = try await Self.rows(server)
             #expect(rows.map { $0["status"] ?? .null } == [201, .null])
-            #expect(log.all.contains { $0.hasPrefix("error an audit entry has no result") }, "\(log.all)")
+            #expect(
+                log.all.contains { $0.hasPrefix("error could not store the result of an audit entry") }, "\(log.all)")
         }
     }
 
