@@ -94,7 +94,7 @@ package struct StoreWork: Sendable {
             } catch let error as CancellationError {
                 throw error
             } catch {
-                size.failure = "\(error)"
+                size.failure = ErrorText.of(error)
             }
             sizes.append(size)
         }

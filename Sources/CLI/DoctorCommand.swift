@@ -79,7 +79,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 try await doctor.apply(remedy)
                 report("fixed", finding, remedy, nil, isForScripts)
             } catch {
-                report("not-fixed", finding, remedy, "\(error)", isForScripts)
+                report("not-fixed", finding, remedy, ErrorText.of(error), isForScripts)
             }
         }
     }

@@ -42,6 +42,77 @@ struct ConfigurationMistakeTests {
             ])
     }
 
+    @Test("Options that can't be combined are reported at once, beside wrong values")
+    func combinations() throws {
+        let file = """
+            {"appId": "a", "masterKey": "m", "readOnlyMasterKey": "m", "maintenanceKey": "m", "port": "x",
+             "directDatabaseURI": "postgres://h/d", "verifyUserEmails": true, "appName": 5,
+             "passwordPolicy": {"resetTokenReuseIfValid": true}, "readOnly": true, "logStore": "database",
+             "liveQuery": {"classNames": ["Song"]}, "liveQueryServerOptions": {"port": 1400, "appId": "b"},
+             "console": {"path": "/parse", "signIn": "thisMachine"},
+             "distribution": {"engine": "citus", "mode": "schema"}}
+            """
+        let message = try #require(Self.message(file))
+        #expect(
+            Set(message.split(separator: "\n").map(String.init)) == [
+                "masterKey and readOnlyMasterKey should be different (roost.json)",
+                "masterKey and maintenanceKey should be different (roost.json)",
+                "port must be a number (roost.json)",
+                "directDatabaseURI requires databaseURI (roost.json)",
+                "An emailAdapter is required for e-mail verification and password resets (roost.json).",
+                "A public server url is required for e-mail verification and password resets (roost.json).",
+                "appName must be a string (roost.json)",
+                "You cannot use resetTokenReuseIfValid without resetTokenValidityDuration (roost.json)",
+                "readOnly can't be combined with logStore, which writes to the database (roost.json)",
+                "readOnly can't be combined with liveQuery, which writes to the database (roost.json)",
+                "option console.path: the interface of the server is at /parse (roost.json)",
+                "distribution.mode \"schema\" needs databaseSchema, the schema of the app (roost.json)",
+            ])
+    }
+
+    @Test("A wrong option isn't reported again for the options beside it")
+    func noFollowingMistakes() {
+        #expect(
+            Self.message(
+                #"{"appId": "a", "masterKey": "m", "databaseURI": "h", "directDatabaseURI": "postgres://h/d"}"#)
+                == "databaseURI must begin with postgres:// or postgresql:// (roost.json)")
+        #expect(
+            Self.message(
+                #"{"appId": "a", "masterKey": "m", "passwordPolicy": {"resetTokenValidityDuration": 0, "#
+                    + #""resetTokenReuseIfValid": true}}"#)
+                == "passwordPolicy.resetTokenValidityDuration must be a positive number (roost.json)")
+    }
+
+    @Test("All wrong members of an option are reported, each with the file")
+    func members() throws {
+        let file = """
+            {"appId": "a", "masterKey": "m",
+             "passwordPolicy": {"maxPasswordAge": -1, "maxPasswordHistory": 99, "validatorPattern": "("}}
+            """
+        let message = try #require(Self.message(file))
+        #expect(
+            Set(message.split(separator: "\n").map(String.init)) == [
+                "passwordPolicy.maxPasswordAge must be a positive number (roost.json)",
+                "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20 (roost.json)",
+                "passwordPolicy.validatorPattern must be a regex string or RegExp object (roost.json).",
+            ])
+    }
+
+    @Test("All wrong flags are reported, and no text that may be part of a key")
+    func flags() throws {
+        let message = try #require(
+            Self.message(
+                #"{"masterKey": "m"}"#,
+                flags: ["--prot", "1", "--appId", "my", "Swordfish", "app", "--maxLimit", "x", "--preset=3", "--port"]))
+        #expect(
+            message.split(separator: "\n").map(String.init) == [
+                "error: unknown option --prot. Did you mean --port?",
+                "error: unexpected argument after the value of --appId: quote values with blanks",
+                "maxLimit must be a number (--maxLimit)", "port needs a value (--port)",
+                "preset must be between 4 and 9 (--preset)",
+            ])
+    }
+
     @Test("A missing key is reported beside the others")
     func missingKeys() throws {
         let message = try #require(Self.message(#"{"appId": "a", "port": 99999}"#))

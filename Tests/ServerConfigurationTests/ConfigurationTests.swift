@@ -122,7 +122,7 @@ struct ConfigurationSourceTests {
     func bareFlags() throws {
         #expect(try load(flags: ["--allowCustomObjectId"]).allowCustomObjectId)
         #expect(try load(flags: ["--allowCustomObjectId", "--port", "9"]).port == 9)
-        #expect(refusal(flags: ["--port"]) == "error: option --port needs a value")
+        #expect(refusal(flags: ["--port"]) == "port needs a value (--port)")
     }
 }
 

@@ -299,10 +299,12 @@ struct OptionRuleTests {
             ),
             (
                 ["verifyUserEmails": true],
-                "An emailAdapter is required for e-mail verification and password resets."
+                "An emailAdapter is required for e-mail verification and password resets.\n"
+                    + "An app name is required for e-mail verification and password resets.\n"
+                    + "A public server url is required for e-mail verification and password resets."
             ),
             (
-                ["verifyUserEmails": true, "emailAdapter": Self.smtp],
+                ["verifyUserEmails": true, "emailAdapter": Self.smtp, "publicServerURL": "https://a.example/parse"],
                 "An app name is required for e-mail verification and password resets."
             ),
             (

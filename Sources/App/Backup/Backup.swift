@@ -162,7 +162,7 @@ package struct Backup: Sendable {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
-            throw CommandFailure("\(path) cannot be listed: \(error.localizedDescription)")
+            throw CommandFailure("\(path) cannot be listed: \(ErrorText.reason(error))")
         }
     }
 

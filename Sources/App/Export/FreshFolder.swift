@@ -22,7 +22,7 @@ package final class FreshFolder: Sendable {
         do {
             try files.createDirectory(atPath: parent, withIntermediateDirectories: true)
         } catch {
-            throw CommandFailure("\(parent) cannot be made: \(error.localizedDescription)")
+            throw CommandFailure("\(parent) cannot be made: \(ErrorText.reason(error))")
         }
         descriptor = try Self.take(path)
     }

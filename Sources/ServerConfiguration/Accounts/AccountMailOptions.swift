@@ -103,22 +103,23 @@ extension Configuration {
 }
 
 extension Configuration.AccountMail {
-    /// Refuses options that lack others; throws `ConfigurationError` with parse-server's texts.
-    func check(publicServerURL: String?) throws(ConfigurationError) {
-        if verifyUserEmails {
-            func need(_ name: String) -> ConfigurationError {
-                ConfigurationError("\(name) is required for e-mail verification and password resets.")
-            }
-            guard delivery != nil else { throw need("An emailAdapter") }
-            guard appName != nil else { throw need("An app name") }
-            guard publicServerURL != nil else { throw need("A public server url") }
+    /// Records options that lack others, with parse-server's texts.
+    func check(publicServerURL: String?, _ mistakes: inout ConfigurationMistakes) {
+        let needed = [
+            ("An emailAdapter", "emailAdapter", delivery == nil), ("An app name", "appName", appName == nil),
+            ("A public server url", "publicServerURL", publicServerURL == nil),
+        ]
+        for (words, option, isMissing) in needed {
+            mistakes.refuse(
+                "verifyUserEmails", beside: [option], if: verifyUserEmails && isMissing,
+                "\(words) is required for e-mail verification and password resets.")
         }
-        if emailVerifyTokenReuseIfValid, emailVerifyTokenValidityDuration == nil {
-            throw ConfigurationError(
-                "You cannot use emailVerifyTokenReuseIfValid without emailVerifyTokenValidityDuration")
-        }
-        if resetTokenReuseIfValid, resetTokenValidityDuration == nil {
-            throw ConfigurationError("You cannot use resetTokenReuseIfValid without resetTokenValidityDuration")
-        }
+        mistakes.refuse(
+            "emailVerifyTokenReuseIfValid", beside: ["emailVerifyTokenValidityDuration"],
+            if: emailVerifyTokenReuseIfValid && emailVerifyTokenValidityDuration == nil,
+            "You cannot use emailVerifyTokenReuseIfValid without emailVerifyTokenValidityDuration")
+        mistakes.refuse(
+            "passwordPolicy", if: resetTokenReuseIfValid && resetTokenValidityDuration == nil,
+            "You cannot use resetTokenReuseIfValid without resetTokenValidityDuration")
     }
 }

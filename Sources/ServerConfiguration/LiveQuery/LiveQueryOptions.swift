@@ -56,13 +56,10 @@ extension Configuration {
             classNames.contains(className) || patterns.contains { $0.isFound(in: className.text) }
         }
 
-        /// Reads the options.
+        /// Reads the classes whose changes are published.
         ///
-        /// - Parameters:
-        ///   - values: The options by their names.
-        ///   - configuration: What was read of the server's identity and port.
-        /// - Throws: `ConfigurationError` for what is none, or cannot be had.
-        init(values: [String: JSONValue], _ configuration: Configuration) throws(ConfigurationError) {
+        /// - Parameter values: The options by their names.
+        mutating func readClasses(_ values: [String: JSONValue]) throws(ConfigurationError) {
             for name in values["liveQuery"]?["classNames"]?.arrayValue ?? [] {
                 guard let source = name.stringValue, Pattern.isValid(Self.whole(source)) else {
                     throw ConfigurationError(
@@ -74,14 +71,22 @@ extension Configuration {
                     patterns.append(Pattern(Self.whole(source)))
                 }
             }
+        }
+
+        /// Reads the options of connections.
+        ///
+        /// - Parameter values: The options by their names.
+        mutating func readServer(
+            _ values: [String: JSONValue], appId: String, port: Int
+        ) throws(ConfigurationError) {
             let options = values["liveQueryServerOptions"].flatMap { $0.objectValue }
             isServed = values["startLiveQueryServer"]?.boolValue ?? false || options != nil
-            if let port = options?["port"]?.numberValue, port != Double(configuration.port) {
+            if let other = options?["port"]?.numberValue, other != Double(port) {
                 throw ConfigurationError(
                     "option liveQueryServerOptions.port: live queries are served on the server's port. Remove it, or "
-                        + "set it to \(configuration.port)")
+                        + "set it to \(port)")
             }
-            if let appId = options?["appId"]?.stringValue, !appId.hasSameBytes(as: configuration.appId) {
+            if let other = options?["appId"]?.stringValue, !other.hasSameBytes(as: appId) {
                 throw ConfigurationError(
                     "option liveQueryServerOptions.appId must be the appId of this server. Remove it")
             }

@@ -28,9 +28,13 @@ public struct ConfigurationError: Error, Sendable, Equatable {
         return ConfigurationError("error: unknown option \(name)" + (nearest.map { ". Did you mean \($0)?" } ?? ""))
     }
 
-    /// Returns the error with the file, variable or flag of the mistake added to the first sentence.
+    /// Returns the error with the file, variable or flag of the mistake added to the first sentence of each line.
     func found(in place: String?) -> ConfigurationError {
         guard let place else { return self }
+        return ConfigurationError(message.split(separator: "\n").map { Self.line(String($0), in: place) })
+    }
+
+    private static func line(_ message: String, in place: String) -> ConfigurationError {
         let end = message.firstRange(of: ". ")?.lowerBound ?? message.endIndex
         let (first, rest) = (message[..<end], message[end...])
         let hasStop = rest.isEmpty && first.hasSuffix(".")

@@ -18,7 +18,7 @@ extension Configuration {
         var reader = ConfigurationLoader(values: fallbacks)
         try reader.readFile(file, named: fileName)
         reader.readEnvironment(environment)
-        try reader.readFlags(flags)
+        reader.readFlags(flags)
         return try reader.load(environment)
     }
 
@@ -129,43 +129,48 @@ private struct ConfigurationLoader {
         }
     }
 
-    mutating func readFlags(_ flags: [String]) throws(ConfigurationError) {
+    mutating func readFlags(_ flags: [String]) {
         var rest = flags[...]
         var last: String?
         while let flag = rest.popFirst() {
             guard flag.hasPrefix("--") else {
                 // The text may be part of a key.
-                throw ConfigurationError(
-                    last.map { "error: unexpected argument after the value of --\($0): quote values with blanks" }
-                        ?? "error: unexpected argument \(flag)")
+                mistakes.add(
+                    ConfigurationError(
+                        last.map { "error: unexpected argument after the value of --\($0): quote values with blanks" }
+                            ?? "error: unexpected argument \(flag)"), "")
+                rest = rest.drop { !$0.hasPrefix("--") }
+                continue
             }
             let parts = flag.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
-            guard let definition = OptionTable.find(name) else {
-                throw .unknown("--" + name, among: OptionTable.all.map { "--" + $0.name })
-            }
-            let value: JSONValue
-            if parts.count == 2 {
-                value = try Self.read(String(parts[1]), definition)
-            } else if let next = rest.first, !next.hasPrefix("--") {
-                value = try Self.read(next, definition)
-                rest.removeFirst()
-            } else if definition.kind == .boolean {
-                value = true
+            let text: String? =
+                if parts.count == 2 {
+                    String(parts[1])
+                } else if let next = rest.first, !next.hasPrefix("--") {
+                    rest.removeFirst()
+                } else {
+                    nil
+                }
+            if let definition = OptionTable.find(name) {
+                read(text, definition)
             } else {
-                throw ConfigurationError("error: option --\(name) needs a value")
+                mistakes.add(.unknown("--" + name, among: OptionTable.all.map { "--" + $0.name }), "")
             }
-            set(name, value, .flag, ["--" + name], at: "--" + name)
             last = name
         }
     }
 
-    private static func read(_ text: String, _ definition: OptionDefinition) throws(ConfigurationError) -> JSONValue {
-        do throws(ConfigurationError) {
-            return try definition.kind.read(text, definition.name)
-        } catch {
-            throw error.found(in: "--" + definition.name)
+    /// Reads the value of a flag, which only a Boolean may lack.
+    private mutating func read(_ text: String?, _ definition: OptionDefinition) {
+        let (name, flag) = (definition.name, "--" + definition.name)
+        mistakes.sources[name] = flag
+        let value = mistakes.collect(name) { () throws(ConfigurationError) -> JSONValue in
+            if let text { return try definition.kind.read(text, name) }
+            guard definition.kind == .boolean else { throw ConfigurationError("\(name) needs a value") }
+            return true
         }
+        if let value { set(name, value, .flag, [flag], at: flag) }
     }
 
     mutating func load(

@@ -17,6 +17,30 @@ struct ConfigurationMistakes {
         }
     }
 
+    /// Runs a step that checks an option beside others, and records why they can't be combined. Skips it if one of them
+    /// has a mistake already.
+    ///
+    /// - Returns: The result, or nil if there is none.
+    @discardableResult
+    mutating func check<R>(
+        _ option: String, beside others: [String] = [], _ step: () throws(ConfigurationError) -> R
+    ) -> R? {
+        guard !concern(option), !others.contains(where: concern) else { return nil }
+        do throws(ConfigurationError) {
+            return try step()
+        } catch {
+            errors.append(error.found(in: sources[option]))
+            return nil
+        }
+    }
+
+    /// Records why an option can't be combined with others, unless one of them has a mistake already.
+    mutating func refuse(_ option: String, beside others: [String] = [], if isRefused: Bool, _ message: String) {
+        check(option, beside: others) { () throws(ConfigurationError) in
+            if isRefused { throw ConfigurationError(message) }
+        }
+    }
+
     mutating func add(_ error: ConfigurationError, _ option: String) {
         options.insert(option)
         errors.append(error.found(in: sources[option]))

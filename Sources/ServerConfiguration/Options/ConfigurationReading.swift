@@ -29,18 +29,22 @@ extension Configuration {
         if !mistakes.concern("appId"), !mistakes.concern("masterKey"), appId.isEmpty || masterKey.isEmpty {
             mistakes.add(Self.keysRequired, "appId")
         }
-        try mistakes.check()
-        try checkKeys()
         if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
         if serverURL.isEmpty { serverURL = "\(scheme)://localhost:\(port)\(mountPath)" }
         databaseOptions.schemaCacheTtl = max(1, databaseOptions.schemaCacheTtl)
-        try accountMail.check(publicServerURL: publicServerURL)
         // parse-server 9 removed both options.
         if preset >= 9 { (pages.enableRouter, cloudMain.decodesPointers) = (true, true) }
-        pages.pagesEndpoint = pages.enableRouter ? try Pages.folder(pages.pagesEndpoint) : Pages().pagesEndpoint
+        let endpoint = mistakes.check("pages") { () throws(ConfigurationError) in
+            try pages.enableRouter ? Pages.folder(pages.pagesEndpoint) : Pages().pagesEndpoint
+        }
+        pages.pagesEndpoint = endpoint ?? Pages().pagesEndpoint
         if accountRateLimit { rateLimits += RateLimitOptions.accounts(pages: pages.pagesEndpoint) }
-        liveQuery = try LiveQuery(values: values, self)
-        try console.check(self)
+        mistakes.check("liveQuery") { () throws(ConfigurationError) in try liveQuery.readClasses(values) }
+        mistakes.check("liveQueryServerOptions", beside: ["port", "appId"]) { () throws(ConfigurationError) in
+            try liveQuery.readServer(values, appId: appId, port: port)
+        }
+        checkTogether(&mistakes)
+        try mistakes.check()
     }
 
     private static let keysRequired = ConfigurationError(
@@ -49,28 +53,36 @@ extension Configuration {
 
     private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
 
-    private func checkKeys() throws(ConfigurationError) {
-        if masterKey.hasSameBytes(as: readOnlyMasterKey) {
-            throw ConfigurationError("masterKey and readOnlyMasterKey should be different")
+    /// Records options that can't be combined.
+    private func checkTogether(_ mistakes: inout ConfigurationMistakes) {
+        for (option, key) in [("readOnlyMasterKey", readOnlyMasterKey), ("maintenanceKey", maintenanceKey)] {
+            mistakes.refuse(
+                option, beside: ["masterKey"], if: masterKey.hasSameBytes(as: key),
+                "masterKey and \(option) should be different")
         }
-        if masterKey.hasSameBytes(as: maintenanceKey) {
-            throw ConfigurationError("masterKey and maintenanceKey should be different")
+        mistakes.refuse(
+            "directDatabaseURI", beside: ["databaseURI"], if: directDatabaseURI != nil && databaseURI == nil,
+            "directDatabaseURI requires databaseURI")
+        mistakes.refuse(
+            "databaseSchema", beside: ["databaseOptions", "directDatabaseURI"],
+            if: databaseSchema != nil && databaseOptions.transactionPooler != .none && directDatabaseURI == nil,
+            "databaseSchema with a transactionPooler requires directDatabaseURI: index builds need a session that "
+                + "finds the schema")
+        mistakes.check("distribution", beside: ["databaseSchema", "databaseOptions"]) { () throws(ConfigurationError) in
+            try distribution?.check(schema: databaseSchema)
         }
-        if directDatabaseURI != nil, databaseURI == nil {
-            throw ConfigurationError("directDatabaseURI requires databaseURI")
-        }
-        if databaseSchema != nil, databaseOptions.transactionPooler != .none, directDatabaseURI == nil {
-            throw ConfigurationError(
-                "databaseSchema with a transactionPooler requires directDatabaseURI: index builds need a session that "
-                    + "finds the schema")
-        }
-        try distribution?.check(schema: databaseSchema)
         let writers = [
             ("liveQuery", liveQuery.isNeeded), ("rateLimitStore", rateLimitStore == .database),
             ("audit", !audit.events.isEmpty), ("logStore", logStore == .database),
         ]
-        if readOnly, let other = writers.first(where: \.1)?.0 {
-            throw ConfigurationError("readOnly can't be combined with \(other), which writes to the database")
+        for (writer, isUsed) in writers {
+            mistakes.refuse(
+                "readOnly", beside: [writer], if: readOnly && isUsed,
+                "readOnly can't be combined with \(writer), which writes to the database")
+        }
+        accountMail.check(publicServerURL: publicServerURL, &mistakes)
+        mistakes.check("console", beside: ["host", "mountPath", "trustProxy", "publicServerURL"]) {
+            () throws(ConfigurationError) in try console.check(self)
         }
     }
 

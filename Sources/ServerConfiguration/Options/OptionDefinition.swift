@@ -82,10 +82,16 @@ public struct OptionDefinition: Sendable {
         self.read = { value, name, configuration throws(ConfigurationError) in
             try read(value, name, &configuration)
             guard let object = value.objectValue else { return }
+            var mistakes = ConfigurationMistakes()
             for member in members {
                 guard let value = object[member.name], !value.isNull else { continue }
-                try member.read(value, "\(name).\(member.name)", &configuration)
+                do throws(ConfigurationError) {
+                    try member.read(value, "\(name).\(member.name)", &configuration)
+                } catch {
+                    mistakes.add(error, member.name)
+                }
             }
+            try mistakes.check()
         }
         setDefault = { preset, configuration in
             for member in members { member.setDefault(preset, &configuration) }

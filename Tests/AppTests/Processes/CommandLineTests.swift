@@ -46,11 +46,45 @@ struct CommandLineTests {
             ], "\(run.errors)")
         let flag = try await CommandLineRun.roost(["serve", "--mastrKey=Swordfish"])
         #expect(flag.status == 1)
-        #expect(flag.messages == ["unknown option --mastrKey. Did you mean --masterKey?"], "\(flag.errors)")
+        #expect(
+            flag.messages == [
+                "unknown option --mastrKey. Did you mean --masterKey?",
+                "appId and masterKey are required. Set them in a configuration file (roost serve roost.json), or with "
+                    + "--appId and --masterKey",
+            ], "\(flag.errors)")
+        let flags = try await CommandLineRun.roost(
+            ["serve", "roost.json", "--prot", "1400", "--defaultLimt=5", "--port"], file: CommandLineRun.configuration()
+        )
+        #expect(
+            flags.messages == [
+                "unknown option --prot. Did you mean --port?",
+                "unknown option --defaultLimt. Did you mean --defaultLimit?",
+                "port needs a value (--port)",
+            ], "\(flags.errors)")
         let blank = try await CommandLineRun.roost(["serve", "--appId", "a", "--masterKey", "my", "Swordfish"])
         #expect(
             blank.messages == ["unexpected argument after the value of --masterKey: quote values with blanks"],
             "\(blank.errors)")
+    }
+
+    @Test("Options that can't be combined are reported in one start, beside wrong ones")
+    func combinations() async throws {
+        let file = try CommandLineRun.configuration([
+            "readOnlyMasterKey": "Swordfish", "directDatabaseURI": "postgres://h/d", "port": 99999,
+            "passwordPolicy": ["maxPasswordAge": -1, "maxPasswordHistory": 99], "readOnly": true,
+            "logStore": "database",
+        ])
+        let run = try await CommandLineRun.roost(["serve"], file: file)
+        #expect(run.status == 1)
+        #expect(
+            Set(run.messages) == [
+                "masterKey and readOnlyMasterKey should be different (roost.json)",
+                "directDatabaseURI requires databaseURI (roost.json)",
+                "port must be between 1 and 65535 (roost.json)",
+                "passwordPolicy.maxPasswordAge must be a positive number (roost.json)",
+                "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20 (roost.json)",
+                "readOnly can't be combined with logStore, which writes to the database (roost.json)",
+            ], "\(run.errors)")
     }
 
     @Test("A roost.json in the current folder is read without being named")
