@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/release_build.sh
-source scripts/confirm.sh
+source scripts/install.sh
 
 fail() {
     echo "bench: $*" >&2
@@ -14,19 +14,9 @@ fail() {
 
 # Installs a package of the system when its command is missing.
 need() {
-    local command=$1 package=$2 privilege=()
+    local command=$1 package=$2
     if PATH="$PATH:/usr/sbin" command -v "$command" >/dev/null; then return; fi
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "$command is missing, and there is no sudo to install it"
-        privilege=(sudo)
-    fi
-    echo "bench: installing $package (${privilege[*]:-as root} apt-get install)"
-    confirm "Install it?" || fail "nothing was installed"
-    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-upgrade --no-install-recommends "$package"
-    if [ "$command" = nginx ] && command -v systemctl >/dev/null; then
-        # Only its program is wanted: the package starts a service on port 80.
-        "${privilege[@]}" systemctl disable --now --quiet nginx 2>/dev/null || true
-    fi
+    install_packages bench "$package"
 }
 
 # Installs a package of the system when its header is missing.

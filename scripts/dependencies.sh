@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what Roost needs from the system's packages, and only what is missing: installed packages are not upgraded. At a
-# terminal it asks first; ASSUME_YES=1, CI=true and --yes answer.
+# Installs what Roost needs from the system's packages, and only what is missing. At a terminal it asks first, and again
+# before it upgrades an installed package; ASSUME_YES=1, CI=true and --yes answer.
 #
 #   scripts/dependencies.sh [run | tests | package] [--yes]
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/confirm.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/install.sh"
 
 purpose=run
 for argument in "$@"; do
@@ -46,25 +46,7 @@ install_debian() {
         fi
     done
     [ ${#missing[@]} -gt 0 ] || return 0
-
-    local privilege=()
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "these packages are missing, and there is no sudo to install them: ${missing[*]}"
-        privilege=(sudo)
-    fi
-    echo "dependencies: installing ${missing[*]} (${privilege[*]:-as root} apt-get install)"
-    confirm "Install these packages?" || fail "nothing was installed. Install them yourself: ${missing[*]}"
-    "${privilege[@]}" apt-get update -qq || echo "dependencies: apt-get update failed; trying with the lists at hand" >&2
-    # Libraries must fit their development files, so that the system may want to upgrade some of them.
-    local upgraded
-    upgraded=$(apt-get install --simulate --no-upgrade --no-install-recommends "${missing[@]}" 2>/dev/null |
-        awk '/^Inst [^ ]+ \[/ { printf "%s ", $2 }') || true
-    if [ -n "$upgraded" ]; then
-        echo "dependencies: this upgrades $upgraded"
-        confirm "Upgrade them?" || fail "nothing was installed"
-    fi
-    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-upgrade --no-install-recommends \
-        "${missing[@]}"
+    install_packages dependencies "${missing[@]}"
 }
 
 # Distributions without apt-get: says by their own names what is missing.

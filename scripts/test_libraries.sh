@@ -7,7 +7,7 @@
 # with tags and permissions, with botocore, Amazon's own client.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/confirm.sh
+source scripts/install.sh
 
 fail() {
     echo "test: $*" >&2
@@ -34,7 +34,7 @@ has_python_packages() {
 }
 
 install_programs() {
-    local missing=() privilege=()
+    local missing=()
     has_browser || missing+=(chromium fonts-dejavu-core)
     local name
     for name in pgbouncer nginx haproxy; do has_program "$name" || missing+=("$name"); done
@@ -48,17 +48,7 @@ install_programs() {
   Alpine        apk add chromium font-dejavu pgbouncer nginx haproxy py3-pip
   Arch          pacman -S chromium ttf-dejavu pgbouncer nginx haproxy python-pip
   macOS         brew install --cask chromium; brew install pgbouncer nginx haproxy python"
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "missing, and there is no sudo to install them: ${missing[*]}"
-        privilege=(sudo)
-    fi
-    echo "test: installing ${missing[*]} (${privilege[*]:-as root} apt-get install)" >&2
-    confirm "Install these packages?" || fail "nothing was installed. Install them yourself: ${missing[*]}"
-    ${privilege[@]+"${privilege[@]}"} apt-get update -qq ||
-        echo "test: apt-get update failed; trying with the lists at hand" >&2
-    # In this level of the system no service is started: the tests start their own.
-    ${privilege[@]+"${privilege[@]}"} env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-        apt-get install -y -qq --no-upgrade --no-install-recommends "${missing[@]}" >&2 ||
+    install_packages test "${missing[@]}" ||
         fail "${missing[*]} could not be installed: see above. Any Chromium or Google Chrome will do (on Ubuntu: snap
       install chromium)"
     has_browser || fail "Chromium was installed, but no program of its names is in the path: $(

@@ -1,0 +1,36 @@
+# How packages of the system are installed, for the scripts that source this. They have a function `fail`.
+
+# confirm QUESTION: asks at a terminal. ASSUME_YES and CI answer with yes, as does a missing terminal.
+confirm() {
+    if [ -n "${ASSUME_YES:-}" ] || [ -n "${CI:-}" ] || [ ! -t 0 ] || [ ! -t 2 ]; then return; fi
+    local answer
+    read -r -p "$1 [Y/n] " answer
+    case "$answer" in
+    "" | [yY] | [yY][eE][sS]) ;;
+    *) return 1 ;;
+    esac
+}
+
+# install_packages NAME PACKAGE…: installs packages of Debian or Ubuntu for the script NAME, after asking. Asks again if
+# that would upgrade or remove installed packages, which libraries that must fit each other may require. In
+# run level 1 packages with init scripts start no service.
+install_packages() {
+    local name=$1 privilege=() changed
+    shift
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "these packages are missing, and there is no sudo to install them: $*"
+        privilege=(sudo)
+    fi
+    echo "$name: installing $* (${privilege[*]:-as root} apt-get install)" >&2
+    confirm "Install these packages?" || fail "nothing was installed. Install them yourself: $*"
+    ${privilege[@]+"${privilege[@]}"} apt-get update -qq >&2 ||
+        echo "$name: apt-get update failed; trying with the lists at hand" >&2
+    changed=$(apt-get install --simulate --no-upgrade --no-install-recommends "$@" 2>/dev/null |
+        awk '/^Inst [^ ]+ \[/ || /^Remv / { printf "%s ", $2 }') || true
+    if [ -n "$changed" ]; then
+        echo "$name: this upgrades or removes installed packages: $changed" >&2
+        confirm "Do that?" || fail "nothing was installed"
+    fi
+    ${privilege[@]+"${privilege[@]}"} env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+        apt-get install -y -qq --no-upgrade --no-install-recommends "$@" >&2
+}
