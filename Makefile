@@ -1,9 +1,10 @@
 # `make run` serves the music apps, `make test` tests. What is missing from the system is installed first.
-.PHONY: help run test bench bench-profile bench-allocations lint fuzz sanitize build package clean
+.PHONY: help run test test-all bench bench-profile bench-allocations lint fuzz sanitize build package clean
 
 help:
-	@echo "make run                build optimized and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
-	@echo "make test               run all tests on a PostgreSQL of their own (ARGUMENTS=\"--filter JSONTests\" selects)"
+	@echo "make run                build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
+	@echo "make test               run the tests on a PostgreSQL of their own (ARGUMENTS=\"--filter JSONTests\" selects)"
+	@echo "make test-all           also run the heavy tests: browsers, file stores, clusters"
 	@echo "make bench              measure a release build against PostgreSQL (ARGUMENTS=\"--quick\" is the short way)"
 	@echo "make bench-profile      show where processor time goes under gets and finds"
 	@echo "make bench-allocations  count allocations, and fail when there are more than Benchmarks/allocations.json says"
@@ -19,6 +20,9 @@ run:
 
 test:
 	@scripts/test.sh $(ARGUMENTS)
+
+test-all: test
+	@scripts/test.sh --heavy
 
 bench:
 	@scripts/bench.sh $(ARGUMENTS)

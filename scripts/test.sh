@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests on a PostgreSQL cluster of their own, which is removed afterwards. Arguments go to `swift test`.
+# Runs the tests on a PostgreSQL cluster of their own, which is removed afterwards. Arguments go to `swift test`; without
+# any, all tests run but the heavy ones, and with --heavy those alone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/local_build.sh
@@ -110,16 +111,17 @@ status=0
 run() {
     swift test --skip-build "${local_test[@]}" ${width[@]+"${width[@]}"} "$@" 2>&1 | tee -a "$folder/output" || status=$?
 }
-if [ $# -gt 0 ]; then
-    run "$@"
-else
-    # Browsers, buckets and clusters of several servers take the processors from all that has a time limit: they come
-    # afterwards, a few at a time.
-    heavy='ConsoleScenarioTests|ConsoleLoadTests|DatabaseFileTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
-    run --skip "$heavy"
+# Browsers, buckets and clusters of several servers take the processors from all that has a time limit: they run apart, a
+# few at a time.
+heavy='ConsoleScenarioTests|ConsoleLoadTests|DatabaseFileTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
+case "${1:-}" in
+"") run --skip "$heavy" ;;
+--heavy)
     if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 4); fi
     run --filter "$heavy"
-fi
+    ;;
+*) run "$@" ;;
+esac
 if [ "$status" -ne 0 ]; then
     # Many tests run side by side, and each writes as it goes: what failed is told once more, together.
     echo "==> what failed:"
