@@ -216,7 +216,7 @@ def who(console, rest):
         console.wait("document.querySelector('dialog')")
         yield from in_both(console, name)
         close(console)
-    # This server asks nobody: the form is opened as where it does.
+    # The session is open already: the form is opened over it.
     console.value("import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'pages/account.js')).then(({ askToSignIn }) => { askToSignIn(); })")
     console.wait("document.querySelector('.signin input')")
     yield from in_both(console, "signin")
@@ -266,6 +266,8 @@ def main():
             try:
                 # The printed address signs in.
                 while not (address := re.search(r"http://\S+#ticket=\w+", output.read_text())):
+                    if server.poll() is not None:
+                        sys.exit(f"the server ended with {server.returncode} before it printed its address")
                     time.sleep(0.1)
                 console.browser.open(address[0])
                 console.wait("document.querySelector('main')")
