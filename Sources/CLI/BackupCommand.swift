@@ -9,8 +9,8 @@ struct BackupCommand: AsyncParsableCommand {
         abstract: "Writes the embedded database and the uploaded files into one file.",
         usage: "roost backup FILE [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
-            The server may run meanwhile, and goes on writing. The file is a tar archive; it appears when all of it is \
-            written and was read again. Files that are encrypted stay so. Only its owner can read it.
+            The server may keep running. The file is a tar archive that only its owner can read. It appears once it is \
+            complete and verified. Encrypted files stay encrypted.
 
             \(CommandRun.exitHelp). See docs/operations.md.
             """)
@@ -36,11 +36,11 @@ struct BackupCommand: AsyncParsableCommand {
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Makes a data folder out of a backup.",
+        abstract: "Restores a data folder from a backup.",
         usage: "roost restore FILE [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
-            The data folder of the configuration must be empty or not there. It appears when all of the backup was \
-            unpacked and checked; of a file that is damaged nothing is restored.
+            The data folder of the configuration must be empty or missing. It appears once the whole backup is unpacked \
+            and verified. Nothing is restored from a damaged file.
 
             \(CommandRun.exitHelp). See docs/operations.md.
             """)

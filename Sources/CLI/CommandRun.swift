@@ -53,7 +53,7 @@ enum CommandRun {
 
 /// What commands take whose output scripts read.
 struct ScriptArguments: ParsableArguments {
-    @Flag(help: "Tell what was done as lines of JSON.")
+    @Flag(help: "Print progress as lines of JSON.")
     var json = false
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)

@@ -7,7 +7,7 @@ import ServerConfiguration
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
-        abstract: "Opens the administration page, or adds an operator of it.",
+        abstract: "Signs in to the console, or adds an operator.",
         subcommands: [ConsoleOpenCommand.self, ConsoleOperatorCommand.self])
 }
 
@@ -15,7 +15,7 @@ struct ConsoleCommand: AsyncParsableCommand {
 struct ConsoleOpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Prints an address that opens the administration page, signed in: once, within ten minutes.",
+        abstract: "Prints an address that signs in to the console once, within ten minutes.",
         usage: "roost console open [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/console.md.")
 
@@ -35,7 +35,7 @@ struct ConsoleOpenCommand: AsyncParsableCommand {
 struct ConsoleOperatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "operator",
-        abstract: "Adds an operator of the administration page; the password is read from the standard input.",
+        abstract: "Adds an operator of the console. Reads the password from standard input.",
         usage: "roost console operator NAME ROLE [roost.json] [--OPTION VALUE ...]",
         discussion: """
             ROLE is owner, developer, editor or viewer.

@@ -8,28 +8,28 @@ import ParseStorage
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Looks a database over, and says what is amiss.",
+        abstract: "Checks a database for problems.",
         usage: "roost doctor [--fix [--yes]] [--rows N] [--files] [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
-            Nothing is changed without --fix. What can be put right without harm is then named, one by one, and done \
-            where it is confirmed.
+            Changes nothing without --fix, which offers a fix for each problem that it can solve without losing data, \
+            and applies those that you confirm.
 
-            \(CommandRun.exitHelp), 2 something is amiss that is more than a note. See docs/operations.md.
+            \(CommandRun.exitHelp), 2 problems found that are more than notes. See docs/operations.md.
             """)
 
-    @Flag(help: "Put right what can be without harm, after asking for each.")
+    @Flag(help: "Offer fixes, and apply those that are confirmed.")
     var fix = false
 
-    @Flag(help: "With --fix: do not ask.")
+    @Flag(help: "With --fix: apply all fixes without asking.")
     var yes = false
 
-    @Option(help: "How many rows of a table are looked at for one question.")
+    @Option(help: "The maximum number of rows to read from a table for one check.")
     var rows = 100_000
 
-    @Flag(help: "Count the files of each store, too. A bucket is listed for it.")
+    @Flag(help: "Also count the files in each store, which lists whole buckets.")
     var files = false
 
-    @Flag(help: "Tell what was found as JSON.")
+    @Flag(help: "Print the findings as JSON.")
     var json = false
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
@@ -37,9 +37,10 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard rows > 0 else { throw ValidationError("--rows must be more than 0") }
-        if yes, !fix { throw ValidationError("--yes goes with --fix") }
+        if yes, !fix { throw ValidationError("--yes requires --fix") }
         if fix, !yes, json || isatty(STDIN_FILENO) != 1 {
-            throw ValidationError("--fix asks at a terminal: give --yes where there is none")
+            throw ValidationError(
+                "--fix asks at a terminal, and can't be combined with --json. Add --yes to apply all fixes")
         }
     }
 

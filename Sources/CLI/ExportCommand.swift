@@ -15,20 +15,20 @@ struct ExportCommand: AsyncParsableCommand {
             [roost.json] [--OPTION VALUE ...]
             """,
         discussion: """
-            The folder must be empty or not there. It appears when all of it is written: the database as it was at one \
-            moment, and the uploaded files in clear. A server may run meanwhile. What is written holds hashes of \
-            passwords and session tokens: only its owner can read it.
+            The folder must be empty or missing. It appears once the export is complete: a consistent snapshot of the \
+            database, and the uploaded files, decrypted. The server may keep running. The export contains password hashes \
+            and session tokens, so only its owner can read it.
 
-            \(CommandRun.exitHelp), 2 done but for files that could not be decrypted. See docs/import-export.md.
+            \(CommandRun.exitHelp), 2 done except for files that could not be decrypted. See docs/import-export.md.
             """)
 
-    @Option(help: "The classes to export, with commas between them; all when it is missing.")
+    @Option(help: "The classes to export, separated by commas; default all.")
     var classes: String?
 
-    @Option(help: "Only objects changed at that time or later: 2024-01-31 or 2024-01-31T12:00:00.000Z.")
+    @Option(help: "Only objects changed at or after this time: 2024-01-31 or 2024-01-31T12:00:00.000Z.")
     var since: String?
 
-    @Option(help: "The form of the files: \(DatabaseExport.Form.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The file format: \(DatabaseExport.Form.allCases.map(\.rawValue).joined(separator: ", ")).")
     var format = DatabaseExport.Form.parse
 
     @Flag(name: .customLong("no-files"), help: "Leave out the uploaded files.")

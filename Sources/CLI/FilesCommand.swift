@@ -9,7 +9,7 @@ struct FilesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "files",
         abstract:
-            "Checks the store of uploaded files, copies it into another, encrypts it anew, finds what no object mentions.",
+            "Checks the file store, copies it to another, re-encrypts it, or finds unreferenced files.",
         subcommands: [
             FilesCheckCommand.self, FilesCopyCommand.self, FilesRotateCommand.self, FilesSweepCommand.self,
         ])
@@ -19,9 +19,9 @@ struct FilesCommand: AsyncParsableCommand {
 struct FilesCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Stores, reads, lists and deletes a file, and says which of it the store refuses.",
+        abstract: "Stores, reads, lists and deletes a test file, and reports what the store refuses.",
         usage: "roost files check [--json] [roost.json] [--OPTION VALUE ...]",
-        discussion: "\(CommandRun.exitHelp), 2 something is refused. See docs/files.md.")
+        discussion: "\(CommandRun.exitHelp), 2 the store refused something. See docs/files.md.")
 
     @OptionGroup var common: ScriptArguments
 
@@ -44,42 +44,42 @@ struct FilesCheckCommand: AsyncParsableCommand {
 struct FilesCopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",
-        abstract: "Copies all files of a store into another.",
+        abstract: "Copies all files from one store to another.",
         usage: """
             roost files copy [--from STORE] [--to STORE] [--prefix TEXT] [--jobs N] [--dry-run] [--verify] [--json] \
             [roost.json] [--OPTION VALUE ...]
             """,
         discussion: """
-            A STORE is `configured` (filesAdapter), `fallback` (filesFallback), a folder, the name of a module, or the \
-            JSON of an adapter: {"module":"s3","options":{…}}. Files that the other store has in the same size, and \
-            that were not replaced here since, are left as they are, so that the same command goes on where it was \
-            stopped. Files are copied as they are stored, encrypted or not.
+            A STORE is `configured` (filesAdapter), `fallback` (filesFallback), a folder, a module name, or an adapter as \
+            JSON: {"module":"s3","options":{…}}. Files are copied as they are stored, encrypted or not. Skips files that \
+            the other store has in the same size, unless they were replaced since. Run the same command again to continue \
+            after an interruption.
 
-            \(CommandRun.exitHelp), 2 done but for files that could not be copied. See docs/files.md.
+            \(CommandRun.exitHelp), 2 done except for files that could not be copied. See docs/files.md.
             """)
 
-    @Option(help: "Where the files are.")
+    @Option(help: "The store to copy from.")
     var from = "fallback"
 
-    @Option(help: "Where they go.")
+    @Option(help: "The store to copy to.")
     var to = "configured"
 
     @Option(help: "Only files whose names begin with this.")
     var prefix = ""
 
-    @Option(help: "How many files are copied at a time.")
+    @Option(help: "The number of files to copy at a time.")
     var jobs = 8
 
     @Flag(help: "Only count what would be copied.")
     var dryRun = false
 
-    @Flag(help: "Read each file in both stores, and compare.")
+    @Flag(help: "Read each file from both stores and compare.")
     var verify = false
 
     @OptionGroup var common: ScriptArguments
 
     func validate() throws {
-        guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be from 1 to 64") }
+        guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be between 1 and 64") }
         if from == to { throw ValidationError("--from and --to are the same store") }
     }
 
@@ -117,30 +117,30 @@ struct FilesCopyCommand: AsyncParsableCommand {
 struct FilesRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Encrypts all files anew, with another key or in another form.",
+        abstract: "Re-encrypts all files with another key or in another format.",
         usage:
             "roost files rotate [--old-key-file FILE] [--jobs N] [--dry-run] [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
-            Files get the encryptionKey and the encryptionFormat of the configuration; those that have both are left as \
-            they are, so that the same command goes on where it was stopped. Servers that are to read them meanwhile have \
-            the old key as previousEncryptionKey.
+            Files get the configuration's encryptionKey and encryptionFormat. Skips files that have both. Run the same \
+            command again to continue after an interruption. Until it is done, servers need the old key as \
+            previousEncryptionKey to read the files.
 
-            \(CommandRun.exitHelp), 2 done but for files that could not be read. See docs/files.md.
+            \(CommandRun.exitHelp), 2 done except for files that could not be read. See docs/files.md.
             """)
 
-    @Option(help: "The file of the old key; without it, that is the previousEncryptionKey of the configuration.")
+    @Option(help: "The file with the old key; default the option previousEncryptionKey.")
     var oldKeyFile: String?
 
-    @Option(help: "How many files are encrypted at a time.")
+    @Option(help: "The number of files to encrypt at a time.")
     var jobs = 4
 
-    @Flag(help: "Only count what would be encrypted anew.")
+    @Flag(help: "Only count the files that would be re-encrypted.")
     var dryRun = false
 
     @OptionGroup var common: ScriptArguments
 
     func validate() throws {
-        guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be from 1 to 64") }
+        guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be between 1 and 64") }
     }
 
     func run() async throws {
@@ -164,24 +164,23 @@ struct FilesRotateCommand: AsyncParsableCommand {
 struct FilesSweepCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sweep",
-        abstract: "Finds files that no object mentions.",
+        abstract: "Finds files that no object refers to.",
         usage: "roost files sweep [--older HOURS] [--delete] [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
-            Mentions are fields of the type File, files nested in objects and lists, and addresses in texts, of all \
-            classes. Nothing is removed without --delete. A file that is known elsewhere only, such as in an app, counts \
-            as not mentioned. Uploads that were begun as long ago and never ended, whose parts a bucket keeps, are listed
-            and with --delete given up.
+            References are File fields, files nested in objects and lists, and URLs in strings, in all classes. A file that \
+            is referred to only elsewhere, such as in an app, counts as unreferenced. Deletes nothing without --delete. \
+            Also lists, and with --delete aborts, unfinished uploads of that age in a bucket.
 
             \(CommandRun.exitHelp). See docs/files.md.
             """)
 
-    @Option(help: "Only files that were stored so many hours ago.")
+    @Option(help: "Only files stored at least this many hours ago.")
     var older = 24
 
-    @Flag(help: "Remove them.")
+    @Flag(help: "Delete them.")
     var delete = false
 
-    @Flag(help: "Tell what was found as lines of JSON.")
+    @Flag(help: "Print the findings as lines of JSON.")
     var json = false
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)

@@ -9,59 +9,59 @@ import NIOCore
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Brings the classes and files of another backend into the database.",
+        abstract: "Imports classes and files from another backend.",
         usage: """
             roost import (SOURCE | --from URL --from-app-id ID) [--dry-run] [--strict] [--merge] [--replace CLASS] [--classes A,B] \
             [--type CLASS.FIELD=TYPE] [--rejects FILE] [--jobs N] [--json] [roost.json] [--OPTION VALUE ...]
             """,
         discussion: """
-            SOURCE is a folder or an archive of mongodump, files of mongoexport, an export of Parse.com or Back4App \
-            (folder or zip), or a folder of roost export. From a MongoDB that runs, take a mongodump first. --from fetches \
-            from a parse-server that runs, by its REST interface and with its master key.
+            SOURCE is a folder or archive of mongodump, files of mongoexport, an export of Parse.com or Back4App (folder \
+            or zip), or a folder of roost export. From a running MongoDB, take a mongodump first. --from fetches from a \
+            running parse-server, through its REST interface and with its master key.
 
-            Each class appears when all of it is there. What cannot be kept exactly stands in the file of rejects. The \
-            same command goes on where it was interrupted, and changes nothing once it is done.
+            Each class appears once it is complete. Values that can't be imported exactly are written to the rejects file. \
+            Run the same command again to continue after an interruption. Once done, it changes nothing.
 
-            \(CommandRun.exitHelp), 2 done but for what stands in the file of rejects or was reported. See \
+            \(CommandRun.exitHelp), 2 done except for rejects and reported problems. See \
             docs/import-export.md.
             """)
 
-    @Option(help: "The URL of a parse-server that runs, instead of SOURCE: https://api.example/parse.")
+    @Option(help: "The URL of a running parse-server, instead of SOURCE: https://api.example/parse.")
     var from: String?
 
     @Option(help: "The application id of that server.")
     var fromAppId: String?
 
     @Option(
-        help: "Its master key; better given as ROOST_FROM_MASTER_KEY, where other users of the machine do not see it.")
+        help: "Its master key. Prefer the variable ROOST_FROM_MASTER_KEY, which other users of the machine can't see.")
     var fromMasterKey: String?
 
-    @Option(help: "Its maintenance key, for the hashes of passwords; better given as ROOST_FROM_MAINTENANCE_KEY.")
+    @Option(help: "Its maintenance key, for password hashes. Prefer the variable ROOST_FROM_MAINTENANCE_KEY.")
     var fromMaintenanceKey: String?
 
-    @Flag(help: "Read everything and tell what would become of it; write nothing but the file of rejects.")
+    @Flag(help: "Read everything and report the outcome, but write only the rejects file.")
     var dryRun = false
 
-    @Flag(help: "Stop at the first object that cannot be kept exactly.")
+    @Flag(help: "Stop at the first object that can't be imported exactly.")
     var strict = false
 
     @Flag(
-        help: "Bring objects beside those that a class has; of two with one id, the one that was changed last counts.")
+        help: "Add objects to classes that have some. If two have the same id, keep the one changed last.")
     var merge = false
 
-    @Option(help: "A class whose objects give way to those of the source. Can be given several times.")
+    @Option(help: "A class whose objects are replaced by the source's. Repeatable.")
     var replace: [String] = []
 
-    @Option(help: "The classes to import, with commas between them; all when it is missing.")
+    @Option(help: "The classes to import, separated by commas; default all.")
     var classes: String?
 
-    @Option(help: "The type of a field that the source leaves open: Game.score=Number, Game.owner='Pointer<_User>'.")
+    @Option(help: "The type of a field, if the source doesn't tell: Game.score=Number, Game.owner='Pointer<_User>'.")
     var type: [String] = []
 
-    @Option(help: "Where to write what cannot be kept exactly, a line of JSON each.")
+    @Option(help: "The rejects file, one line of JSON per reject.")
     var rejects = "roost-rejects.jsonl"
 
-    @Option(help: "How many classes are loaded at the same time; as many as processors when it is missing.")
+    @Option(help: "The number of classes to load at the same time; default the number of processors.")
     var jobs: Int?
 
     @OptionGroup var common: ScriptArguments
@@ -82,7 +82,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
         let environment = ProcessInfo.processInfo.environment
         guard let id = fromAppId, let master = fromMasterKey ?? environment["ROOST_FROM_MASTER_KEY"] else {
-            throw ValidationError("--from needs --from-app-id, and the master key as ROOST_FROM_MASTER_KEY")
+            throw ValidationError("--from requires --from-app-id, and the master key in ROOST_FROM_MASTER_KEY")
         }
         guard from.hasPrefix("http://") || from.hasPrefix("https://") else {
             throw ValidationError("--from: \(from) is not a URL")
@@ -102,7 +102,7 @@ struct ImportCommand: AsyncParsableCommand {
         options.classes = classes.map { Set($0.parts(between: ",").names) }
         options.rejects = rejects
         if let jobs {
-            guard (1...64).contains(jobs) else { throw ValidationError("--jobs: a number from 1 to 64") }
+            guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be between 1 and 64") }
             options.jobs = jobs
         } else {
             options.jobs = max(1, System.coreCount)

@@ -6,7 +6,7 @@ import Foundation
 struct MailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mail",
-        abstract: "Shows mails and pages as they are written, or sends a mail to try it.",
+        abstract: "Previews mails and pages, or sends a test mail.",
         subcommands: [MailPreview.self, MailTest.self])
 }
 
@@ -14,10 +14,10 @@ struct MailCommand: AsyncParsableCommand {
 struct MailPreview: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Writes all mails and pages, in each language, into a folder.",
+        abstract: "Writes all mails and pages, in each language, to a folder.",
         usage: "roost mail preview FOLDER [roost.json] [--OPTION VALUE ...]",
         discussion: """
-            The folder is made where it is missing; open its index.html.
+            Creates the folder if it is missing. Open its index.html.
 
             \(CommandRun.exitHelp). See docs/accounts.md.
             """)
@@ -40,7 +40,7 @@ struct MailPreview: AsyncParsableCommand {
 struct MailTest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Sends a mail to an address, and tells what the mail server answers.",
+        abstract: "Sends a test mail to an address and prints the mail server's answer.",
         usage: "roost mail test ADDRESS [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/accounts.md.")
 

@@ -6,7 +6,7 @@ import Push
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
-        abstract: "Looks whether push notifications can be sent, or sends one to try it.",
+        abstract: "Checks push notifications, or sends a test notification.",
         subcommands: [PushCheckCommand.self, PushTestCommand.self])
 
     /// Prints what was found; returns the exit status.
@@ -24,7 +24,7 @@ struct PushCommand: AsyncParsableCommand {
 struct PushCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Looks whether keys can be read and sign, and whether services answer. Sends nothing.",
+        abstract: "Checks that push keys can sign and that push services answer. Sends nothing.",
         usage: "roost push check [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/push.md.")
 
@@ -44,7 +44,7 @@ struct PushCheckCommand: AsyncParsableCommand {
 struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Sends a notification to one device, and tells what the services answer.",
+        abstract: "Sends a test notification to one device and prints the services' answers.",
         usage: "roost push test DEVICE [roost.json] [--OPTION VALUE ...]",
         discussion: """
             DEVICE is the objectId of an installation, or a type and a token: ios:00fc13adff78… or android:bk3RNwTe…

@@ -10,7 +10,7 @@ struct Serve: AsyncParsableCommand {
 
     @Argument(
         parsing: .captureForPassthrough,
-        help: "The configuration file (JSON), and options that outweigh it: --appId myApp --port 1337 …")
+        help: "The configuration file (JSON), and options that override it: --appId myApp --port 1337 …")
     var arguments: [String] = []
 
     func run() async throws {
@@ -38,9 +38,8 @@ enum OptionHelp {
     static let usage = "roost serve [roost.json] [--OPTION VALUE ...]"
 
     private static let introduction = """
-        Serves an application. Without a file, roost.json in the current folder is read. Options can be set in the file, in \
-        the environment, or as flags. A flag outweighs the environment, and the environment outweighs the file. See \
-        docs/configuration.md.
+        Serves an application. Without a file, reads roost.json in the current folder. Precedence: flags, environment \
+        variables, configuration file, defaults. See docs/configuration.md.
         """
 
     /// The help, wrapped at a width.
