@@ -11,9 +11,11 @@ struct WorkerLifeTests {
         Parse.Cloud.define('pid', () => process.pid);
         let waits = 0;
         Parse.Cloud.define('waits', () => waits);
+        let ends = 0;
+        Parse.Cloud.define('ends', () => ends);
         Parse.Cloud.define('wait', request => {
           waits += 1;
-          return new Promise(resolve => setTimeout(() => resolve('done'), request.params.ms));
+          return new Promise(resolve => setTimeout(() => { ends += 1; resolve('done'); }, request.params.ms));
         });
         Parse.Cloud.define('die', () => process.exit(3));
         Parse.Cloud.define('spin', () => { for (;;); });
@@ -218,7 +220,8 @@ struct WorkerLifeTests {
             let late = try await server.call("wait", ["ms": 600])
             #expect(late.code == 124 && late.error == "Cloud code timed out.", "\(late.text)")
             #expect(try await server.call("wait", ["ms": 1])["result"] == "done")
-            try await Task.sleep(for: .milliseconds(500))
+            let isAnswered = try await eventually { try await server.call("ends")["result"] == 2 }
+            #expect(isAnswered)
             #expect(try await server.call("wait", ["ms": 1])["result"] == "done")
         }
     }
@@ -234,6 +237,7 @@ struct WorkerLifeTests {
             try app.write(Self.version(2), to: "main.js")
             await host.reload()
             #expect(try await server.call("version")["result"] == 2)
+            try app.write("", to: "go")
             #expect(try await open["result"] == 1)
             try app.write("this is no JavaScript", to: "main.js")
             await host.reload()
@@ -270,7 +274,10 @@ struct WorkerLifeTests {
         Parse.Cloud.define('slowCalls', () => slowCalls);
         Parse.Cloud.define('slow', () => {
           slowCalls += 1;
-          return new Promise(resolve => setTimeout(() => resolve(\(number)), 1500));
+          return new Promise(resolve => {
+            const look = () => require('fs').existsSync(`${__dirname}/go`) ? resolve(\(number)) : setTimeout(look, 20);
+            look();
+          });
         });
         """
     }
@@ -287,8 +294,9 @@ struct WorkerLifeTests {
             Parse.Cloud.define('pid', () => process.pid);
             module.exports = new Promise(resolve => {
               const look = () => {
-                if (number <= \(workers) || fs.existsSync(`${__dirname}/ready${number}`)) resolve();
-                else setTimeout(look, 20);
+                if (number > \(workers) && !fs.existsSync(`${__dirname}/ready${number}`)) return setTimeout(look, 20);
+                fs.writeFileSync(`${__dirname}/loaded${number}`, '');
+                resolve();
               };
               look();
             });
@@ -303,7 +311,14 @@ struct WorkerLifeTests {
             #expect(try await eventually { try Self.started(app).count == workers + 2 })
             for number in order {
                 try app.write("", to: "ready\(number)")
-                try await Task.sleep(for: .milliseconds(500))
+                let isLoaded = try await eventually {
+                    let started = try Self.started(app)
+                    let isStopped = started.count >= number && kill(started[number - 1], 0) != 0
+                    return isStopped || FileManager.default.fileExists(atPath: "\(app.folder)/cloud/loaded\(number)")
+                }
+                #expect(isLoaded)
+                // Until the server has heard of it.
+                try await Task.sleep(for: .milliseconds(100))
             }
             await reload
             #expect(try await eventually { try Self.started(app).filter { kill($0, 0) == 0 }.count == workers })

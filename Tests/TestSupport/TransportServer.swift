@@ -17,6 +17,8 @@ package struct EchoHandler: RequestHandler {
 
     /// Gets the path of each request when it arrives.
     package var arrivals = Lines()
+    /// Opens the way for requests for `gate`.
+    package let gate = Latch()
 
     package init() {}
 
@@ -31,6 +33,7 @@ package struct EchoHandler: RequestHandler {
             try await Task.sleep(for: .milliseconds(300))
         case "seconds":
             try await Task.sleep(for: .seconds(Int(envelope.path[1]) ?? 0))
+        case "gate": await gate.wait()
         case "stuck":
             try await Task.sleep(for: .seconds(300))
         case "large":

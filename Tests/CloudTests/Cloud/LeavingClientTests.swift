@@ -10,10 +10,11 @@ import Testing
         "A save whose client leaves while its trigger runs is carried out whole, and the place of the call is free again"
     )
     func saves() async throws {
+        let hasLeft = Latch()
         try await WebhookServer.run { hooks in
             try await TestServer.run(["webhookConnections": 1]) { server in
                 try await hooks.trigger("beforeSave", "Song", on: server) { call in
-                    try await Task.sleep(for: .milliseconds(500))
+                    await hasLeft.wait()
                     return .success(["a": call["object"]?["a"] ?? .null, "checked": true])
                 }
                 try await hooks.trigger("afterSave", "Song", on: server) { _ in .nothing }
@@ -21,6 +22,9 @@ import Testing
                 #expect(try await eventually { hooks.calls.count == 1 })
                 leaving.cancel()
                 await #expect(throws: (any Error).self) { try await leaving.value }
+                // Until the server has heard of it.
+                try await Task.sleep(for: .milliseconds(100))
+                hasLeft.open()
                 #expect(try await eventually { try await server.find("Song").results.first?["checked"] == true })
                 #expect(try await eventually { hooks.calls("Song.afterSave").count == 1 })
                 #expect(try await server.send("POST", "/classes/Song", ["a": 2])["checked"] == true)

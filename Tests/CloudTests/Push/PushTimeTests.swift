@@ -86,18 +86,20 @@ import Testing
     func down() async throws {
         try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
             try await PushFixture.device(server, "ab01")
-            let soon = Date.now.addingTimeInterval(1).ISO8601Format()
+            let soon = Date.now.addingTimeInterval(1)
             var ids: [String] = []
             for interval in [3600.0, 1] {
                 let answer = try await server.send(
                     "POST", "/push",
                     [
-                        "where": [:], "push_time": .string(soon), "expiration_interval": .number(interval),
+                        "where": [:], "push_time": .string(soon.ISO8601Format()),
+                        "expiration_interval": .number(interval),
                         "data": ["alert": "x"],
                     ], as: .master)
                 ids.append(try #require(answer.headers["x-parse-push-status-id"]))
             }
-            try await Task.sleep(for: .seconds(3))
+            let isOver = try await eventually { Date.now > soon.addingTimeInterval(1) }
+            #expect(isOver)
             let push: JSONObject = ["push": ["ios": sink.apple("app.one")]]
             let (late, expired) = (ids[0], ids[1])
             try await server.alongside(push) { first in

@@ -107,12 +107,13 @@ struct DrainTests {
     func end() async throws {
         let handler = EchoHandler()
         try await Self.run(drain: .milliseconds(300), handler: handler) { client, group in
-            let slow = Task { try await client.request("GET", "/parse/seconds/2", headers: TransportServer.client) }
+            let slow = Task { try await client.request("GET", "/parse/gate", headers: TransportServer.client) }
             let isUnderWay = try await eventually { !handler.arrivals.all.isEmpty }
             #expect(isUnderWay)
             await group.triggerGracefulShutdown()
             let isClosed = try await eventually { (try? await client.request("GET", "/parse/health")) == nil }
             #expect(isClosed)
+            handler.gate.open()
             let answer = try await slow.value
             #expect(answer.status == 200)
         }

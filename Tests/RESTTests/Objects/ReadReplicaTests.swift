@@ -308,14 +308,14 @@ import Testing
     func frozenReplica() async throws {
         try await ReplicatedCluster.run(replicas: 2) { cluster in
             let options: JSONObject = [
-                "readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) }), "maxReplicaLag": 10_000,
+                "readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) }), "maxReplicaLag": 5000,
             ]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
                 try await Self.replicatedPost(server)
                 try cluster.signalReplica(SIGSTOP)
                 defer { try? cluster.signalReplica(SIGCONT) }
                 // A read may go there, and wait, until it is further behind than it may be.
-                try await Task.sleep(for: .seconds(10.5))
+                try await Task.sleep(for: .seconds(5.5))
                 for _ in 0..<20 {
                     #expect(try await Self.title(server, "SECONDARY") == "a")
                     #expect(try await Self.title(server, "NEAREST") == "a")
