@@ -64,7 +64,11 @@ struct ConnectionHandler: Sendable {
         try pipeline.addHandler(
             ReadPacer(
                 connection.parts.input, of: { connection.caller.sender }, later: { connection.later($0) },
-                bodyToCome: { reader.bodyToCome }))
+                expected: { reader.expected }))
+        // The channel keeps its buffers after the end of the connection.
+        let receivesLargeBody = NIOLoopBound(
+            { [weak reader] in reader?.expected.isLargeBody ?? false }, eventLoop: channel.eventLoop)
+        try channel.syncOptions?.setOption(.recvAllocator, value: ReceiveBuffers { receivesLargeBody.value() })
         // Behind a request that offers an upgrade the parser reads nothing more, and would keep all that comes.
         try pipeline.addHandler(
             ByteToMessageHandler(
@@ -73,7 +77,8 @@ struct ConnectionHandler: Sendable {
         return connection
     }
 
-    private static let mostHeaderFields = 1000
+    /// The parser keeps room for as many fields as a head of the connection had.
+    private static let mostHeaderFields = 256
 
     /// How much may come before it is parsed, in heads of requests.
     private static let mostUnread = 4
@@ -83,7 +88,13 @@ struct ConnectionHandler: Sendable {
         await withTaskExecutorPreference(EventLoopTaskExecutor(connection.channel.eventLoop)) {
             await CallerPresence.$current.withValue(connection.caller) {
                 do {
-                    try await answerRequests(on: connection)
+                    var isResting = true
+                    while isResting {
+                        await connection.parts.waitUntilReady()
+                        // A task keeps the memory of its calls until it ends.
+                        async let rests = answerRequests(on: connection)
+                        isResting = try await rests
+                    }
                 } catch {
                     // The client is gone: no answer can reach it.
                     logger.trace("connection ended", metadata: ["error": "\(error)"])
@@ -93,12 +104,15 @@ struct ConnectionHandler: Sendable {
         }
     }
 
-    private func answerRequests(on connection: HTTPConnection) async throws {
+    /// Answers requests until the connection rests or ends. Returns whether it rests.
+    private func answerRequests(on connection: HTTPConnection) async throws -> Bool {
         var turn = AnswerTurn(at: .now)
         do {
-            while let part = try await connection.nextPart() {
+            while let part = try await connection.nextPart(mayRest: true) {
                 // Ends of requests come by here when the handler did not ask for their bodies.
                 guard case .head(let head) = part else { continue }
+                let memory = try transferTimeout.hold(head, on: connection)
+                defer { if let memory { transferTimeout.end(memory) } }
                 let isUsable = try await responder.respond(to: head, on: connection)
                 if connection.activity.withLock({ $0.finishRequest(at: .now) }) || !isUsable { break }
                 if turn.isOver(hasRequest: connection.parts.hasRequest, at: .now) {
@@ -111,9 +125,11 @@ struct ConnectionHandler: Sendable {
         } catch let error as MalformedRequest {
             refuse(error, on: connection)
         }
+        if connection.parts.isResting { return true }
         // From here on it counts as idle, and is closed when the last answers do not leave.
         connection.activity.withLock { $0.end(at: .now) }
         if connection.speaksHTTP { try await connection.flush() }
+        return false
     }
 
     private func refuse(_ request: MalformedRequest, on connection: HTTPConnection) {
@@ -140,12 +156,14 @@ final class ConnectionReader: ChannelDuplexHandler {
         self.connections = connections
     }
 
-    /// The bytes of a body that are still to come, where the client has said how many there are.
-    var bodyToCome: Int {
-        guard let open, !open.head.headers.contains(name: "Transfer-Encoding"),
-            let length = open.head.headers.first(name: "Content-Length").flatMap({ Int($0) })
-        else { return 0 }
-        return max(0, length - open.received)
+    /// The kind of input that comes next.
+    var expected: ReadPacer.Expected {
+        guard connection.speaksHTTP else { return .frames }
+        guard let open else { return .head }
+        guard !open.head.headers.contains(name: "Transfer-Encoding"),
+            let length = open.head.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > open.received
+        else { return .chunks }
+        return .body(length - open.received)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -164,15 +182,19 @@ final class ConnectionReader: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard connection.speaksHTTP else { return context.fireChannelRead(data) }
-        let part = unwrapInboundIn(data)
+        var part = unwrapInboundIn(data)
+        var isHead = false
         switch part {
         case .head(let head):
-            open = (head, 0)
+            (open, isHead) = ((head, 0), true)
             connection.activity.withLock { $0.beginRequest() }
         case .body(let piece): open?.received += piece.readableBytes
-        case .end: open = nil
+        case .end:
+            open = nil
+            // Trailers are ignored.
+            part = .end(nil)
         }
-        connection.parts.append(part, bytes: connection.parts.input.takePassed())
+        connection.parts.append(part, bytes: connection.parts.input.takePassed(ofHead: isHead))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

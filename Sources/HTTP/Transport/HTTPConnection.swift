@@ -52,9 +52,9 @@ package final class HTTPConnection: Sendable {
         speaksWebSocket.store(true, ordering: .relaxed)
     }
 
-    /// Takes the next part of what the client sends; see ``RequestParts/next()``.
-    func nextPart() async throws -> HTTPServerRequestPart? {
-        let part = try await parts.next()
+    /// Takes the next part of what the client sends; see ``RequestParts/next(mayRest:)``.
+    func nextPart(mayRest: Bool = false) async throws -> HTTPServerRequestPart? {
+        let part = try await parts.next(mayRest: mayRest)
         if holdsReads.exchange(false, ordering: .sequentiallyConsistent) { channel.read() }
         return part
     }

@@ -73,9 +73,21 @@ final class OpenConnections: Sendable {
     /// - Parameter idleLimit: How long a connection may be without.
     func closeIdle(after idleLimit: Duration) async {
         while (try? await Task.sleep(for: min(idleLimit / 4, .seconds(5)))) != nil {
-            let moment = ContinuousClock.now - idleLimit
-            for connection in list where connection.activity.withLock({ $0.isIdle(since: moment) }) {
-                connection.closeIfIdle(since: moment)
+            sweep(closingAfter: idleLimit, at: .now)
+        }
+    }
+
+    /// The time without a request after which a connection releases the memory of the task that answers them.
+    private static let rest = Duration.seconds(1)
+
+    @inline(never)
+    private func sweep(closingAfter idleLimit: Duration, at now: ContinuousClock.Instant) {
+        for connection in list {
+            guard let idleTime = connection.activity.withLock({ $0.idleTime }) else { continue }
+            if idleTime < now - idleLimit {
+                connection.closeIfIdle(since: now - idleLimit)
+            } else if idleTime < now - Self.rest {
+                connection.parts.rest()
             }
         }
     }

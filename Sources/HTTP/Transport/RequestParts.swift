@@ -38,8 +38,12 @@ package final class RequestParts: Sendable {
         /// What comes after the last part; nil while the connection is open.
         var end: Result<Void, any Error>?
         var consumer: CheckedContinuation<HTTPServerRequestPart?, any Error>?
+        /// Whether the consumer waits for a request, not for a part of one.
+        var mayRest = false
+        var isResting = false
+        var waiter: CheckedContinuation<Void, Never>?
 
-        var count: Int { entries.count }
+        var isReady: Bool { !entries.isEmpty || end != nil }
 
         /// Adds a part behind the others. Pieces of a body become one: a client may send each byte as a piece of its
         /// own, and to take a piece costs far more than a byte does.
@@ -69,15 +73,15 @@ package final class RequestParts: Sendable {
 
     /// The bytes of body from which on another piece stays one of its own.
     private static let mostJoined = 16 * 1024
-    /// The waiting parts, and their bytes, at which reading from the connection pauses.
-    private static let most = (parts: 16, bytes: 128 * 1024)
+    /// The waiting bytes at which reading from the connection pauses.
+    private static let mostBytes = 128 * 1024
 
-    /// Whether nothing more should be read: so much waits, or requests can no longer be separated, and would be thrown
-    /// away for as long as the requests before it take.
+    /// Whether nothing more should be read: a request waits, much of a body does, or requests can no longer be separated,
+    /// and would be thrown away for as long as the requests before it take.
     package var isFull: Bool {
         state.withLock { state in
             if case .failure? = state.end { return true }
-            return state.count >= Self.most.parts || state.bytes >= Self.most.bytes
+            return state.heads > 0 || state.bytes >= Self.mostBytes
         }
     }
 
@@ -86,20 +90,46 @@ package final class RequestParts: Sendable {
 
     /// Takes the next part; waits until there is one.
     ///
-    /// - Returns: The part, or nil after the last one.
+    /// - Parameter mayRest: Whether ``rest()`` ends the wait.
+    /// - Returns: The part, or nil after the last one or when the connection rests.
     /// - Throws: What ended the connection, when it was an error; `HTTPParserError` for what is no HTTP.
-    package func next() async throws -> HTTPServerRequestPart? {
+    func next(mayRest: Bool = false) async throws -> HTTPServerRequestPart? {
         if let part = take() { return part }
         return try await withCheckedThrowingContinuation { continuation in
             let result: Result<(part: HTTPServerRequestPart, bytes: Int)?, any Error>? = state.withLock { state in
                 if let next = state.popFirst() { return .success(next) }
                 if let end = state.end { return end.map { nil } }
-                state.consumer = continuation
+                (state.consumer, state.mayRest) = (continuation, mayRest)
                 return nil
             }
             guard let result else { return }
             if case .success(let next?) = result { input.remove(next.bytes) }
             continuation.resume(with: result.map { $0?.part })
+        }
+    }
+
+    /// Ends the wait for the next request, so that the task that answers requests can end and release its memory.
+    func rest() {
+        let consumer = state.withLock { state -> CheckedContinuation<HTTPServerRequestPart?, any Error>? in
+            guard state.mayRest, let consumer = state.consumer.take() else { return nil }
+            state.isResting = true
+            return consumer
+        }
+        consumer?.resume(returning: nil)
+    }
+
+    /// Whether the last wait for a request was ended by ``rest()``.
+    var isResting: Bool { state.withLock { $0.isResting } }
+
+    /// Waits until there is a part or the last one was taken.
+    func waitUntilReady() async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                state.isResting = false
+                if !state.isReady { state.waiter = continuation }
+                return state.isReady
+            }
+            if isReady { continuation.resume() }
         }
     }
 
@@ -112,11 +142,12 @@ package final class RequestParts: Sendable {
 
     /// Adds a part and counts its bytes on the connection.
     package func append(_ part: HTTPServerRequestPart, bytes: Int) {
-        let consumer = state.withLock { state in
+        let (consumer, waiter) = state.withLock { state in
             let consumer = state.consumer.take()
             if consumer == nil { state.append(part, bytes: bytes) }
-            return consumer
+            return (consumer, state.waiter.take())
         }
+        waiter?.resume()
         guard let consumer else { return }
         input.remove(bytes)
         consumer.resume(returning: part)
@@ -124,10 +155,11 @@ package final class RequestParts: Sendable {
 
     /// Notes that no more parts come; the first reason counts.
     func finish(_ end: Result<Void, any Error>) {
-        let consumer = state.withLock { state in
+        let (consumer, waiter) = state.withLock { state in
             if state.end == nil { state.end = end }
-            return state.consumer.take()
+            return (state.consumer.take(), state.waiter.take())
         }
+        waiter?.resume()
         consumer?.resume(with: end.map { nil })
     }
 }

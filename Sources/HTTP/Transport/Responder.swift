@@ -132,6 +132,7 @@ struct Responder: Sendable {
 
     /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory
     /// for it until its client has read it, another answer says so instead.
+    @inline(never)
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         var (kind, held) = (TransferTimeout.Kind.answer, reply.body.bytesInMemory)
         if case .stream(let stream) = reply.body {
@@ -251,6 +252,7 @@ struct Responder: Sendable {
     /// One line a request.
     ///
     /// - Parameter status: nil for a client that left before its answer.
+    @inline(never)
     private func log(
         _ request: IncomingRequest, status: Int?, code: Int? = nil, bytes: Int? = nil, duration: Duration
     ) {

@@ -9,8 +9,9 @@ package final class HeldInput: Sendable {
     private struct State {
         var bytes = 0
         var counted = 0
-        /// The bytes passed to the parser since it last produced a part.
+        /// The bytes passed to the parser since it last produced a part, and the estimated size of their lines.
         var passed = 0
+        var passedLines = 0
         /// Whether the client waits for memory, so the input isn't held against it.
         var isExcused = false
         var ticket: TransferTimeout.Ticket?
@@ -18,6 +19,8 @@ package final class HeldInput: Sendable {
 
     /// The bytes per connection that don't count.
     package static let uncounted = 4096
+    /// The estimated bytes that a parsed line of a head takes beyond its text.
+    static let line = 128
     /// The number of bytes given back at a time, except for the last ones.
     private static let step = 16 * 1024
 
@@ -80,15 +83,23 @@ package final class HeldInput: Sendable {
         }
     }
 
-    /// Records that bytes were passed to the parser.
+    /// Records that bytes were passed to the parser. Until it produces a part, their lines count as those of a head.
     @inline(never)
-    package func pass(_ count: Int) { state.withLock { $0.passed += count } }
+    func pass(_ count: Int, lines: Int = 0) {
+        state.withLock { state in
+            state.passed += count
+            state.passedLines += lines * Self.line
+            state.bytes += lines * Self.line
+        }
+    }
 
     /// The size in bytes of the part that the parser produces now.
     @inline(never)
-    package func takePassed() -> Int {
+    func takePassed(ofHead isHead: Bool = false) -> Int {
         state.withLock { state in
-            defer { state.passed = 0 }
+            defer { (state.passed, state.passedLines) = (0, 0) }
+            if isHead { return state.passed + state.passedLines }
+            state.bytes = max(0, state.bytes - state.passedLines)
             return state.passed
         }
     }

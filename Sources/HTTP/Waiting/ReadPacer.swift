@@ -14,7 +14,8 @@ import Tasks
 ///
 /// A parser makes all it can of the bytes that it gets. The shortest requests take ten times their bytes once they are
 /// parsed: a client that sends thousands of them at once would fill the memory with requests whose turn has not come.
-/// Bodies don't grow, so they are passed on as they arrive. If parsing takes long, other connections get a turn.
+/// So a slice contains one head. Bodies don't grow, so they are passed on as they arrive. If parsing takes long, other
+/// connections get a turn.
 package final class ReadPacer: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -26,17 +27,28 @@ package final class ReadPacer: ChannelDuplexHandler {
         case inputEnds
     }
 
+    /// The kind of input that the handlers behind expect next.
+    enum Expected {
+        case head
+        /// A number of bytes of a body.
+        case body(Int)
+        /// A body of unknown length.
+        case chunks
+        /// The frames of another protocol.
+        case frames
+    }
+
     /// The bytes of a slice that is not all of a body. Most requests fit into one.
     package static let sliceSize = 4096
-    /// The maximum number of request heads in a slice.
-    static let mostHeads = 8
+    /// The maximum number of empty lines in a slice of a body of unknown length, since heads may follow the body.
+    static let mostBlocks = 8
     /// The time after which other connections get a turn.
     static let mostTime = Duration.milliseconds(1)
 
     private let input: HeldInput
     private let network: () -> Sender
     private let later: (@escaping () -> Void) -> Void
-    private let bodyToCome: () -> Int
+    private let expected: () -> Expected
     /// What the client sent and no handler has asked for yet.
     private var waiting = Deque<ByteBuffer>()
     /// Whether the client sends no more, and what waits is to be passed on before the end.
@@ -53,15 +65,15 @@ package final class ReadPacer: ChannelDuplexHandler {
     ///   - input: Counts received bytes. The handlers that consume them subtract them.
     ///   - network: Returns the sender of the input.
     ///   - later: Runs work after other connections have had a turn.
-    ///   - bodyToCome: Gives how many bytes of a body follow what was passed on; 0 where that is not known.
+    ///   - expected: Returns what follows the bytes that were passed on.
     package init(
         _ input: HeldInput, of network: @escaping () -> Sender = { .server },
-        later: @escaping (@escaping () -> Void) -> Void = { $0() }, bodyToCome: @escaping () -> Int = { 0 }
+        later: @escaping (@escaping () -> Void) -> Void = { $0() }, expected: @escaping () -> Expected = { .head }
     ) {
         self.input = input
         self.network = network
         self.later = later
-        self.bodyToCome = bodyToCome
+        self.expected = expected
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
@@ -77,12 +89,13 @@ package final class ReadPacer: ChannelDuplexHandler {
         guard !isRefused else { return }
         let buffer = unwrapInboundIn(data)
         input.add(buffer.readableBytes)
-        if isAsked, waiting.isEmpty, sliceLength(of: buffer) == buffer.readableBytes {
+        let slice = isAsked && waiting.isEmpty ? nextSlice(of: buffer) : nil
+        if let slice, slice.length == buffer.readableBytes {
             isAsked = false
-            input.pass(buffer.readableBytes)
+            input.pass(slice.length, lines: slice.lines)
             context.fireChannelRead(data)
         } else {
-            waiting.append(buffer)
+            waiting.append(buffer.compacted)
             deliver(context)
         }
         guard !input.hold(on: context.channel, of: network()) else { return }
@@ -108,7 +121,6 @@ package final class ReadPacer: ChannelDuplexHandler {
         var isLong = false
         while !isLong, isAsked, let slice = takeSlice() {
             isAsked = false
-            input.pass(slice.readableBytes)
             context.fireChannelRead(wrapInboundOut(slice))
             context.fireChannelReadComplete()
             // Begins behind the last handler, so that each of them decides whether it can take more.
@@ -136,35 +148,51 @@ package final class ReadPacer: ChannelDuplexHandler {
 
     private func takeSlice() -> ByteBuffer? {
         guard var buffer = waiting.popFirst() else { return nil }
-        let slice = buffer.readSlice(length: sliceLength(of: buffer))
-        if buffer.readableBytes > 0 { waiting.prepend(buffer) }
+        let (length, lines) = nextSlice(of: buffer)
+        input.pass(length, lines: lines)
+        let slice = buffer.readSlice(length: length)
+        if buffer.readableBytes > 0 { waiting.prepend(buffer.compacted) }
         return slice
     }
 
-    /// The number of bytes to pass on at once: the rest of a body, and after it a slice with a few heads.
-    private func sliceLength(of buffer: ByteBuffer) -> Int {
-        let body = bodyToCome()
-        let most = min(buffer.readableBytes, max(Self.sliceSize, body))
-        guard body < most else { return most }
-        return buffer.withUnsafeReadableBytes { Self.end(ofHeads: Self.mostHeads, in: $0, from: body, to: most) }
+    /// The bytes to pass on at once, and the lines of heads among them.
+    private func nextSlice(of buffer: ByteBuffer) -> (length: Int, lines: Int) {
+        let few = min(buffer.readableBytes, Self.sliceSize)
+        return switch expected() {
+        case .head: buffer.withUnsafeReadableBytes { Self.blocks(1, in: $0, upTo: few) }
+        case .body(let length): (min(buffer.readableBytes, length), 0)
+        case .chunks: buffer.withUnsafeReadableBytes { Self.blocks(Self.mostBlocks, in: $0, upTo: few) }
+        case .frames: (few, 0)
+        }
     }
 
-    /// The position after a number of heads, or the end of the range. A head ends with an empty line.
-    private static func end(ofHeads most: Int, in bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Int {
-        guard let base = bytes.baseAddress else { return end }
-        var (heads, place) = (0, start)
-        while let line = memchr(base + place, 0x0A, end - place) {
-            place = UnsafeRawPointer(line) - base + 1
-            guard end - place >= 2, bytes[place] == 0x0D, bytes[place + 1] == 0x0A else { continue }
-            place += 2
-            heads += 1
-            if heads == most { return place }
+    /// The bytes and lines up to a number of empty lines, which end heads.
+    private static func blocks(
+        _ most: Int, in bytes: UnsafeRawBufferPointer, upTo end: Int
+    ) -> (length: Int, lines: Int) {
+        guard let base = bytes.baseAddress else { return (end, 0) }
+        var (blocks, lines, position) = (0, 0, 0)
+        while let line = memchr(base + position, 0x0A, end - position) {
+            position = UnsafeRawPointer(line) - base + 1
+            lines += 1
+            guard end - position >= 2, bytes[position] == 0x0D, bytes[position + 1] == 0x0A else { continue }
+            position += 2
+            blocks += 1
+            if blocks == most { return (position, lines) }
         }
-        return end
+        return (end, lines)
     }
 
     private func forget() {
         waiting.removeAll()
         input.removeAll()
+    }
+}
+
+extension ByteBuffer {
+    /// The same bytes in memory of their size, if they were a small part of a larger buffer.
+    fileprivate var compacted: ByteBuffer {
+        let isSmall = storageCapacity > ReadPacer.sliceSize && readableBytes <= storageCapacity / 2
+        return isSmall ? ByteBuffer(readableBytesView) : self
     }
 }

@@ -15,8 +15,9 @@ struct ReadPacerTests {
         /// How long it takes for a piece.
         var time = Duration.zero
         private(set) var knowsOfEnd = false
-        /// The bytes of a body that are to come.
+        /// The bytes of a body that are to come, and what comes after them.
         var bodyToCome = 0
+        var expected = ReadPacer.Expected.head
         /// How often it may ask.
         private var allowance = 0
 
@@ -74,7 +75,8 @@ struct ReadPacerTests {
         transferTimeout = TransferTimeout(limits: limits)
         input = HeldInput(transferTimeout)
         let pacer = ReadPacer(
-            input, of: { .server }, later: { [turns] in turns.add($0) }, bodyToCome: { [reader] in reader.bodyToCome })
+            input, of: { .server }, later: { [turns] in turns.add($0) },
+            expected: { [reader] in reader.bodyToCome > 0 ? .body(reader.bodyToCome) : reader.expected })
         let handlers: [any ChannelHandler] = [pacer, reader]
         try channel.pipeline.syncOperations.addHandlers(handlers)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -141,21 +143,50 @@ struct ReadPacerTests {
 
     private static let head = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-    @Test("A slice has few heads of requests, wherever a body before them ends")
+    @Test("A slice contains one head, and a body or nothing else")
     func heads() throws {
         try send(String(repeating: Self.head, count: 20))
         reader.take(3, of: channel)
-        #expect(reader.received == [8, 8, 4].map { String(repeating: Self.head, count: $0) })
+        #expect(reader.received == Array(repeating: Self.head, count: 3))
+        reader.take(17, of: channel)
+        #expect(reader.received.count == 20)
         // What looks like heads inside of a body is none.
         let body = String(repeating: "\r\n\r\n", count: 100)
         reader.bodyToCome = body.utf8.count
-        try send(body + String(repeating: Self.head, count: 9))
-        reader.take(1, of: channel)
-        #expect(reader.received.last == body + String(repeating: Self.head, count: 8))
+        try send(body + String(repeating: Self.head, count: 2))
+        reader.take(2, of: channel)
+        #expect(reader.received.suffix(2) == [body, Self.head])
         // One that fits is cut as well.
         reader.take(2, of: channel)
-        try send(String(repeating: Self.head, count: 9))
-        #expect(reader.received.suffix(2) == [Self.head, String(repeating: Self.head, count: 8)])
+        try send(String(repeating: Self.head, count: 2))
+        #expect(reader.received.suffix(3) == [Self.head, Self.head, Self.head])
+    }
+
+    @Test("Chunks are passed on with few heads behind them, and frames without a look at them")
+    func otherInput() throws {
+        let text = String(repeating: "1\r\n \r\n", count: 100) + String(repeating: "0\r\n\r\n", count: 20)
+        reader.expected = .chunks
+        try send(text)
+        reader.take(1, of: channel)
+        #expect(reader.received.map(\.utf8.count) == [100 * 6 + ReadPacer.mostBlocks * 5])
+        reader.expected = .frames
+        reader.take(1, of: channel)
+        #expect(reader.received.joined() == text)
+    }
+
+    @Test("Lines of a head that is not whole count with more than their text, those of chunks don't")
+    func lines() throws {
+        let lines = String(repeating: "x:\r\n", count: 100)
+        reader.take(2, of: channel)
+        try send(lines)
+        #expect(transferTimeout.heldBytes == 400 + 100 * HeldInput.line)
+        #expect(input.takePassed(ofHead: true) == 400 + 100 * HeldInput.line)
+        input.remove(400 + 100 * HeldInput.line)
+        #expect(transferTimeout.heldBytes == 0)
+        try send(lines)
+        #expect(input.takePassed() == 400)
+        input.remove(400)
+        #expect(transferTimeout.heldBytes == 0)
     }
 
     @Test("When what is passed on takes long, others have a turn before the next slice")

@@ -15,26 +15,64 @@ struct RequestPartsTests {
         .head(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"))
     }
 
-    @Test("Heads that wait count with their bytes, as bodies do, and fill a connection")
+    @Test("Parts that wait count with their bytes; a head fills a connection, and so does much of a body")
     func bytes() async throws {
         let transferTimeout = TransferTimeout(limits: HTTPServer.Limits())
         let input = HeldInput(transferTimeout)
         let parts = RequestParts(input)
         let channel = EmbeddedChannel()
-        for number in 1...3 {
-            #expect(!parts.isFull)
+        func add(_ part: HTTPServerRequestPart, isHead: Bool = false) {
             input.add(60_000)
             input.pass(60_000)
-            parts.append(Self.head(), bytes: input.takePassed())
+            parts.append(part, bytes: input.takePassed(ofHead: isHead))
             #expect(input.hold(on: channel, of: .server))
+        }
+        for number in 1...3 {
+            #expect(!parts.isFull)
+            add(.body(ByteBuffer(repeating: 1, count: 60_000)))
             #expect(transferTimeout.heldBytes == number * 60_000)
         }
         #expect(parts.isFull)
-        #expect(parts.hasRequest)
+        #expect(!parts.hasRequest)
         for _ in 0..<3 { _ = try await parts.next() }
         #expect(!parts.isFull)
-        #expect(!parts.hasRequest)
+        add(Self.head(), isHead: true)
+        #expect(parts.isFull)
+        #expect(parts.hasRequest)
+        _ = try await parts.next()
+        #expect(!parts.isFull)
         #expect(transferTimeout.heldBytes == 0)
+    }
+
+    @Test(
+        "A connection rests while it waits for a request, not while it waits for a body, and goes on with the next part"
+    )
+    func rest() async throws {
+        let parts = RequestParts()
+        let waiting = Task { try await parts.next(mayRest: true) }
+        let isSentAway = try await eventually {
+            parts.rest()
+            return parts.isResting
+        }
+        #expect(isSentAway)
+        #expect(try await waiting.value == nil)
+        let woken = Task { await parts.waitUntilReady() }
+        parts.append(Self.head(), bytes: 1)
+        await woken.value
+        #expect(!parts.isResting)
+        #expect(try await parts.next(mayRest: true) == Self.head())
+        let body = Task { try await parts.next() }
+        for _ in 0..<10 {
+            parts.rest()
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        parts.append(.end(nil), bytes: 1)
+        #expect(try await body.value == .end(nil))
+        #expect(!parts.isResting)
+        parts.finish(.success(()))
+        await parts.waitUntilReady()
+        #expect(try await parts.next(mayRest: true) == nil)
+        #expect(!parts.isResting)
     }
 
     @Test("What a client sent that waits for memory is counted, refused by nothing and closed for nobody")

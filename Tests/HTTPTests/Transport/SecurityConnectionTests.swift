@@ -9,6 +9,11 @@ struct SecurityConnectionTests {
 
     private static let keys = "Host: x\r\nX-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\n"
 
+    /// A head of 50 KB without its end.
+    private static let largeHead =
+        "GET /parse/stuck HTTP/1.1\r\n\(keys)"
+        + (0..<240).map { "x-\($0): \(String(repeating: "y", count: 200))\r\n" }.joined()
+
     private static func limits(_ change: (inout HTTPServer.Limits) -> Void) -> HTTPServer.Limits {
         var limits = HTTPServer.Limits()
         change(&limits)
@@ -83,8 +88,10 @@ struct SecurityConnectionTests {
     @Test(
         "What is small on each of many connections counts together, and the slowest are closed",
         arguments: [
-            // A body that does not end.
-            "POST /parse/x HTTP/1.1\r\n\(keys)Content-Length: 60000\r\n\r\n" + String(repeating: " ", count: 50_000)
+            // A body that does not end, a large head behind a request, one that is answered slowly, and one without an end.
+            "POST /parse/x HTTP/1.1\r\n\(keys)Content-Length: 60000\r\n\r\n" + String(repeating: " ", count: 50_000),
+            "GET /parse/stuck HTTP/1.1\r\n\(keys)\r\n" + largeHead + "\r\n",
+            largeHead + "\r\n", largeHead,
         ])
     func small(text: String) async throws {
         let limits = Self.limits {
@@ -97,6 +104,21 @@ struct SecurityConnectionTests {
                 await expectAnswer(from: client)
             }
             #expect(closed >= 20, "\(closed)")
+        }
+    }
+
+    @Test("Requests behind one that is being answered wait with the client")
+    func pipelined() async throws {
+        let requests = String(repeating: "GET /parse/stuck HTTP/1.1\r\n\(Self.keys)\r\n", count: 500)
+        let limits = Self.limits { $0.transferMemory = 1024 * 1024 }
+        let handler = EchoHandler()
+        try await Server.run(handler: handler, limits: limits) { client in
+            let closed = try await occupy(60, of: client, saying: requests) {
+                let isAnswering = try await eventually { handler.arrivals.all.count == 60 }
+                #expect(isAnswering)
+                await expectAnswer(from: client)
+            }
+            #expect(closed == 0)
         }
     }
 

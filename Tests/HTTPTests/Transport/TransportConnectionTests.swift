@@ -24,6 +24,24 @@ struct TransportConnectionTests {
         return limits
     }
 
+    @Test("A connection that rested answers the next requests")
+    func rest() async throws {
+        var limits = HTTPServer.Limits()
+        limits.idle = .seconds(6)
+        try await Server.run(limits: limits) { client in
+            try await client.connect { connection in
+                for _ in 0..<2 {
+                    for _ in 0..<2 {
+                        try await connection.send("GET /parse/x HTTP/1.1\r\n\(Self.keys)\r\n")
+                        #expect(try await connection.receive()?.status == 200)
+                    }
+                    // It is looked after every 1.5 s.
+                    try await Task.sleep(for: .seconds(3.5))
+                }
+            }
+        }
+    }
+
     @Test("Requests sent at once are answered in their order")
     func pipelining() async throws {
         try await Server.run { client in

@@ -1,0 +1,25 @@
+import NIOHTTP1
+
+extension TransferTimeout {
+    /// The bytes of a head that don't count while its request is answered.
+    private static let smallHead = 8 * 1024
+
+    /// Counts the head of a request that is answered now, unless it is small.
+    ///
+    /// - Returns: The memory to release when the request is answered, or nil for a small head.
+    /// - Throws: ``HTTPError/overloaded`` if there is no memory for it.
+    @inline(never)
+    func hold(_ head: HTTPRequestHead, on connection: HTTPConnection) throws(HTTPError) -> Ticket? {
+        let size = head.headers.reduce(head.uri.utf8.count) {
+            $0 + $1.name.utf8.count + $1.value.utf8.count + HeldInput.line
+        }
+        guard size > Self.smallHead else { return nil }
+        let ticket = begin(.input, on: connection.channel, of: connection.caller.sender)
+        guard hold(ticket, atLeast: size) else {
+            end(ticket)
+            throw HTTPError.overloaded
+        }
+        excuse(ticket, atLeast: size)
+        return ticket
+    }
+}
