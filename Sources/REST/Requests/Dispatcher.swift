@@ -95,23 +95,10 @@ package struct Dispatcher: HTTPHandler {
             return Reply(body: .text("OK", contentType: "text/plain; charset=utf-8"))
         }
         if let route = RouteTable.unread(request.method, target.components) {
-            // A route of every method has one row, that of GET.
-            if Method(name: request.method) == route.method { request.record.note(row: route.row) }
-            let unread = UnreadRequest(
-                request: request, target: target, opener: opener, queue: queue, files: files, monitoring: monitoring)
-            if let reply = try await route.unread?(unread) { return reply }
-            request.record.note(row: RequestMeters.row(ofMethod: request.method))
+            if let reply = try await answerUnread(request, target, route) { return reply }
         }
         if let pages, let path = pages.path(target.components) {
-            let client = opener.address(of: request)
-            let context = RequestContext(
-                caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
-                address: client.text,
-                languages: request.headers[.acceptLanguage].map { String($0) })
-            request.record.note(row: MeasuredRoutes.page)
-            if let reply = try await pages.respond(to: request, target, below: path, from: client, context) {
-                return reply
-            }
+            if let reply = try await answerPage(request, target, pages, below: path) { return reply }
         }
         let body = try await opener.readBody(of: request, target)
         return try await queue.take(bytes: body.count + request.target.utf8.count) {
@@ -120,6 +107,34 @@ package struct Dispatcher: HTTPHandler {
             guard let audit else { return try await handler.respond(to: envelope) }
             return try await audit.keep(envelope) { try await handler.respond(to: envelope) }
         }
+    }
+
+    // These two aren't inlined: the memory of an async function lasts as long as the request.
+
+    @inline(never)
+    private func answerUnread(_ request: IncomingRequest, _ target: RequestTarget, _ route: Route) async throws
+        -> Reply?
+    {
+        // A route of every method has one row, that of GET.
+        if Method(name: request.method) == route.method { request.record.note(row: route.row) }
+        let unread = UnreadRequest(
+            request: request, target: target, opener: opener, queue: queue, files: files, monitoring: monitoring)
+        if let reply = try await route.unread?(unread) { return reply }
+        request.record.note(row: RequestMeters.row(ofMethod: request.method))
+        return nil
+    }
+
+    @inline(never)
+    private func answerPage(
+        _ request: IncomingRequest, _ target: RequestTarget, _ pages: PageRoutes, below path: ArraySlice<Substring>
+    ) async throws -> Reply? {
+        let client = opener.address(of: request)
+        let context = RequestContext(
+            caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
+            address: client.text,
+            languages: request.headers[.acceptLanguage].map { String($0) })
+        request.record.note(row: MeasuredRoutes.page)
+        return try await pages.respond(to: request, target, below: path, from: client, context)
     }
 }
 
