@@ -43,7 +43,7 @@ package struct Banner {
     ///
     /// - Parameter isTerminal: Whether the output is a terminal rather than a log.
     package static func mayShowTicket(_ configuration: Configuration, isTerminal: Bool) -> Bool {
-        isTerminal || configuration.console.signIn == .thisMachine || isPublic(configuration.masterKey)
+        isTerminal || isPublic(configuration.masterKey)
     }
 
     /// Whether a key is one of `examples/music`, which everybody knows.

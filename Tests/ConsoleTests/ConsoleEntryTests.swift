@@ -146,6 +146,29 @@ struct ConsoleEntryTests {
         }
     }
 
+    @Test("Wrong tickets are looked for once a second at most, and keep no right one out")
+    func wrongTickets() async throws {
+        try await TestServer.run { server in
+            @Sendable func signIn(_ ticket: String) async throws -> Int {
+                try await ConsoleBrowser(server).send(
+                    "POST", "/console/api/session", ["ticket": .string(ticket)]
+                ).status
+            }
+            let begin = ContinuousClock.now
+            for number in 0..<3 {
+                try await withThrowingTaskGroup(of: Int.self) { group in
+                    for other in 0..<5 {
+                        let end = String(10 * number + other + 10)
+                        group.addTask { try await signIn(String(repeating: "0", count: 62) + end) }
+                    }
+                    for try await status in group { #expect([401, 429].contains(status)) }
+                }
+            }
+            #expect(ContinuousClock.now - begin >= .milliseconds(1_900))
+            #expect(try await signIn(server.consoleTicket()) == 200)
+        }
+    }
+
     @Test("A wrong name and a wrong password are refused with the same words")
     func names() async throws {
         try await TestServer.run { server in

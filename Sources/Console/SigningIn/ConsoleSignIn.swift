@@ -15,6 +15,7 @@ package struct ConsoleSignIn: Sendable {
     let attempts: SignInAttempts
     /// The ticket in the address that this process prints. It is kept in memory only.
     private let ownTicket = OwnTicket()
+    private let storedTickets: StoredTickets
     let factor: OperatorFactor
 
     init(backend: Backend, dispatcher: ConsoleDispatcher, attempts: SignInAttempts) {
@@ -22,6 +23,7 @@ package struct ConsoleSignIn: Sendable {
         self.dispatcher = dispatcher
         self.attempts = attempts
         factor = OperatorFactor(backend)
+        storedTickets = StoredTickets(backend.store.operatorSessions)
     }
 
     /// How a session ends at the latest, in seconds.
@@ -78,7 +80,7 @@ package struct ConsoleSignIn: Sendable {
         }
         guard let ticket = body["ticket"]?.stringValue, ticket.utf8.count == ConsoleSecrets.length else { return nil }
         let hash = ConsoleSecrets.hash(ticket)
-        if !ownTicket.isRight(hash), try await backend.store.operatorSessions.take(ticket: hash) == nil { return nil }
+        if !ownTicket.isRight(hash), try await storedTickets.take(hash) == nil { return nil }
         return StoredOperatorSession(
             name: isOfThisMachine ? Self.thisMachine : Self.ticketName, role: ConsoleRole.owner.rawValue)
     }

@@ -108,6 +108,17 @@ public struct OperatorSessionRows: Sendable {
             """, parameters)
     }
 
+    /// Returns the hashes of the newest valid tickets in hexadecimal.
+    public func tickets() async throws -> Set<String> {
+        let rows = try await store.query(
+            Statement(
+                """
+                SELECT encode("token", 'hex') FROM "_roost_operator_session" WHERE "cookie" IS NULL AND "until" > now()
+                ORDER BY "until" DESC LIMIT 1000
+                """, []))
+        return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
+    }
+
     /// Takes a ticket, which is gone then.
     ///
     /// - Returns: What it opens; nil for none, and for one whose time is over.

@@ -62,11 +62,12 @@ struct BannerTests {
     }
 
     @Test(
-        "No log shows an address that signs in, but that of the example or of development",
+        "No log shows an address that signs in, but that of the example",
         arguments: [
             (#""masterKey": "m""#, true, true), (#""masterKey": "m""#, false, false),
             (#""masterKey": "music-example-master-key""#, false, true),
-            (#""masterKey": "m", "host": "127.0.0.1", "console": {"signIn": "thisMachine"}"#, false, true),
+            (#""masterKey": "m", "host": "127.0.0.1", "console": {"signIn": "thisMachine"}"#, false, false),
+            (#""masterKey": "m", "host": "127.0.0.1", "console": {"signIn": "thisMachine"}"#, true, true),
         ])
     func mayShowTicket(options: String, isTerminal: Bool, isShown: Bool) throws {
         let configuration = try Self.configuration(#"{"appId": "a", \#(options)}"#)

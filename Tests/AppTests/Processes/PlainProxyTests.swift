@@ -21,6 +21,12 @@ struct PlainProxyTests {
         try await ask("POST", "/console/api/session", body, at: server, headers: headers)
     }
 
+    /// With a key of an example, which everybody knows, the server prints a ticket into a log, too.
+    private static let exampleKey = "music-example-master-key"
+    private static let options: JSONObject = [
+        "masterKey": .string(exampleKey), "console": ["signIn": "thisMachine"],
+    ]
+
     /// The ticket in the address that the server prints.
     private static func printedTicket(_ processes: ServerProcesses) async throws -> String {
         let isPrinted = try await eventually { processes.log.contains("/console/#ticket=") }
@@ -32,7 +38,7 @@ struct PlainProxyTests {
         "A stranger gets no session without a secret, and keeps no right ticket or key out",
         arguments: PlainProxy.allCases)
     func session(proxy: PlainProxy) async throws {
-        try await ServerProcesses.run(1, ["console": ["signIn": "thisMachine"]]) { processes in
+        try await ServerProcesses.run(1, Self.options) { processes in
             let server = processes[0]
             let ticket: JSONValue = ["ticket": .string(try await Self.printedTicket(processes))]
             try await proxy.run(before: server) { proxied in
@@ -48,7 +54,7 @@ struct PlainProxyTests {
                     _ = try await Self.signIn(["name": "kim", "password": "wrong"], at: server)
                 }
                 #expect(try await Self.signIn(["masterKey": "wrong"], at: server).status == 429)
-                let key: JSONValue = ["masterKey": .string(TestServer.masterKey)]
+                let key: JSONValue = ["masterKey": .string(Self.exampleKey)]
                 // The printed ticket is good more than once.
                 for secret in [ticket, key, ticket] {
                     let answer = try await Self.signIn(secret, at: server)
@@ -61,7 +67,7 @@ struct PlainProxyTests {
 
     @Test("A ticket ends with its process")
     func ticket() async throws {
-        try await ServerProcesses.run(1, ["console": ["signIn": "thisMachine"]]) { processes in
+        try await ServerProcesses.run(1, Self.options) { processes in
             let ticket: JSONValue = ["ticket": .string(try await Self.printedTicket(processes))]
             #expect(try await Self.signIn(ticket, at: processes[0]).status == 200)
             try await processes.killAndStart(0)
