@@ -52,6 +52,16 @@ enum Disk {
         return Status(status)
     }
 
+    /// Opens a file or folder for reading, or returns nil if it doesn't exist.
+    static func descriptorNow(_ path: String, _ flags: Int32) throws -> Int32? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | flags)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw IOError(errnoCode: errno, reason: "open")
+        }
+        return descriptor
+    }
+
     /// Returns the bytes of a small file, or nil if it doesn't exist.
     static func contents(of path: String, atMost limit: Int64) async throws -> [UInt8]? {
         guard let file = try await DiskFile.open(path) else { return nil }

@@ -53,18 +53,7 @@ final class DiskFile: StoredFile {
     static func open(_ path: String) async throws -> DiskFile? {
         try await NIOThreadPool.singleton.runIfActive {
             // Without O_NONBLOCK a pipe of that name would be waited for.
-            #if canImport(Darwin)
-                let descriptor = Darwin.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            #elseif canImport(Musl)
-                let descriptor = Musl.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            #else
-                let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-            #endif
-            guard descriptor >= 0 else {
-                if errno == ENOENT || errno == ENOTDIR { return nil }
-                throw IOError(errnoCode: errno, reason: "open")
-            }
-            return DiskFile(descriptor: descriptor)
+            try Disk.descriptorNow(path, O_NONBLOCK).flatMap { DiskFile(descriptor: $0) }
         }
     }
 

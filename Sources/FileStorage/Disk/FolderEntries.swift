@@ -31,18 +31,7 @@ final class FolderEntries: Sendable {
     /// - Throws: `IOError` if the system refuses.
     static func open(_ folder: String) async throws -> FolderEntries? {
         try await NIOThreadPool.singleton.runIfActive {
-            #if canImport(Darwin)
-                let descriptor = Darwin.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            #elseif canImport(Musl)
-                let descriptor = Musl.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            #else
-                let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            #endif
-            guard descriptor >= 0 else {
-                if errno == ENOENT || errno == ENOTDIR { return nil }
-                throw IOError(errnoCode: errno, reason: "open")
-            }
-            return FolderEntries(folder: folder, descriptor: descriptor)
+            try Disk.descriptorNow(folder, O_DIRECTORY).map { FolderEntries(folder: folder, descriptor: $0) }
         }
     }
 
