@@ -90,11 +90,28 @@ struct SearchTests {
                 try EncodedStatement(Statement("SELECT nextval('attempt'), pg_sleep(0.0), 'quick'")).key, mostRows: 1,
                 leadsToMore: false, origin: ReadOrigin("Song"))
             #expect(!client.history.isBarred(known, isSearch: true, memoryIsFull: false))
-            // One caller says nothing of others, several do.
             let other = try await Self.asSender("192.0.2.2") { try await attempts("e", 0.5) }
             #expect(other == 2)
-            let third = try await Self.asSender("192.0.2.3") { try await attempts("f", 0.5) }
-            #expect(third == 1)
+        }
+    }
+
+    @Test("Of reads of ever new texts few are tried on shared connections, however quick they are")
+    func unknown() async throws {
+        try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
+            let client = database.client
+            let shared = Counter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<32 {
+                    group.addTask {
+                        let statement = Statement(
+                            "SELECT current_setting('statement_timeout'), pg_sleep(0.02), \(number)")
+                        // Only shared connections have a limit that short.
+                        if try await client.search(statement, Self.one).string(0, 0) == "200ms" { shared.add(1) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect((1...16).contains(shared.value), "\(shared.value)")
         }
     }
 
@@ -134,6 +151,8 @@ struct SearchTests {
     @Test("An error in one read leaves those that were sent with it alone")
     func errors() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
+            // Reads of a known kind are sent together.
+            _ = try await database.client.search(Statement("SELECT 60 / $1::int8", [.int(1)]), Self.one)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<60 {
                     group.addTask {

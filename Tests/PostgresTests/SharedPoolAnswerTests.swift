@@ -18,6 +18,7 @@ struct SharedPoolAnswerTests {
         var strikes = 0
         var isSearch = false
         var wasStopped = false
+        var wasSlow = false
         var isStopping = false
         var fate: Fate
     }
@@ -42,7 +43,10 @@ struct SharedPoolAnswerTests {
         Course(testDescription: "a write that took long", error: error("57014"), wasStopped: true, fate: refused),
         Course(
             testDescription: "a search that took long", error: error("57014"), isReadOnly: true, isSearch: true,
-            fate: .refused(.server, isDetour: true)),
+            wasStopped: true, wasSlow: true, fate: .refused(.server, isDetour: true)),
+        Course(
+            testDescription: "a search that was stopped in the place of another", error: error("57014"),
+            isReadOnly: true, isSearch: true, wasStopped: true, fate: .alone),
         Course(testDescription: "a read that took long", error: error("57014"), isReadOnly: true, fate: refused),
         Course(
             testDescription: "a read that was stopped in the place of another", error: error("57014"),
@@ -70,6 +74,7 @@ struct SharedPoolAnswerTests {
             isSearch: course.isSearch)
         request.attempts = course.attempts
         request.strikes = course.strikes
+        request.wasSlow = course.wasSlow
         if let error = course.error { request.sending.takeFailure(error) }
         pool.didFinish(request, on: pool.connections[0])
         let isOver = request.isOver
@@ -83,6 +88,8 @@ struct SharedPoolAnswerTests {
             fate = refusal.map { Fate.refused($0.kind, isDetour: $0.isDetour) } ?? .results
         }
         #expect(fate == course.fate)
+        let isBarred = pool.context.history.isBarred(shape, isSearch: true, memoryIsFull: false)
+        #expect(isBarred == (fate == .refused(.server, isDetour: true)))
         #expect(request.preparesAnew == (course.fate == .again && course.error?.isStaleStatement == true))
     }
 

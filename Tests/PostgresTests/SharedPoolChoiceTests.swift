@@ -64,6 +64,17 @@ struct SharedPoolChoiceTests {
         #expect(Self.place(pool.connectionForSearches(), in: pool) == expected)
     }
 
+    @Test(
+        "A read of unknown cost goes on the last connection, unless others that may take long are before it",
+        arguments: [
+            ([[]], 0), ([[], []], 1), ([[], [], [.down]], 1), ([[], [.search], [.write]], 2),
+            ([[], [], [.search]], nil),
+        ] as [([[Kind]], Int?)])
+    func unknown(connections: [[Kind]], expected: Int?) {
+        let pool = Self.pool(connections, isFlushed: true)
+        #expect(Self.place(pool.connectionForUnknown, in: pool) == expected)
+    }
+
     @Test("A read that may take long and shares no sync goes where no other like it is before it")
     func alone() {
         for (connections, expected) in [([[], [.search], []], 2), ([[], [.search]], nil), ([[], [.read]], nil)]

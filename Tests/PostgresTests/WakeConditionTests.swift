@@ -38,6 +38,9 @@ struct WakeConditionTests {
         let search = CommandQueue.Command.submit(
             Request(.statements([]), isReadOnly: true, shape: shape, isSearch: true))
         #expect(Self.wakes(WakeCondition(searches: false), [search, Self.read]) == [false, true])
+        let unknown = CommandQueue.Command.submit(
+            Request(.statements([]), isReadOnly: true, shape: shape, isSearch: true, isUnknown: true))
+        #expect(Self.wakes(WakeCondition(searches: false), [unknown]) == [true])
         #expect(Self.wakes(WakeCondition(reads: false), [search, Self.read]) == [true, false])
     }
 

@@ -190,7 +190,7 @@ package struct WakeCondition {
     /// Whether to wake up, now that a command was handed in.
     package func isMet(by command: CommandQueue.Command) -> Bool {
         guard case .submit(let request) = command else { return true }
-        if request.isReadOnly { return request.isSearch ? searches : reads }
+        if request.isReadOnly { return request.isSearch ? searches || request.isUnknown : reads }
         return request.sharesTransaction ? changes : true
     }
 }

@@ -23,6 +23,8 @@ package final class Request: @unchecked Sendable {
     let shape: ReadShape?
     /// Whether it is a read that may take long.
     let isSearch: Bool
+    /// Whether it is such a read whose cost is unknown.
+    let isUnknown: Bool
     /// How many bytes of its result may come before it is stopped.
     let sizeLimit: Int
     /// A name for the one row that it adds or changes; nil when it does something else. Requests with the same name
@@ -51,6 +53,8 @@ package final class Request: @unchecked Sendable {
     var results: [PostgresResult] = []
     /// How often it was undone for the sake of another that shared its transaction.
     package var undoings = 0
+    /// Whether its latest sending kept others waiting for longer than reads may.
+    var wasSlow = false
     /// How often it was stopped in the place of another.
     package var strikes = 0
     /// Whether it prepares its statements itself, since those of the connection turned out not to be there, or not to
@@ -63,14 +67,15 @@ package final class Request: @unchecked Sendable {
 
     package init(
         _ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false,
-        shape: ReadShape? = nil, isSearch: Bool = false, sizeLimit: Int = .max, isUnlimited: Bool = false,
-        members: [Request] = []
+        shape: ReadShape? = nil, isSearch: Bool = false, isUnknown: Bool = false, sizeLimit: Int = .max,
+        isUnlimited: Bool = false, members: [Request] = []
     ) {
         self.isUnlimited = if case .script = content { true } else { isUnlimited }
         self.content = content
         self.isReadOnly = isReadOnly
         self.shape = shape
         self.isSearch = isSearch
+        self.isUnknown = isUnknown
         self.sizeLimit = sizeLimit
         self.conflictKey = conflictKey.map(ConflictKey.init)
         self.sharesTransaction = sharesTransaction

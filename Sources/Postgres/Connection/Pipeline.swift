@@ -92,6 +92,7 @@ package struct Pipeline {
     package mutating func popFirst(at now: MonotonicInstant) -> Request? {
         guard let request = requests.popFirst() else { return nil }
         tally(request, -1)
+        request.wasSlow = headSince.isOlder(than: Self.patience, at: now)
         headSince = now
         return request
     }

@@ -18,7 +18,8 @@ import DequeModule
 /// limits end before a commit begins, so that nothing is done twice, or answered before a standby has it.
 ///
 /// Reads that may take long go on all connections but the first, so that others never stand behind one. One that keeps
-/// a connection for more than a moment is stopped, and its caller takes a connection of its own.
+/// a connection for more than a moment is stopped, and its caller takes a connection of its own. Of those whose cost is
+/// unknown, one at a time is tried on the last connection; the callers of the others take connections of their own.
 ///
 /// Requests that only read go in read batches: a few of them share a sync, and thus a packet and a transaction. Of
 /// these there is one batch under way on each connection, and the reads that come meanwhile make up the next. That way
@@ -107,8 +108,12 @@ package final class SharedPool: ConnectionPool {
         if refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
         let isOpen = connections.contains(where: \.takesRequests)
         if request.isSearch, isOpen {
-            searches.append(request)
-            return sendSearches()
+            guard request.isUnknown else {
+                searches.append(request)
+                return sendSearches()
+            }
+            if connectionForUnknown?.send(request) != true { request.fail(.detour) }
+            return
         }
         if !request.travelsAlone, isOpen {
             if request.isReadOnly {
@@ -214,15 +219,15 @@ package final class SharedPool: ConnectionPool {
 
     private func didFail(_ request: Request, _ error: PostgresError, on connection: Connection) {
         if error.isOverdue, request.isReadOnly {
-            if let shape = request.shape {
-                context.history.note(isSlow: true, shape)
-                return request.fail(.detour)
-            }
             if mayBeStruck(request, on: connection) {
                 // It was undone for the sake of another. It goes alone, since those beside it were not stopped.
                 request.strikes += 1
                 request.travelsAlone = true
                 return submit(request)
+            }
+            if let shape = request.shape {
+                context.history.note(isSlow: true, shape)
+                return request.fail(.detour)
             }
         }
         if error.isFromReadOnlyServer {
@@ -261,8 +266,8 @@ package final class SharedPool: ConnectionPool {
         guard let asked = connection.stoppedAt, !asked.isOlder(than: Self.lateness, at: context.now) else {
             return false
         }
-        return !request.promise.isFulfilled && !request.hasEndedTransaction && request.strikes < 2
-            && !context.isStopping
+        return !(request.wasSlow && request.shape != nil) && !request.promise.isFulfilled
+            && !request.hasEndedTransaction && request.strikes < 2 && !context.isStopping
     }
 
     /// For how many milliseconds a cancellation may still take effect.

@@ -20,6 +20,11 @@ extension SharedPool {
         return leastBusyForWrites(where: { $0.inFlight.batched == 0 && $0.inFlight.searches == 0 })
     }
 
+    /// The connection for the next read of unknown cost, or nil if reads that may take long are before it.
+    var connectionForUnknown: Connection? {
+        connections.last(where: \.takesRequests).flatMap { $0.inFlight.searches == 0 ? $0 : nil }
+    }
+
     /// The connection with the fewest before it, but not the first if there are others: that one is left to reads.
     package func leastBusyForWrites(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
         let first = connections.first(where: \.takesRequests)

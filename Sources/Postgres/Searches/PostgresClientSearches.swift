@@ -44,9 +44,10 @@ extension PostgresClient {
     /// Runs a statement that reads what a caller asks for: how long it takes, and how many bytes its
     /// rows are, shows only as it runs.
     ///
-    /// It is sent on a shared connection as long as statements like it are quick and their results small. One that is
-    /// not is stopped there, and carried out on a connection of its own, for which there is a fair queue; so are the
-    /// next of its kind, and the caller's next ones of the class that are not known. Where rows are many bytes, it waits
+    /// It is sent on a shared connection as long as statements like it are quick and their results small; one unknown
+    /// statement at a time is tried there. Any other is stopped there or not sent, and is carried out on a connection of
+    /// its own, for which there is a fair queue; so are the next of a slow kind, and the caller's next unknown ones of
+    /// the class. Where rows are many bytes, it waits
     /// until there is memory for them (``RowBudget``), and has that until the result is gone. When the caller leaves, it
     /// waits no longer and is stopped on the server.
     ///
@@ -69,9 +70,9 @@ extension PostgresClient {
             if detours > 0, rows.isOverfull { expected.bytes = max(expected.bytes, RowBudget.free + 1) }
             if detours >= Self.mostDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
             let isLent =
-                search.isApart || encoded.isOneOff || expected.isSlow || expected.bytes > Self.mostShared
+                search.isApart || encoded.isOneOff || expected.isSlow || expected.bytes > Self.mostShared || detours > 0
             // Lent connections already bound small results, so a slow read must not hold memory that quick ones need.
-            let waits = expected.bytes > (isLent ? RowBudget.mostSmall : RowBudget.free)
+            let waits = expected.bytes > (isLent && !rows.isOverfull ? RowBudget.mostSmall : RowBudget.free)
             let reservation = waits ? try await rows.reserve(expected.bytes) : nil
             do {
                 let result: PostgresResult
@@ -81,7 +82,10 @@ extension PostgresClient {
                         try await self.onLentConnection(statement, search, shape, bytes)
                     }
                 } else {
-                    result = try Self.last(of: try await onSharedConnection([statement], [encoded], shape))
+                    result = try Self.last(
+                        of: try await onSharedConnection(
+                            [statement], [encoded], shape, isUnknown: expected.isUnknown))
+                    if expected.isUnknown { history.note(isSlow: false, shape) }
                 }
                 keep(reservation, for: result, of: shape, leadsToMore: search.leadsToMore)
                 return result
@@ -154,11 +158,13 @@ extension PostgresClient {
     }
 
     private func onSharedConnection(
-        _ statements: @autoclosure () -> [Statement], _ encoded: [EncodedStatement], _ shape: ReadShape
+        _ statements: @autoclosure () -> [Statement], _ encoded: [EncodedStatement], _ shape: ReadShape,
+        isUnknown: Bool = false
     ) async throws -> [PostgresResult] {
         try await perform(
             Request(
-                .statements(encoded), isReadOnly: true, shape: shape, isSearch: true, sizeLimit: Self.mostShared),
+                .statements(encoded), isReadOnly: true, shape: shape, isSearch: true, isUnknown: isUnknown,
+                sizeLimit: Self.mostShared),
             statements())
     }
 

@@ -11,6 +11,8 @@ package final class ReadHistory: Sendable {
         package var bytes: Int
         /// Whether it has no place on a connection where others wait behind it.
         var isSlow = false
+        /// Whether the last read like it was slow, or none was seen.
+        var isUnknown = false
     }
 
     private struct Entry {
@@ -24,17 +26,9 @@ package final class ReadHistory: Sendable {
         var isSlow: Bool { slowUntil.map { $0 > .now } ?? false }
     }
 
-    /// Recent slow reads of a class, by one caller or by all.
-    private struct SlowOrigin {
-        var until: MonotonicInstant
-        /// The sender of the last slow read.
-        var sender: Sender
-        /// Whether another sender's reads were slow before.
-        var isOfSeveral = false
-    }
-
     private let hasLargeRows = Atomic(false)
-    private let slowOrigins = Mutex(BoundedTable<ReadOrigin, SlowOrigin>(capacity: 4096))
+    /// The time until which an origin counts as slow.
+    private let slowOrigins = Mutex(BoundedTable<ReadOrigin, MonotonicInstant>(capacity: 4096))
     private let entries = Mutex(BoundedTable<ReadShape, Entry>(capacity: 2 * 1024 * 1024))
 
     package init() {}
@@ -52,18 +46,14 @@ package final class ReadHistory: Sendable {
         let ofKind = kind?.bytes.map { min($0, PostgresClient.mostShared) }
         return Expectation(
             bytes: entry?.bytes ?? ofKind ?? Self.bytes(mostRows: mostRows, leadsToMore: leadsToMore),
-            isSlow: entry?.isSlow ?? isSlow(shape.origin))
+            isSlow: entry?.isSlow ?? isSlow(shape.origin),
+            isUnknown: entry?.bytes == nil || entry?.slowUntil != nil)
     }
 
-    /// Whether unknown reads of a class are expected to be slow, because recent ones of the caller or of several others
-    /// were.
+    /// Whether unknown reads of the caller and class are expected to be slow, because a recent one was.
     private func isSlow(_ origin: ReadOrigin?) -> Bool {
         guard let origin else { return false }
-        let now = MonotonicInstant.now
-        return slowOrigins.withLock { origins in
-            if let own = origins.peek(origin), own.until > now { return true }
-            return origins.peek(origin.ofAll).map { $0.until > now && $0.isOfSeveral } ?? false
-        }
+        return slowOrigins.withLock { $0.peek(origin).map { $0 > .now } ?? false }
     }
 
     private static func bytes(mostRows: Int, leadsToMore: Bool) -> Int {
@@ -131,41 +121,18 @@ package final class ReadHistory: Sendable {
             entry.slowUntil = isSlow ? .now.after(Self.memory) : nil
             entries.set(entry, for: shape, weight: shape.size)
         }
-        if isSlow, let origin = shape.origin { noteSlow(origin) }
-    }
-
-    private func noteSlow(_ origin: ReadOrigin) {
-        let now = MonotonicInstant.now
-        let sender = origin.sender ?? .server
-        slowOrigins.withLock { origins in
-            for key in [origin, origin.ofAll] {
-                var slow = SlowOrigin(until: now.after(Self.memory), sender: sender)
-                if let before = origins.peek(key), before.until > now {
-                    slow.isOfSeveral = before.isOfSeveral || before.sender != sender
-                }
-                origins.set(slow, for: key)
-            }
-        }
+        guard isSlow, let origin = shape.origin else { return }
+        slowOrigins.withLock { _ = $0.set(.now.after(Self.memory), for: origin) }
     }
 }
 
 /// The class and the caller of a read, to recognize slow reads whose texts always differ.
 package struct ReadOrigin: Hashable, Sendable {
     /// A hash of the class's name.
-    private var className: UInt64
-    /// The caller, or nil for all callers.
-    private(set) var sender: Sender?
+    private let className: UInt64
+    private let sender = Sender.current
 
-    package init(_ className: String) {
-        self.className = StableHash.of(className)
-        sender = .current
-    }
-
-    var ofAll: ReadOrigin {
-        var origin = self
-        origin.sender = nil
-        return origin
-    }
+    init(_ className: String) { self.className = StableHash.of(className) }
 }
 
 /// What reads have in common that cost about the same: the statement, how many rows are asked for, and whether more is read
