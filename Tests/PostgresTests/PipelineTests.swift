@@ -7,8 +7,8 @@ struct PipelineTests {
 
     private func at(_ milliseconds: Int) -> MonotonicInstant { start.after(.milliseconds(milliseconds)) }
 
-    private static func read(isSearch: Bool = false) -> Request {
-        Request(.statements([]), isReadOnly: true, isSearch: isSearch)
+    private static func read(isSearch: Bool = false, isUnknown: Bool = false) -> Request {
+        Request(.statements([]), isReadOnly: true, isSearch: isSearch, isUnknown: isUnknown)
     }
 
     private static func change() -> Request { Request(.statements([]), conflictKey: "Song:1", sharesTransaction: true) }
@@ -88,20 +88,23 @@ struct PipelineTests {
         #expect(Set(loads).count == 4)
     }
 
-    @Test("Reads that may take long have 50 ms from the last cancellation on, and 10 more for each in their batch")
+    @Test("Reads of unknown cost have 50 ms from the last cancellation on, batches of known ones 200 ms")
     func patience() {
         var pipeline = Pipeline()
         #expect(pipeline.patienceEnd(stoppedAt: nil) == nil)
-        pipeline.append(Self.read(isSearch: true), sequence: 1, sharesSync: true, at: at(0))
+        pipeline.append(Self.read(isSearch: true, isUnknown: true), sequence: 1, sharesSync: false, at: at(0))
         #expect(pipeline.patienceEnd(stoppedAt: nil) == at(50))
         for number in 2...4 {
             pipeline.append(Self.read(isSearch: true), sequence: UInt64(number), sharesSync: true, at: at(5))
         }
-        #expect(pipeline.patienceEnd(stoppedAt: nil) == at(80))
-        #expect(pipeline.patienceEnd(stoppedAt: at(-10)) == at(80))
-        #expect(pipeline.patienceEnd(stoppedAt: at(30)) == at(110))
-        _ = pipeline.popFirst(at: at(20))
-        #expect(pipeline.patienceEnd(stoppedAt: nil) == at(90))
+        #expect(pipeline.patienceEnd(stoppedAt: at(-10)) == at(50))
+        #expect(pipeline.patienceEnd(stoppedAt: at(30)) == at(80))
+        let unknown = pipeline.popFirst(at: at(60))
+        #expect(unknown?.wasSlow == true)
+        #expect(pipeline.patienceEnd(stoppedAt: nil) == at(260))
+        let known = pipeline.popFirst(at: at(70))
+        #expect(known?.wasSlow == false)
+        #expect(pipeline.patienceEnd(stoppedAt: nil) == at(270))
         // What is in front is quick, whatever comes after it.
         var mixed = Pipeline()
         mixed.append(Self.read(), sequence: 1, sharesSync: false, at: at(0))

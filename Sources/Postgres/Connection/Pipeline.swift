@@ -23,10 +23,11 @@ package struct Pipeline {
     /// How long a request may take before its connection counts as stalled: others avoid it and no longer wait for it. In
     /// milliseconds.
     private static let stallThreshold: Int64 = 20
-    /// How long the first of the reads that may take long keeps a connection at most, in milliseconds, and how much longer
-    /// for each that shares its batch: nothing is heard of any before the last.
+    /// The maximum time of a read of unknown cost, in milliseconds.
     static let patience: Int64 = 50
-    private static let patienceInBatch: Int64 = 10
+    /// The maximum time of a batch of reads that were quick before, in milliseconds: even those take long on a busy
+    /// machine.
+    private static let patienceOfBatch: Int64 = 200
 
     var first: Request? { requests.first }
     package var count: Int { requests.count }
@@ -59,8 +60,8 @@ package struct Pipeline {
     ///
     /// - Parameter stoppedAt: When the server was last asked to cancel something.
     package func patienceEnd(stoppedAt: MonotonicInstant?) -> MonotonicInstant? {
-        guard searches > 0, first?.isSearch == true else { return nil }
-        let patience = Duration.milliseconds(Self.patience + Self.patienceInBatch * Int64(max(0, batched - 1)))
+        guard let first, first.isSearch else { return nil }
+        let patience = Duration.milliseconds(first.isUnknown ? Self.patience : Self.patienceOfBatch)
         return max(headSince, stoppedAt ?? headSince).after(patience)
     }
 
