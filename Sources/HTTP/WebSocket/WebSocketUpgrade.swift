@@ -122,7 +122,10 @@ struct WebSocketUpgrade {
                         client, connection.parts.input, transferTimeout, later: { connection.later($0) }),
                 ]
                 try pipeline.addHandlers(handlers, position: .before(reader))
-                return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
+                let frames = try NIOAsyncChannel<WebSocketFrame, WebSocketFrame>(wrappingChannelSynchronously: channel)
+                // What was read last was HTTP: without another read, nobody would see that the client left.
+                channel.read()
+                return frames
             }
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
