@@ -450,3 +450,8 @@ if Context.environment["ROOST_FUZZ"] != nil {
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
 }
+
+// Tests are not optimized, even where what they test is: to optimize them takes longer than they run.
+for target in package.targets where target.type == .test {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
+}
