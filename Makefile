@@ -2,7 +2,7 @@
 .PHONY: help run test test-all bench bench-profile bench-allocations lint fuzz sanitize build package clean
 
 help:
-	@echo "make run                build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
+	@echo "make run                build optimized and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
 	@echo "make test               run the tests on a PostgreSQL of their own (ARGUMENTS=\"--filter JSONTests\" selects)"
 	@echo "make test-all           also run the heavy tests: browsers, file stores, clusters"
 	@echo "make bench              measure a release build against PostgreSQL (ARGUMENTS=\"--quick\" is the short way)"

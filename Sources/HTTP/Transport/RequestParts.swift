@@ -93,7 +93,7 @@ package final class RequestParts: Sendable {
     /// - Parameter mayRest: Whether ``rest()`` ends the wait.
     /// - Returns: The part, or nil after the last one or when the connection rests.
     /// - Throws: What ended the connection, when it was an error; `HTTPParserError` for what is no HTTP.
-    func next(mayRest: Bool = false) async throws -> HTTPServerRequestPart? {
+    package func next(mayRest: Bool = false) async throws -> HTTPServerRequestPart? {
         if let part = take() { return part }
         return try await withCheckedThrowingContinuation { continuation in
             let result: Result<(part: HTTPServerRequestPart, bytes: Int)?, any Error>? = state.withLock { state in
@@ -109,7 +109,7 @@ package final class RequestParts: Sendable {
     }
 
     /// Ends the wait for the next request, so that the task that answers requests can end and release its memory.
-    func rest() {
+    package func rest() {
         let consumer = state.withLock { state -> CheckedContinuation<HTTPServerRequestPart?, any Error>? in
             guard state.mayRest, let consumer = state.consumer.take() else { return nil }
             state.isResting = true
@@ -119,10 +119,10 @@ package final class RequestParts: Sendable {
     }
 
     /// Whether the last wait for a request was ended by ``rest()``.
-    var isResting: Bool { state.withLock { $0.isResting } }
+    package var isResting: Bool { state.withLock { $0.isResting } }
 
     /// Waits until there is a part or the last one was taken.
-    func waitUntilReady() async {
+    package func waitUntilReady() async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
                 state.isResting = false

@@ -20,7 +20,7 @@ package final class HeldInput: Sendable {
     /// The bytes per connection that don't count.
     package static let uncounted = 4096
     /// The estimated bytes that a parsed line of a head takes beyond its text.
-    static let line = 128
+    package static let line = 128
     /// The number of bytes given back at a time, except for the last ones.
     private static let step = 16 * 1024
 
@@ -85,7 +85,7 @@ package final class HeldInput: Sendable {
 
     /// Records that bytes were passed to the parser. Until it produces a part, their lines count as those of a head.
     @inline(never)
-    func pass(_ count: Int, lines: Int = 0) {
+    package func pass(_ count: Int, lines: Int = 0) {
         state.withLock { state in
             state.passed += count
             state.passedLines += lines * Self.line
@@ -95,7 +95,7 @@ package final class HeldInput: Sendable {
 
     /// The size in bytes of the part that the parser produces now.
     @inline(never)
-    func takePassed(ofHead isHead: Bool = false) -> Int {
+    package func takePassed(ofHead isHead: Bool = false) -> Int {
         state.withLock { state in
             defer { (state.passed, state.passedLines) = (0, 0) }
             if isHead { return state.passed + state.passedLines }

@@ -28,7 +28,7 @@ package final class ReadPacer: ChannelDuplexHandler {
     }
 
     /// The kind of input that the handlers behind expect next.
-    enum Expected {
+    package enum Expected {
         case head
         /// A number of bytes of a body.
         case body(Int)
@@ -41,7 +41,7 @@ package final class ReadPacer: ChannelDuplexHandler {
     /// The bytes of a slice that is not all of a body. Most requests fit into one.
     package static let sliceSize = 4096
     /// The maximum number of empty lines in a slice of a body of unknown length, since heads may follow the body.
-    static let mostBlocks = 8
+    package static let mostBlocks = 8
     /// The time after which other connections get a turn.
     static let mostTime = Duration.milliseconds(1)
 

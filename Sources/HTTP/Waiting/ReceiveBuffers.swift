@@ -4,19 +4,19 @@ import NIOCore
 ///
 /// SwiftNIO reuses the first buffer of a connection unless the next one may be larger. What a client sends ahead stays
 /// with the operating system, so only large bodies get large buffers.
-struct ReceiveBuffers: RecvByteBufferAllocator {
+package struct ReceiveBuffers: RecvByteBufferAllocator {
     /// The size of the buffer that is reused, the maximum size, and that for large bodies.
-    static let (smallest, usual, largest) = (2048, ReadPacer.sliceSize, 64 * 1024)
+    package static let (smallest, usual, largest) = (2048, ReadPacer.sliceSize, 64 * 1024)
 
     private let receivesLargeBody: @Sendable () -> Bool
     private var size = smallest
 
     /// - Parameter receivesLargeBody: Returns whether the next bytes belong to a large body.
-    init(receivesLargeBody: @escaping @Sendable () -> Bool) { self.receivesLargeBody = receivesLargeBody }
+    package init(receivesLargeBody: @escaping @Sendable () -> Bool) { self.receivesLargeBody = receivesLargeBody }
 
-    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: min(size, mostBytes)) }
+    package func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: min(size, mostBytes)) }
 
-    mutating func record(actualReadBytes count: Int) -> Bool {
+    package mutating func record(actualReadBytes count: Int) -> Bool {
         let most = mostBytes
         if count >= min(size, most) {
             size = min(2 * size, most)

@@ -54,7 +54,7 @@ package final class Request: @unchecked Sendable {
     /// How often it was undone for the sake of another that shared its transaction.
     package var undoings = 0
     /// Whether its latest sending kept others waiting for longer than reads may.
-    var wasSlow = false
+    package var wasSlow = false
     /// How often it was stopped in the place of another.
     package var strikes = 0
     /// Whether it prepares its statements itself, since those of the connection turned out not to be there, or not to

@@ -21,7 +21,7 @@ extension SharedPool {
     }
 
     /// The connection for the next read of unknown cost, or nil if reads that may take long are before it.
-    var connectionForUnknown: Connection? {
+    package var connectionForUnknown: Connection? {
         connections.last(where: \.takesRequests).flatMap { $0.inFlight.searches == 0 ? $0 : nil }
     }
 

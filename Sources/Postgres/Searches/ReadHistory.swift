@@ -132,7 +132,7 @@ package struct ReadOrigin: Hashable, Sendable {
     private let className: UInt64
     private let sender = Sender.current
 
-    init(_ className: String) { self.className = StableHash.of(className) }
+    package init(_ className: String) { self.className = StableHash.of(className) }
 }
 
 /// What reads have in common that cost about the same: the statement, how many rows are asked for, and whether more is read

@@ -1,8 +1,7 @@
+import HTTP
 import NIOCore
 import Synchronization
 import Testing
-
-@testable import HTTP
 
 @Suite("Buffers for what a connection receives")
 struct ReceiveBuffersTests {
