@@ -88,7 +88,7 @@ struct SharedPoolAnswerTests {
             fate = refusal.map { Fate.refused($0.kind, isDetour: $0.isDetour) } ?? .results
         }
         #expect(fate == course.fate)
-        let isBarred = pool.context.history.isBarred(shape, isSearch: true, memoryIsFull: false)
+        let isBarred = context.history.isBarred(shape, isSearch: true, memoryIsFull: false)
         #expect(isBarred == (fate == .refused(.server, isDetour: true)))
         #expect(request.preparesAnew == (course.fate == .again && course.error?.isStaleStatement == true))
     }

@@ -42,7 +42,7 @@ package final class LoopContext {
     let logger: Logger
     let notices: NoticeLog
     let commandQueue: CommandQueue
-    let history: ReadHistory
+    package let history: ReadHistory
     let rows: RowBudget
     /// The time, as of the last look at the clock.
     package var now = MonotonicInstant.now
