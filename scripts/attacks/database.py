@@ -1,5 +1,6 @@
 """Attacks on what clients share of the database: rows in memory, connections, plans, and the fields of classes."""
 
+import itertools
 import time
 
 from attacks.sending import Wave, connect, request, spread
@@ -78,6 +79,23 @@ def long_transaction(number):
     return request("POST", "/batch", {"transaction": True, "requests": calls})
 
 
+class NewTexts(Wave):
+    """Finds of which none has the conditions of another, and each reads all of a class."""
+
+    numbers = itertools.count()
+
+    def _send(self, sender, _, end):
+        while time.monotonic() < end:
+            bits = next(self.numbers)
+            conditions = [
+                {"abcd"[place % 4]: {"$gt": -1} if bits >> place & 1 else {"$lt": 5_000}} for place in range(14)]
+            super()._send(sender, find("Big", where={"$and": conditions, "t": "none"}, limit=1), end)
+
+
+def new_texts(_, port, senders):
+    return NewTexts(port, spread(b"", 64, senders), seconds=5).run()
+
+
 def new_fields(_, port, senders):
     """Objects with a hundred fields each that the class does not have."""
     requests = [
@@ -101,5 +119,7 @@ def attacks(attack):
             again(slow_exclusion, 16, seconds=6), beside={FindHundred: 0, Count: 0, Near: 0}),
         "transactions on long lists": attack(
             again(long_transaction, 12, seconds=8), victim=Get, allowed=33, beside={FindHundred: 0, Transaction: 3}),
+        # Slow reads may have more connections than the machine has processors.
+        "finds of ever new texts": attack(new_texts, beside={FindHundred: 0.1, Create: 0.1}),
         "new fields": attack(new_fields, refusal=400, beside={FindWide: 0}),
     }
