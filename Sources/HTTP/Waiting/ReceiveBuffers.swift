@@ -14,7 +14,9 @@ package struct ReceiveBuffers: RecvByteBufferAllocator {
     /// - Parameter receivesLargeBody: Returns whether the next bytes belong to a large body.
     package init(receivesLargeBody: @escaping @Sendable () -> Bool) { self.receivesLargeBody = receivesLargeBody }
 
-    package func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: min(size, mostBytes)) }
+    package func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
+        allocator.buffer(capacity: min(size, mostBytes))
+    }
 
     package mutating func record(actualReadBytes count: Int) -> Bool {
         let most = mostBytes

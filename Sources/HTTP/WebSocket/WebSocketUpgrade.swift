@@ -123,7 +123,7 @@ struct WebSocketUpgrade {
                 ]
                 try pipeline.addHandlers(handlers, position: .before(reader))
                 let frames = try NIOAsyncChannel<WebSocketFrame, WebSocketFrame>(wrappingChannelSynchronously: channel)
-                // What was read last was HTTP: without another read, nobody would see that the client left.
+                // The last read was of HTTP. Without another one, the end of the input would stay unnoticed.
                 channel.read()
                 return frames
             }

@@ -11,7 +11,7 @@ package final class ReadHistory: Sendable {
         package var bytes: Int
         /// Whether it has no place on a connection where others wait behind it.
         var isSlow = false
-        /// Whether the last read like it was slow, or none was seen.
+        /// Whether the last read like it was slow, or there was none.
         var isUnknown = false
     }
 
