@@ -17,12 +17,12 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (61_361, 98_600),
-    "files": (640, 852),
+    "lines": (61_361, 99_550),
+    "files": (640, 855),
     "types with more than 40 functions": (0, 1),
     "functions of the largest type": (40, 66),
     "folders with more than 15 files": (0, 1),
-    "files with more than 300 lines": (0, 11),
+    "files with more than 300 lines": (0, 12),
     "comments with words of the dialect": (0, 0),
     "names with words of the dialect": (0, 0),
     "repetitions of 8 lines": (0, 0),
