@@ -154,7 +154,7 @@ package final class RequestParts: Sendable {
     }
 
     /// Notes that no more parts come; the first reason counts.
-    func finish(_ end: Result<Void, any Error>) {
+    package func finish(_ end: Result<Void, any Error>) {
         let (consumer, waiter) = state.withLock { state in
             if state.end == nil { state.end = end }
             return (state.consumer.take(), state.waiter.take())
