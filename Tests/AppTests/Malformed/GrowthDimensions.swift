@@ -98,7 +98,7 @@ extension GrowthDimension {
             }
             return GrowthRequest("POST", "/batch", ["requests": calls, "transaction": true])
         },
-        GrowthDimension("header fields", 200) { count, _ in
+        GrowthDimension("header fields", 55) { count, _ in
             var fields: [String: String] = [:]
             for index in 0..<count { fields["X-Field-\(index)"] = "\(index)" }
             return GrowthRequest(get: "/classes/Many/m1", headers: fields)
