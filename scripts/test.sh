@@ -125,6 +125,6 @@ esac
 if [ "$status" -ne 0 ]; then
     # Many tests run side by side, and each writes as it goes: what failed is told once more, together.
     echo "==> what failed:"
-    grep -E "recorded an issue|(Test|Suite) .* failed after|Fatal error|error: Exited" "$folder/output" || true
+    grep -a -E "recorded an issue|(Test|Suite) .* failed after|Fatal error|error: Exited" "$folder/output" || true
 fi
 exit "$status"

@@ -99,7 +99,7 @@ public struct TestServer: Sendable {
 
     /// Why a test is given up.
     private struct Overdue: Error, CustomStringConvertible {
-        var description: String { "a test took more than three minutes with its server" }
+        var description: String { "a test took more than six minutes with its server" }
     }
 
     /// How many tests run servers at the same time: more than there are processors, since many wait for what takes its time.
@@ -145,7 +145,7 @@ public struct TestServer: Sendable {
             }
             // Counted from here on, and not while the test waits at the gate.
             tasks.addTask {
-                try await Task.sleep(for: .seconds(180))
+                try await Task.sleep(for: .seconds(360))
                 throw Overdue()
             }
             var value: R?
