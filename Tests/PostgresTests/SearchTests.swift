@@ -115,6 +115,22 @@ struct SearchTests {
         }
     }
 
+    @Test("While large results are read, smaller ones of kinds that nobody knows come all the same")
+    func smallBesideLarge() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            let reservation = try await client.rows.reserve(RowBudget.capacity)
+            let rows = Statement("SELECT repeat('x', 1000) FROM generate_series(1, 100)")
+            #expect(try await client.search(rows, Self.hundred).rowCount == 100)
+            // More than a shared connection takes.
+            let larger = Statement("SELECT repeat('x', 15000) FROM generate_series(1, 100)")
+            #expect(try await client.search(larger, Self.hundred).rowCount == 100)
+            let including = PostgresClient.Search(mostRows: 100, leadsToMore: true)
+            #expect(try await client.search(rows, including).rowCount == 100)
+            reservation.release()
+        }
+    }
+
     @Test("A kind of read that is quick again goes where quick ones go")
     func quickAgain() async throws {
         try await TestDatabase.run { (database) async throws in

@@ -5,6 +5,7 @@ extension Connection {
         lastSign = context.now
         watch.willReceive(from: socket)
         let isOpen = PQconsumeInput(handle) == 1
+        watch.didReceive(from: socket)
         // Also when it is closed: the last words, and answers before them, may have come with the end.
         let before = resultsTaken
         takeResults()

@@ -19,23 +19,35 @@ struct ResultWatch {
     private var receives = 0
     /// The least memory that the process held since the result began to come: others may let go of theirs meanwhile.
     private var lowest: Int?
-    /// The bytes that lay ready each time before libpq took them, and what came meanwhile.
+    /// The bytes that were ready before each call of libpq. Those that it left are counted again.
     private var offered = 0
-    /// The bytes that came at least: libpq takes little at a time while rows are small.
-    private var least = 0
+    /// The bytes that libpq certainly took.
+    private var taken = 0
+    /// The bytes that are ready for the call of libpq under way; nil before a part of a result has come.
+    private var ready: Int?
 
-    /// Counts what lies ready on the socket of a result of which a part has come already.
+    /// Looks at how much is ready on a socket before libpq takes it, if a part of a result has come already.
     mutating func willReceive(from socket: Int32) {
-        guard receives > 0 else { return }
-        var count: Int32 = 0
-        guard ioctl(socket, UInt(FIONREAD), &count) == 0 else { return }
-        offered += Int(count)
-        least += min(Int(count), Self.piece)
+        guard receives > 0, let count = Self.bytesReady(on: socket) else { return }
+        ready = count
+        offered += count
     }
 
-    /// Whether a result takes more than a number of bytes that is small beside the limit of all, as far as that is
-    /// known: some times as much where rows are large.
-    func isBeyond(expected: Int) -> Bool { least > expected || offered / 8 > expected }
+    /// Looks at how much is left on the socket. What arrives meanwhile hides what libpq took, except for one piece.
+    mutating func didReceive(from socket: Int32) {
+        guard let before = ready else { return }
+        ready = nil
+        guard let left = Self.bytesReady(on: socket) else { return }
+        taken += max(min(before, Self.piece), before - left)
+    }
+
+    private static func bytesReady(on socket: Int32) -> Int? {
+        var count: Int32 = 0
+        return ioctl(socket, UInt(FIONREAD), &count) == 0 ? Int(count) : nil
+    }
+
+    /// Whether a result certainly takes more than a number of bytes. Large rows may take several times as much first.
+    func isBeyond(expected: Int) -> Bool { taken > expected }
 
     /// Notes that more came of a result that is not whole.
     ///

@@ -187,10 +187,10 @@ extension PostgresClient {
         }
     }
 
-    /// The size at which a result on a lent connection is stopped, so that it stays in its ``RowBudget`` lane.
+    /// The size at which a result on a lent connection is stopped, so that it stays in its ``RowBudget`` lane. Twice what
+    /// is expected, since the process's memory is measured, which grows by more than the rows (``ResultWatch``).
     private static func sizeLimit(_ expected: Int) -> Int {
-        if expected >= RowBudget.capacity { return .max }
-        return expected > RowBudget.mostSmall ? 2 * expected : RowBudget.mostSmall
+        expected >= RowBudget.capacity ? .max : 2 * max(expected, RowBudget.mostSmall)
     }
 
     /// Lets a result have the memory that it takes.
