@@ -40,14 +40,22 @@ function pagesFor({ classes, hidden, role }) {
 /** Pages that stand in the bar of a phone; the others are behind "More" there. */
 const IN_BAR = 4;
 
+/** Takes up the session of another tab, or asks the operator to sign in again. */
+async function renew() {
+  if (!(await resume())) await (await import("./account.js")).askToSignIn({ isAgain: true });
+}
+
 /** Builds the frame, and opens the page of the address. */
 export function openShell() {
   const pages = pagesFor(session.peek().operator);
   const main = h("main", { id: "main", tabIndex: -1 });
   const frame = h(".frame", banners(), rail(pages), main);
   put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
-  asks.signIn = async () => {
-    if (!(await resume())) await (await import("./account.js")).askToSignIn({ isAgain: true });
+  // One for all requests that the end of a session refused: an answer that comes late must not open the form again.
+  let renewal = null;
+  asks.signIn = () => {
+    renewal ??= renew().finally(() => { renewal = null; });
+    return renewal;
   };
   watchOperator();
   asks.confirm = async (refusal) => (await import("./account.js")).askToConfirm(refusal);
