@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -54,7 +55,7 @@ class Browser:
              "--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={self.folder}",
              "--remote-debugging-pipe", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
-            preexec_fn=connect)
+            preexec_fn=connect, start_new_session=True)
         os.close(to_browser)
         os.close(from_browser)
         self.number = 0
@@ -212,8 +213,8 @@ class Browser:
             time.sleep(0.01)
 
     def close(self):
-        """Ends the browser."""
-        self.process.kill()
+        """Ends the browser with all its processes."""
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
