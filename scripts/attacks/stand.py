@@ -47,7 +47,7 @@ class Result:
     longest: float
     ninety_ninth: float
     megabytes: float
-    faults_of_victim: int
+    faults_of_victim: list
     statuses: dict
     is_alive: bool
     # Of what other clients do: its name, the longest wait, how many seconds more it may take, and what failed.
@@ -69,12 +69,12 @@ class Result:
         if self.megabytes > megabytes:
             faults.append(f"{self.megabytes:.0f} MB above idle, not {megabytes:.0f}")
         if self.faults_of_victim:
-            faults.append(f"{self.faults_of_victim} of its requests failed")
+            faults.append(f"{len(self.faults_of_victim)} of its requests failed: {self.faults_of_victim[0]}")
         for name, wait, more, failures in self.beside:
             if wait > longest + more:
                 faults.append(f"{name} waited {wait * 1000:.0f} ms, not {(longest + more) * 1000:.0f}")
             if failures:
-                faults.append(f"{name} failed {failures} times")
+                faults.append(f"{name} failed {len(failures)} times: {failures[0]}")
         if self.refusal and not self.statuses.get(self.refusal):
             faults.append(f"nothing was refused with {self.refusal}")
         if not self.is_alive:

@@ -22,8 +22,9 @@ class Get:
 
     def ask(self):
         self.connection.sendall(self.data)
-        if read_answer(self.connection) != self.status:
-            raise ConnectionError(f"not answered with {self.status}")
+        status = read_answer(self.connection)
+        if status != self.status:
+            raise ConnectionError(f"answered with {status}, not {self.status}")
 
 
 class Call(Get):
@@ -109,14 +110,15 @@ class Event:
 
 
 def _ask(kind, port, stop, results):
-    waits, faults, client = [], 0, None
+    waits, faults, client = [], [], None
     while not stop.is_set():
         begin = time.monotonic()
         try:
             client = client or kind(port)
             client.ask()
-        except OSError:
-            faults, client = faults + 1, None
+        except OSError as problem:
+            faults.append(str(problem))
+            client = None
         waits.append(time.monotonic() - begin)
         time.sleep(0.005)
     results.put((waits, faults))
@@ -140,7 +142,7 @@ class Victim:
         try:
             self.waits, self.faults = self.results.get(timeout=90)
         except Exception:
-            self.waits, self.faults = [90.0], 1
+            self.waits, self.faults = [90.0], ["the client itself did not answer"]
         self.process.kill()
 
     @property
