@@ -36,7 +36,7 @@ class Call(Get):
 class Save(Get):
     """Saves an object of a megabyte."""
 
-    data = request("PUT", "/classes/Item/i7", {"text": "x" * 1_100_000})
+    data = request("PUT", "/classes/Item/i6", {"text": "x" * 1_100_000})
 
 
 class SaveLittle(Get):
