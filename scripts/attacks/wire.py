@@ -159,6 +159,11 @@ def message(_, port, senders):
     return Flood(port, 600, senders, header + b"x" * 900_000, endless=False, open=open_socket).run()
 
 
+def slow_then(rest):
+    """A call that takes long, and requests behind it."""
+    return request("POST", "/functions/slow", {}) + rest
+
+
 PING = b"\x89\x80" + bytes(4)
 UNKNOWN = frame({"op": "x"})
 HEAD = f" HTTP/1.1\r\nHost: localhost\r\nX-Parse-Application-Id: {APPLICATION_ID}\r\n\r\n".encode()
@@ -171,17 +176,19 @@ CHUNKS = request("POST", "/classes/Item", headers={"Transfer-Encoding": "chunked
 EMPTY_OBJECTS = request("POST", "/functions/hello", {"a": [{}] * 34_000})
 HUGE = request("POST", "/functions/hello", {"a": "x" * (19 * 1024 * 1024)})
 BODY = request("POST", "/classes/Item", b"{" + b" " * (64 * 1024))[:-1]
+ENDLESS_HEAD = request("GET", "/health", headers={f"x-{number}": "y" * 230 for number in range(240)})[:-2]
 # An answer of 110 KB.
 ANSWER = request("GET", "/classes/Wide", query={"limit": "33"})
-# What a connection takes in the server besides, in kilobytes.
+# What a connection takes in the server besides, and a call of cloud code that is not answered, in kilobytes.
 CONNECTION = 40
+CALL = 50
 
 
 def attacks(attack, save, save_little):
     """The attacks by name, made by `attack`; the others are clients beside them."""
-    def many(data, count, longer=0.05, **settings):
+    def many(data, count, each=CONNECTION, longer=0.05, **settings):
         send = flood(data, count, endless=False, **settings)
-        return attack(send, longer=longer, allowed=count * CONNECTION // 1024)
+        return attack(send, longer=longer, allowed=count * each // 1024)
 
     found = {}
     found["pings"] = attack(flood(PING * 10_000, few, open=upgraded))
@@ -192,6 +199,9 @@ def attacks(attack, save, save_little):
     for name, data in SHORT.items():
         found[f"pipelined {name}"] = attack(flood(data * 1_000, some))
     found["small bodies"] = many(BODY, 3_000)
+    found["requests behind slow ones"] = many(
+        slow_then(MISSING * (120 * 1024 // len(MISSING))), 3_000, each=CONNECTION + CALL)
+    found["endless heads"] = many(ENDLESS_HEAD, 3_000)
     # To make 2,000 answers of 110 KB keeps two processors busy: gets wait for 300 ms at times.
     found["small answers, unread"] = many(ANSWER, 2_000, longer=0.15, reads=False, open=silent)
     found["chunks of a byte"] = attack(flood(CHUNKS, 4))
