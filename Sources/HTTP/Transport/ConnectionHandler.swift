@@ -64,7 +64,7 @@ struct ConnectionHandler: Sendable {
         try pipeline.addHandler(
             ReadPacer(
                 connection.parts.input, of: { connection.caller.sender }, later: { connection.later($0) },
-                expected: { reader.expected }))
+                isLate: { connection.isLate() }, expected: { reader.expected }))
         // The channel keeps its buffers after the end of the connection.
         let receivesLargeBody = NIOLoopBound(
             { [weak reader] in reader?.expected.isLargeBody ?? false }, eventLoop: channel.eventLoop)

@@ -18,6 +18,8 @@ package final class LoopQueue: Sendable {
         var waiting = SenderQueue<() -> Void>()
         /// Whether a turn is scheduled.
         var isComing = false
+        /// The first read since the loop polled its sockets; nil before it.
+        var firstRead: NIODeadline?
     }
 
     /// The queues of all event loops that serve connections.
@@ -29,6 +31,8 @@ package final class LoopQueue: Sendable {
     /// The queue of an event loop, or nil if the loop serves no connections.
     package static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
+    /// The time that reads take before the rest of them wait for later turns.
+    private static let mostTime = TimeAmount.milliseconds(1)
     /// The duration of a turn if there is no pipe.
     private static let pause = TimeAmount.milliseconds(1)
 
@@ -36,10 +40,14 @@ package final class LoopQueue: Sendable {
     private let state: NIOLoopBoundBox<State>
     /// A pipe from the loop to itself.
     private let bell: EventLoopFuture<any Channel>
+    /// Runs when all ready sockets have been read.
+    private let endReads: @Sendable () -> Void
 
     private init(of eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
-        state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
+        let state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: eventLoop)
+        self.state = state
+        endReads = { state.value.firstRead = nil }
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else {
             bell = eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
@@ -57,6 +65,16 @@ package final class LoopQueue: Sendable {
     package func later(of sender: Sender, _ work: @escaping () -> Void) {
         state.value.waiting.append(work, of: sender)
         call()
+    }
+
+    /// Whether what a socket received should wait for a later turn, since the sockets before it took long. Call it on the
+    /// event loop, once for each read.
+    package func isLate() -> Bool {
+        let now = NIODeadline.now()
+        if let first = state.value.firstRead { return now - first >= Self.mostTime }
+        state.value.firstRead = now
+        eventLoop.execute(endReads)
+        return false
     }
 
     /// Waits for a later turn.

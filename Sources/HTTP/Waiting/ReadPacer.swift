@@ -14,8 +14,8 @@ import Tasks
 ///
 /// A parser makes all it can of the bytes that it gets. The shortest requests take ten times their bytes once they are
 /// parsed: a client that sends thousands of them at once would fill the memory with requests whose turn has not come.
-/// So a slice contains one head. Bodies don't grow, so they are passed on as they arrive. If parsing takes long, other
-/// connections get a turn.
+/// So a slice contains one head. Bodies don't grow, so they are passed on as they arrive. If parsing takes long, on this
+/// connection or on those before it, other connections get a turn.
 package final class ReadPacer: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -48,6 +48,7 @@ package final class ReadPacer: ChannelDuplexHandler {
     private let input: HeldInput
     private let network: () -> Sender
     private let later: (@escaping () -> Void) -> Void
+    private let isLate: () -> Bool
     private let expected: () -> Expected
     /// What the client sent and no handler has asked for yet.
     private var waiting = Deque<ByteBuffer>()
@@ -65,14 +66,17 @@ package final class ReadPacer: ChannelDuplexHandler {
     ///   - input: Counts received bytes. The handlers that consume them subtract them.
     ///   - network: Returns the sender of the input.
     ///   - later: Runs work after other connections have had a turn.
+    ///   - isLate: Returns whether received bytes wait for such a turn, since other connections already took long.
     ///   - expected: Returns what follows the bytes that were passed on.
     package init(
         _ input: HeldInput, of network: @escaping () -> Sender = { .server },
-        later: @escaping (@escaping () -> Void) -> Void = { $0() }, expected: @escaping () -> Expected = { .head }
+        later: @escaping (@escaping () -> Void) -> Void = { $0() }, isLate: @escaping () -> Bool = { false },
+        expected: @escaping () -> Expected = { .head }
     ) {
         self.input = input
         self.network = network
         self.later = later
+        self.isLate = isLate
         self.expected = expected
     }
 
@@ -89,14 +93,15 @@ package final class ReadPacer: ChannelDuplexHandler {
         guard !isRefused else { return }
         let buffer = unwrapInboundIn(data)
         input.add(buffer.readableBytes)
-        let slice = isAsked && waiting.isEmpty ? nextSlice(of: buffer) : nil
+        let mustWait = isAsked && !isPaused && isLate()
+        let slice = isAsked && waiting.isEmpty && !mustWait ? nextSlice(of: buffer) : nil
         if let slice, slice.length == buffer.readableBytes {
             isAsked = false
             input.pass(slice.length, lines: slice.lines)
             context.fireChannelRead(data)
         } else {
             waiting.append(buffer.compacted)
-            deliver(context)
+            if mustWait { pause(context) } else { deliver(context) }
         }
         guard !input.hold(on: context.channel, of: network()) else { return }
         isRefused = true

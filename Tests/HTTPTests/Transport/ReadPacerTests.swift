@@ -57,6 +57,7 @@ struct ReadPacerTests {
     /// Turns that come at once, or when they are told to.
     private final class Turns {
         var isHeld = false
+        var isLate = false
         private(set) var waiting: [() -> Void] = []
 
         func add(_ work: @escaping () -> Void) { if isHeld { waiting.append(work) } else { work() } }
@@ -75,7 +76,7 @@ struct ReadPacerTests {
         transferTimeout = TransferTimeout(limits: limits)
         input = HeldInput(transferTimeout)
         let pacer = ReadPacer(
-            input, of: { .server }, later: { [turns] in turns.add($0) },
+            input, of: { .server }, later: { [turns] in turns.add($0) }, isLate: { [turns] in turns.isLate },
             expected: { [reader] in reader.bodyToCome > 0 ? .body(reader.bodyToCome) : reader.expected })
         let handlers: [any ChannelHandler] = [pacer, reader]
         try channel.pipeline.syncOperations.addHandlers(handlers)
@@ -188,6 +189,18 @@ struct ReadPacerTests {
         #expect(input.takePassed() == 400)
         input.remove(400)
         #expect(transferTimeout.heldBytes == 0)
+    }
+
+    @Test("When other connections took long, received bytes wait for a turn")
+    func late() throws {
+        (turns.isHeld, turns.isLate) = (true, true)
+        reader.take(2, of: channel)
+        try send("a")
+        try send("b")
+        #expect(reader.received.isEmpty)
+        #expect(turns.waiting.count == 1)
+        turns.run()
+        #expect(reader.received == ["a", "b"])
     }
 
     @Test("When what is passed on takes long, others have a turn before the next slice")
