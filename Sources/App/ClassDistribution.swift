@@ -16,6 +16,6 @@ extension Distribution {
         self.init(
             isBySchema: option.mode == .schema, shards: option.shards,
             classes: Dictionary(uniqueKeysWithValues: option.classes.map { (Name($0.key), placement($0.value)) }),
-            others: placement(option.others), hasUniqueRows: option.hasUniqueRows)
+            others: placement(option.others))
     }
 }

@@ -48,21 +48,14 @@ import Testing
             (["shards": 0], "distribution.shards must be between 1 and 1024"),
             (["shards": -1], "distribution.shards must be between 1 and 1024"),
             (["shards": "many"], "distribution.shards must be between 1 and 1024"),
-            (["unique": "rows"], "distribution.unique must be \"lookup\""),
-            (["mode": "schema", "unique": "lookup"], "distribution.unique needs the mode \"rows\""),
+            (["unique": "lookup"], "unknown option distribution.unique"),
             (
                 ["classes": ["_User": ["by": "objectId"]]],
-                "distribution.classes._User: users lie on several servers only with \"unique\": \"lookup\""
+                "distribution.classes._User: the classes of the system stay \"local\", on the server that is connected to"
             ),
             (
-                ["unique": "lookup", "classes": ["_User": "reference"]],
-                "distribution.classes._User: the classes of the system stay \"local\", on the server that is connected "
-                    + "to; of them only _User can be {\"by\": \"objectId\"}"
-            ),
-            (
-                ["unique": "lookup", "classes": ["_Role": ["by": "objectId"]]],
-                "distribution.classes._Role: the classes of the system stay \"local\", on the server that is connected "
-                    + "to; of them only _User can be {\"by\": \"objectId\"}"
+                ["classes": ["_Role": "reference"]],
+                "distribution.classes._Role: the classes of the system stay \"local\", on the server that is connected to"
             ),
             (["classes": []], "distribution.classes must be an object of classes"),
             (

@@ -70,12 +70,10 @@ public struct AccountRows: Sendable {
     ///
     /// - Throws: `ParseError` 208 when another user has one of the providers' ids.
     public func setAuthData(of userId: String, to data: JSONObject) async throws {
-        guard let schema = store.catalog.schema("_User") else { return }
         do {
-            let statement = Statement(
+            _ = try await store.query(
                 "UPDATE \"_User\" SET \"authData\" = $1 WHERE \"objectId\" = $2",
                 [.jsonb(try ValueEncoder.json(.object(data))), .text(userId)])
-            _ = try await UniqueRows(store: store).query(schema, userId, statement)
         } catch let error as PostgresError {
             throw store.failure(error)
         }

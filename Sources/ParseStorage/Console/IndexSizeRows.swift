@@ -50,11 +50,9 @@ public struct IndexSizeRows: Sendable {
         for row in 0..<rows.rowCount {
             guard let stored = rows.string(row, 0) else { continue }
             let name = known.first { stored.hasSameBytes(as: $0.own) || stored.hasPrefix($0.prefix) }?.name
-            let definition = name.flatMap { schema.indexes[$0]?.objectValue } ?? [:]
             let size = IndexSize(
                 name: name ?? stored, bytes: Int(rows.int(row, 1) ?? 0), scans: Int(rows.int(row, 2) ?? 0),
-                isUnique: rows.bool(row, 3) == true || schema.isUniqueByRows(definition),
-                isValid: rows.bool(row, 4) == true,
+                isUnique: rows.bool(row, 3) == true, isValid: rows.bool(row, 4) == true,
                 isOwn: name == nil && (rows.bool(row, 5) != true || stored.hasPrefix("roost_")))
             if let place = sizes.firstIndex(where: { $0.name.hasSameBytes(as: size.name) }) {
                 sizes[place].bytes += size.bytes

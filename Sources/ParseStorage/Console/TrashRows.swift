@@ -42,7 +42,7 @@ public struct TrashRows: Sendable {
             let id = compiler.builder.bind(.text(objectId))
             let row = TrashedRow(schema: schema)
             let values = [className, operatorName].map { compiler.builder.bind(.text($0)) }
-            let statement = Statement(
+            let result = try await store.query(
                 """
                 WITH _gone AS (
                     DELETE FROM \(SQLBuilder.quote(className)) WHERE "objectId" = \(id) AND \(condition)
@@ -58,7 +58,6 @@ public struct TrashRows: Sendable {
                     RETURNING "_id" AS _kept_id)
                 SELECT \(plan.selectList), _number, _kept_id::text FROM _gone CROSS JOIN _kept
                 """, compiler.builder.parameters)
-            let result = try await UniqueRows(store: store).query(schema, objectId, statement)
             guard result.rowCount > 0, let id = result.string(0, result.columnCount - 1) else { return nil }
             guard !wants.isEmpty else { return (id, nil) }
             return (
@@ -215,9 +214,6 @@ public struct TrashRows: Sendable {
                 builder.parameters)
             guard result.rowCount > 0 else { throw ParseError.notFound }
             _ = try await store.query("DELETE FROM \"_roost_trash\" WHERE \"_id\" = $1", [.int(number)])
-            if let values = UniqueValues(schema) {
-                _ = try await store.query(UniqueRows.keeping(values, [entry.objectId], schema))
-            }
             let dropped = without.union(result.textArray(0, result.columnCount - 1) ?? []).sorted()
             let jsonNames = TrashedRow(schema: schema).jsonKinds.names
             let nulls = (result.textArray(0, result.columnCount - 2) ?? []).filter { jsonNames.contains($0) }

@@ -11,15 +11,11 @@ public struct Distribution: Sendable {
     public var classes: [Name: ClassPlacement]
     /// What holds for classes of the app that are not named.
     public var others: ClassPlacement
-    /// Whether rows of their own make values unique that lie on several servers.
-    public var hasUniqueRows: Bool
 
     /// Makes it from its parts.
     public init(
-        isBySchema: Bool, shards: Int = 4, classes: [Name: ClassPlacement] = [:], others: ClassPlacement = .local,
-        hasUniqueRows: Bool = false
+        isBySchema: Bool, shards: Int = 4, classes: [Name: ClassPlacement] = [:], others: ClassPlacement = .local
     ) {
-        self.hasUniqueRows = hasUniqueRows
         self.isBySchema = isBySchema
         self.shards = shards
         self.classes = classes
@@ -29,22 +25,6 @@ public struct Distribution: Sendable {
     /// Where a class belongs that is made now.
     func placement(of className: String) -> ClassPlacement {
         classes[className] ?? (className.hasPrefix("_") ? .local : others)
-    }
-
-    /// Checks that indexes can be unique: each server looks at the rows that it has.
-    ///
-    /// - Parameters:
-    ///   - indexes: Those that are made, by name.
-    ///   - schema: Their class.
-    /// - Throws: 102 where objects with the same values may lie on several servers, and no rows look after them.
-    func checkUnique(_ indexes: JSONObject, of schema: ClassSchema) throws(ParseError) {
-        guard !hasUniqueRows, let field = schema.distributedBy,
-            indexes.values.contains(where: { schema.isUniqueByRows($0.objectValue ?? [:]) })
-        else { return }
-        throw ParseError(
-            ParseError.invalidQuery,
-            "An index of \(schema.name) cannot be unique without \(field): the class is distributed by it, and each "
-                + "server looks at its own objects only. The option distribution.unique, \"lookup\", helps")
     }
 }
 
@@ -96,5 +76,26 @@ extension ClassSchema {
     func checkPlace(_ operations: some Sequence<Name>) throws(ParseError) {
         guard let field = placingField, operations.contains(field) else { return }
         throw kept(field, "changed")
+    }
+
+    /// Throws 102 if an index has `$unique` and not the field that the class is distributed by.
+    package func checkUnique(_ indexes: JSONObject) throws(ParseError) {
+        guard let distributedBy, indexes.values.contains(where: isUniqueByServer) else { return }
+        throw ParseError(
+            ParseError.invalidQuery,
+            "An index of \(name) cannot be unique without \(distributedBy): the class is distributed by it, and each "
+                + "server looks at its own objects only")
+    }
+
+    /// Whether values of the class must be unique and each server would see only its own.
+    package var splitsUniqueValues: Bool {
+        distributedBy != nil && (name == "_User" || indexes.values.contains(where: isUniqueByServer))
+    }
+
+    private func isUniqueByServer(_ index: JSONValue) -> Bool {
+        guard let index = index.objectValue, index["$unique"]?.boolValue == true else { return false }
+        return !IndexOptions.columns(of: index).keys.contains {
+            Name(IndexDefinition.field($0.text, of: self)) == distributedBy
+        }
     }
 }

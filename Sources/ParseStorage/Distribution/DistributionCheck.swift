@@ -57,6 +57,14 @@ struct DistributionCheck {
         ).bool(0, 0) == true
     }
 
+    /// Throws ``Unfit`` if values that must be unique lie on several servers.
+    static func checkUnique(_ classes: some Sequence<ClassSchema>) throws {
+        guard let schema = classes.first(where: \.splitsUniqueValues) else { return }
+        throw Unfit(
+            description: "what must be unique in \(schema.name) lies on several servers, and each looks at its own "
+                + "objects only: bring the class back by SELECT undistribute_table('\(SQL.identifier(schema.name))')")
+    }
+
     private func checkServers() async throws {
         let servers = try await client.query(
             "SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary'")

@@ -42,11 +42,6 @@ struct DistributionDiagnosis {
         }
     }
 
-    /// The fields by which tables are spread, by their names.
-    var fields: [Name: Name] {
-        Dictionary(tables.map { (Name($0.name), Name($0.field)) }) { first, _ in first }
-    }
-
     /// Puts the bytes of all servers in the place of those of the one that was asked.
     func correct(_ stored: inout [Name: StoredTable]) {
         for table in tables { stored[table.name]?.size = table.size }

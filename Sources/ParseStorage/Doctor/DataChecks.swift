@@ -25,35 +25,24 @@ struct DataChecks: Sendable {
     private struct Question: Sendable {
         let subject: String
         let sql: String
-        /// How often the same count has to be given: what is read beside those who write may differ for a moment.
-        var times = 1
         let finding: @Sendable (_ count: Int, _ examples: [String]) -> Finding
     }
 
     /// Asks all questions, one after the other; throws `PostgresError` when the database is gone.
     func findings() async throws -> [Finding] {
         var findings: [Finding] = []
-        for question in facts.classes.flatMap(questions(of:)) + userQuestions + uniqueQuestions {
+        for question in facts.classes.flatMap(questions(of:)) + userQuestions {
             try Task.checkCancellation()
             do {
-                var (count, examples) = try await answer(question)
-                for _ in 1..<question.times where count != 0 {
-                    let before = count
-                    (count, examples) = try await answer(question)
-                    if count != before { count = 0 }
-                }
-                if count != 0 { findings.append(question.finding(count, examples)) }
+                let rows = try await client.slowQuery(Statement(question.sql), timeLimit: limits.time)
+                let count = Int(rows.int(0, 0) ?? 0)
+                if count > 0 { findings.append(question.finding(count, rows.textArray(0, 1) ?? [])) }
             } catch let error as PostgresError where error.kind == .server {
                 let why = error.sqlState == "57014" ? "it takes longer than \(limits.time)" : error.message
                 findings.append(Finding(.notLookedAt, .note, question.subject, "not looked at: \(why)"))
             }
         }
         return findings
-    }
-
-    private func answer(_ question: Question) async throws -> (count: Int, examples: [String]) {
-        let rows = try await client.slowQuery(Statement(question.sql), timeLimit: limits.time)
-        return rows.rowCount > 0 ? (Int(rows.int(0, 0) ?? 0), rows.textArray(0, 1) ?? []) : (0, [])
     }
 
     /// Counts the rows of a query of one text column, and gives some of them.
@@ -166,48 +155,6 @@ struct DataChecks: Sendable {
                 .oddHashes, .error, "_User",
                 "users whose password hash is not bcrypt's, so that they must reset their password: \(count)",
                 examples: examples)
-        }
-    }
-
-    /// Values of objects on several servers that are kept as another's, or not at all: what a server that failed between
-    /// the two parts of a commit leaves, and objects that were spread or brought back by hand.
-    private var uniqueQuestions: [Question] {
-        guard facts.tables["_roost_unique"] != nil else { return [] }
-        return facts.classes.flatMap { schema -> [Question] in
-            guard let values = UniqueValues(schema) else { return [] }
-            return values.kinds.map { equalValues($0, of: schema) } + [wrongUniqueRows(values, of: schema)]
-        }
-    }
-
-    private func equalValues(_ kind: UniqueValues.Kind, of schema: ClassSchema) -> Question {
-        let rows = "SELECT min(\"value\") FROM (\(kind.query)) AS q GROUP BY \"index\", \"value\" HAVING count(*) > 1"
-        return Question(subject: schema.name, sql: Self.counting(rows)) { count, examples in
-            Finding(
-                .uniqueRows, .error, schema.name,
-                "values that several objects have though the index \(kind.name) is unique: \(count)", examples: examples
-            )
-        }
-    }
-
-    private func wrongUniqueRows(_ values: UniqueValues, of schema: ClassSchema) -> Question {
-        // Each server sums up its own: to compare rows would bring all of them to one.
-        func sum(_ rows: String) -> String {
-            "(SELECT coalesce(sum(hashtextextended(\"index\" || ' ' || \"value\" || ' ' || \"owner\", 0)), 0) "
-                + "FROM (\(rows)) AS r)"
-        }
-        let kept = "FROM \"_roost_unique\" WHERE \"class\" = \(SQL.literal(schema.name)) AND \"owner\" <> ''"
-        let remedy = Finding.Remedy(
-            words: "make the rows of _roost_unique for \(schema.name) anew",
-            statements: [
-                (["BEGIN", UniqueRowsTable.locking(schema.name), "DELETE \(kept)"]
-                    + values.kinds.map { UniqueRowsTable.filling($0) } + ["COMMIT"]).joined(separator: "; ")
-            ])
-        let expected = values.queries.map(sum).joined(separator: " + ")
-        let difference = "(\(expected) - \(sum("SELECT * \(kept)"))) % 9007199254740881"
-        return Question(subject: schema.name, sql: "SELECT (\(difference))::int8, '{}'::text[]", times: 3) { _, _ in
-            Finding(
-                .uniqueRows, .error, schema.name,
-                "values are free though an object has them, or taken though none does", remedy: remedy)
         }
     }
 

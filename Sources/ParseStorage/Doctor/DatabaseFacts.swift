@@ -45,8 +45,6 @@ package struct DatabaseFacts: Sendable {
     var functions: Set<Name> = []
     /// Classes whose rows lie on few of the servers that they are spread over.
     var skew: [Finding] = []
-    /// The fields by which classes are spread over servers.
-    var distributedBy: [Name: Name] = [:]
     /// Settings by name, as `SHOW` has them, but sizes in bytes.
     package var settings: [String: String] = [:]
     /// Tables for which autovacuum is off.
@@ -60,11 +58,7 @@ package struct DatabaseFacts: Sendable {
 
     /// The classes as the server would read them.
     var classes: [ClassSchema] {
-        (rows ?? []).map { row in
-            var schema = TableLayout.schema(name: row.name, row: row.json)
-            if let field = distributedBy[row.name] { schema.placement = .rows(by: field) }
-            return schema
-        }
+        (rows ?? []).map { TableLayout.schema(name: $0.name, row: $0.json) }
     }
 
     /// The settings that are looked at.
@@ -98,7 +92,6 @@ package struct DatabaseFacts: Sendable {
         let distribution = try await DistributionDiagnosis(session)
         distribution.correct(&facts.tables)
         facts.skew = distribution.findings
-        facts.distributedBy = distribution.fields
         facts.indexes = (0..<results[1].rowCount).map { row in
             Index(
                 name: results[1].string(row, 0) ?? "", table: results[1].string(row, 1) ?? "",

@@ -13,7 +13,6 @@ public struct Finding: Sendable, Equatable {
         case sameInAnyCase = "same-in-any-case"
         case literalOperations = "literal-operations"
         case oddHashes = "odd-hashes"
-        case uniqueRows = "unique-rows"
         case growingClass = "growing-class"
         case unownedTable = "unowned-table"
         case slowQuery = "slow-query"

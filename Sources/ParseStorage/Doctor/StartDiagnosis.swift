@@ -24,9 +24,7 @@ struct StartDiagnosis {
             made.append(("functions", "makes \(functions.map(\.text).joined(separator: ", "))"))
         }
         let present = Set(facts.indexes.map { Name($0.name) })
-        let isSpread = facts.distributedBy["_User"] != nil
-        let indexes = DatabaseInstaller.indexes.map { isSpread ? DatabaseInstaller.ordinary($0) : $0 }
-            .map(Self.indexName).filter { !present.contains(Name($0)) }
+        let indexes = DatabaseInstaller.indexes.map(Self.indexName).filter { !present.contains(Name($0)) }
         if !indexes.isEmpty { made.append(("indexes", "makes \(indexes.joined(separator: ", "))")) }
         let dated = Set(
             facts.indexes.filter { $0.isValid && $0.isWhole && $0.keys.first == "createdAt" }.map { Name($0.table) })

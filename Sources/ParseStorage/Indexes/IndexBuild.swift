@@ -35,39 +35,29 @@ struct IndexBuild {
         }
     }
 
-    /// Runs `body` in a transaction of a session, under the lock of changes; again when it was undone for the sake of
-    /// another one.
-    static func transaction<R>(
-        _ client: PostgresClient, _ session: PostgresSession, _ body: (PostgresSession) async throws -> R
-    ) async throws -> R {
+    private static func transaction(
+        _ client: PostgresClient, _ session: PostgresSession,
+        _ body: @Sendable (PostgresSession) async throws -> ClassSchema
+    ) async throws -> ClassSchema {
         var attempt = 1
         while true {
             do {
-                return try await retrying(client, session) {
-                    try await SchemaTransaction.lock(session)
-                    return try await body(session)
+                // What was built in hours is not given up after seconds.
+                return try await SchemaTransaction(client: client, retryDuration: .seconds(120)).retrying {
+                    do {
+                        _ = try await session.query("BEGIN")
+                        try await SchemaTransaction.lock(session)
+                        let schema = try await body(session)
+                        _ = try await session.query("COMMIT")
+                        return schema
+                    } catch {
+                        // In a task of its own, which a cancelled caller cannot cut short.
+                        await Task { _ = try? await session.query("ROLLBACK") }.value
+                        throw error
+                    }
                 }
             } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlState) && attempt < 5 {
                 attempt += 1
-            }
-        }
-    }
-
-    /// Runs `body` in a transaction of a session, and again for as long as it finds something locked: what was built in
-    /// hours is not given up after seconds.
-    static func retrying<R>(
-        _ client: PostgresClient, _ session: PostgresSession, _ body: () async throws -> R
-    ) async throws -> R {
-        try await SchemaTransaction(client: client, retryDuration: .seconds(120)).retrying {
-            do {
-                _ = try await session.query("BEGIN")
-                let result = try await body()
-                _ = try await session.query("COMMIT")
-                return result
-            } catch {
-                // In a task of its own, which a cancelled caller cannot cut short.
-                await Task { _ = try? await session.query("ROLLBACK") }.value
-                throw error
             }
         }
     }

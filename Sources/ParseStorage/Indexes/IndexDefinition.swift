@@ -32,7 +32,6 @@ struct IndexDefinition {
     /// - Throws: What ``IndexOptions`` throws.
     init(_ fields: JSONObject, of schema: ClassSchema) throws(ParseError) {
         let options = try IndexOptions(fields, of: schema)
-        let isUnique = options.isUnique && !schema.isUniqueByRows(fields)
         var leadingText: String?
         for (key, kind) in IndexOptions.columns(of: fields) {
             let field = Self.field(key.text, of: schema)
@@ -45,7 +44,7 @@ struct IndexDefinition {
             parts.append(Part(table: schema.name, method: "btree", keys: [key], isForPrefixes: true))
         }
         for part in parts.indices {
-            parts[part].isUnique = isUnique && !parts[part].isForPrefixes
+            parts[part].isUnique = options.isUnique && !parts[part].isForPrefixes
             parts[part].condition = options.condition
         }
     }

@@ -51,10 +51,7 @@ public struct DatabaseInstaller: Sendable {
             try await catalog.change(name) { $0 ?? ClassSchema(name: name) }
         }
         for name in ["_User", "_Role", "_Session", "_Installation"] { try await complete(name) }
-        if let distribution = catalog.distribution, !distribution.isBySchema {
-            try await UniqueRowsStart(client: client, catalog: catalog, distribution: distribution, logger: logger)
-                .run()
-        }
+        try DistributionCheck.checkUnique(catalog.snapshot.classes.values)
         await createIndexes()
     }
 
@@ -203,16 +200,10 @@ public struct DatabaseInstaller: Sendable {
 
     private func createIndexes() async { await create(Self.indexes) }
 
-    /// The statement for users on several servers, where rows of their own make values unique: the index only finds them.
-    static func ordinary(_ statement: String) -> String {
-        statement.replacing("UNIQUE INDEX IF NOT EXISTS \"_User_unique_", with: "INDEX IF NOT EXISTS \"roost_spread_")
-    }
-
     private func create(_ indexes: [String]) async {
-        let isSpread = catalog.schema("_User")?.distributedBy != nil
         for statement in indexes {
             do {
-                try await patient.run(isSpread ? Self.ordinary(statement) : statement)
+                try await patient.run(statement)
             } catch {
                 // Data that violates a unique index was there before: the server still works, as parse-server does.
                 logger.warning(

@@ -30,7 +30,7 @@ package enum DatabaseFailure {
 
     package static func parseError(_ error: PostgresError) -> ParseError {
         switch error.sqlState {
-        case "23505": duplicate(UniqueRows.index(refusing: error) ?? error.constraint ?? "")
+        case "23505": duplicate(error.constraint ?? "")
         case "RS111":
             // What a function of Roost's own refuses.
             ParseError(ParseError.incorrectType, error.message)
@@ -73,11 +73,9 @@ package enum DatabaseFailure {
         if constraint.hasPrefix("_User_unique_authData_") {
             return ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }
-        return duplicateValue
+        return ParseError(
+            ParseError.duplicateValue, "A duplicate value for a field with unique values was provided")
     }
-
-    static let duplicateValue = ParseError(
-        ParseError.duplicateValue, "A duplicate value for a field with unique values was provided")
 
     private static let shardNumber = Set("_0123456789".utf8)
 }

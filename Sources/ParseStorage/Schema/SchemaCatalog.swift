@@ -207,8 +207,7 @@ public final class SchemaCatalog: Sendable {
         _ className: String, listingHandmade: Bool = false,
         _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
     ) async throws -> ClassSchema {
-        let (changed, later, byRows, isNew, version) = try await SchemaTransaction(client: client, gate: gate).run {
-            session in
+        let (changed, later, isNew, version) = try await SchemaTransaction(client: client, gate: gate).run { session in
             let version = self.version
             var current = try await SchemaChange.read(className, session)
             if listingHandmade, current != nil {
@@ -222,9 +221,7 @@ public final class SchemaCatalog: Sendable {
                 try wanted.checkPlacement(from: current)
             }
             let indexes = IndexChanges(from: current, to: &wanted)
-            try self.distribution?.checkUnique(indexes.made, of: wanted)
-            let byRows =
-                current == nil ? [:] : indexes.made.filter { wanted.isUniqueByRows($0.value.objectValue ?? [:]) }
+            try wanted.checkUnique(indexes.made)
             var later: JSONObject = [:]
             if let current, !indexes.made.isEmpty,
                 try await ClassIndexes(schema: current, session: session).areOnLargeTables()
@@ -241,51 +238,11 @@ public final class SchemaCatalog: Sendable {
                 try await change.apply()
                 try await announce(session)
             }
-            return (wanted, later, byRows, change.isNeeded, version)
+            return (wanted, later, change.isNeeded, version)
         }
         await remember(className, changed, since: version)
         if isNew { logger.info("schema changed", metadata: ["class": "\(className)"]) }
-        let built = later.isEmpty ? changed : try await build(later, of: changed)
-        if !byRows.isEmpty { try await makeUnique(byRows, of: built) }
-        return built
-    }
-
-    /// Makes the rows by which new indexes of a class are unique whose objects lie on several servers; without the rows
-    /// there are no such indexes.
-    private func makeUnique(_ indexes: JSONObject, of schema: ClassSchema) async throws {
-        let build = UniqueIndexBuild(schema: schema, indexes: indexes, client: client)
-        do {
-            try await build.run()
-        } catch {
-            // In a task of its own, which a cancelled caller cannot cut short.
-            let isUnlisted = await Task { await unlist(build) }.value
-            // Others use the table for long, a backup for one. What is left then, the next start unlists.
-            if !isUnlisted {
-                Task {
-                    for _ in 0..<100 where await !unlist(build) { try await Task.sleep(for: .seconds(10)) }
-                }
-            }
-            throw error
-        }
-    }
-
-    /// Takes indexes from the list that are not made; returns whether they are not there any more.
-    private func unlist(_ build: UniqueIndexBuild) async -> Bool {
-        do {
-            _ = try await change(build.schema.name) { current in
-                guard var wanted = current else { throw ParseError.notFound }
-                for name in build.listed(in: wanted) { wanted.indexes[name] = nil }
-                return wanted
-            }
-            return true
-        } catch is ParseError {
-            return true
-        } catch {
-            logger.warning(
-                "a unique index that could not be made is listed still",
-                metadata: ["class": "\(build.schema.name)", "error": "\(error)"])
-            return false
-        }
+        return later.isEmpty ? changed : try await build(later, of: changed)
     }
 
     /// Builds indexes of a large table, and lists them when they are there.
@@ -369,9 +326,6 @@ public final class SchemaCatalog: Sendable {
             }
             _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])
             _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
-            if self.distribution?.hasUniqueRows == true {
-                try await UniqueRowsTable(session: session).remove(class: className)
-            }
             try await announce(session)
             return (true, version)
         }

@@ -56,8 +56,6 @@ struct SchemaChange {
         if let current {
             let known = ClassIndexes(schema: current, session: session)
             for name in indexes.dropped { try await known.drop(name) }
-            let byRows = indexes.dropped.filter { current.isUniqueByRows(current.indexes[$0]?.objectValue ?? [:]) }
-            if !byRows.isEmpty { try await UniqueRowsTable(session: session).remove(byRows, of: current) }
         } else {
             try await createTable(table)
         }
@@ -72,9 +70,6 @@ struct SchemaChange {
         let made = ClassIndexes(schema: wanted, session: session)
         for (name, fields) in indexes.made where wanted.indexes[name] != nil {
             try await made.make(name.text, fields.objectValue ?? [:])
-        }
-        if current == nil {
-            try await UniqueRowsTable(session: session).finish(wanted.indexesUniqueByRows, of: wanted)
         }
         _ = try await session.query(
             "INSERT INTO \"_SCHEMA\" (\"className\", \"schema\", \"isParseClass\") VALUES ($1, $2, true) "

@@ -40,15 +40,12 @@ public struct ImportRows: Sendable {
             var inserts: [InsertRow] = []
             /// The place of each update's statement.
             var positions: [Int: Int] = [:]
-            var (made, changed): ([String], [String]) = ([], [])
             for (index, row) in rows.enumerated() {
                 var compiler = WriteCompiler(schema: schema)
                 switch row {
                 case .insert(let objectId, let write):
-                    made.append(objectId)
                     inserts.append(try compiler.insertRow(objectId: objectId, write))
                 case .update(let objectId, let write):
-                    changed.append(objectId)
                     statements += InsertRow.statements(inserts)
                     inserts = []
                     positions[index] = statements.count
@@ -56,14 +53,8 @@ public struct ImportRows: Sendable {
                         try compiler.update(objectId: objectId, write, condition: "TRUE", returning: []))
                 }
             }
-            statements += InsertRow.statements(inserts)
-            var before: [Statement] = []
-            if let values = UniqueValues(schema) {
-                before = try await UniqueRows(store: store).noting(values, changed, schema)
-                statements.append(UniqueRows.keeping(values, changed + made, schema))
-            }
-            let results = try await store.group(before + statements)
-            return rows.indices.map { positions[$0].map { results[before.count + $0].rowCount > 0 } ?? true }
+            let results = try await store.group(statements + InsertRow.statements(inserts))
+            return rows.indices.map { positions[$0].map { results[$0].rowCount > 0 } ?? true }
         }
     }
 

@@ -48,8 +48,7 @@ extension ObjectStore {
                 guard let schema = catalog.schema(object.className) else { throw ParseError.notFound }
                 rows.append(try WriteCompiler(schema: schema).insertRow(objectId: object.objectId, object.write))
             }
-            var statements = InsertRow.statements(rows)
-            statements += UniqueRows(store: self).keeping(objects)
+            let statements = InsertRow.statements(rows)
             if objects.count == 1, let schema = catalog.schema(objects[0].className) {
                 _ = try await change(schema, objects[0].objectId, statements)
             } else {
@@ -86,7 +85,6 @@ extension ObjectStore {
                 statements += InsertRow.statements(rows)
                 classes += repeatElement(name, count: statements.count - classes.count)
             }
-            statements += UniqueRows(store: self).keeping(objects)
             let results: [PostgresResult]
             if objects.count == 1, let schema = catalog.schema(objects[0].className) {
                 results = try await change(schema, objects[0].objectId, statements)
@@ -157,12 +155,7 @@ extension ObjectStore {
                 observation: wants.isEmpty ? nil : Self.observation(plan, echo, wants))
             // What changes a part of a value reads and writes all of it: others do not wait for that.
             let isNested = write.operations.keys.contains { $0.utf8.contains(UInt8(ascii: ".")) }
-            let result =
-                if UniqueRows.areChanged(schema, by: write) {
-                    try await UniqueRows(store: self).query(schema, objectId, statement)
-                } else {
-                    try await change(schema, objectId, [statement], alone: isNested)[0]
-                }
+            let result = try await change(schema, objectId, [statement], alone: isNested)[0]
             guard result.rowCount > 0 else { return nil }
             if !wants.isEmpty {
                 guard result.rowCount == 2 else { return nil }
@@ -206,9 +199,6 @@ extension ObjectStore {
     public func delete(_ className: String, objectId: String, access: WriteAccess = WriteAccess()) async throws -> Bool
     {
         guard !objectId.utf8.contains(0) else { return false }
-        if let schema = catalog.schema(className), UniqueValues(schema) != nil {
-            return try await delete(className, objectId: objectId, access: access, wants: []) != nil
-        }
         return try await deleteAll(className, where: .field(FieldPath("objectId"), .equal(.string(objectId))), access)
             > 0
     }
@@ -227,10 +217,9 @@ extension ObjectStore {
             var compiler = WriteCompiler(schema: schema)
             let condition = try Self.condition(access, schema, &compiler)
             let id = compiler.builder.bind(.text(objectId))
-            let statement = Statement(
+            let result = try await query(
                 "DELETE FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = \(id) AND \(condition) "
                     + "RETURNING \(plan.selectList), \(wants.numberSQL) AS _number", compiler.builder.parameters)
-            let result = try await UniqueRows(store: self).query(schema, objectId, statement)
             guard result.rowCount > 0 else { return nil }
             return ChangedObject(
                 className: className, objectId: objectId, number: result.int(0, result.columnCount - 1), isWhole: true,
@@ -250,11 +239,7 @@ extension ObjectStore {
             let condition = try Self.condition(
                 WriteAccess(writers: access.writers, filter: filter.and(access.filter)), schema, &compiler)
             let sql = "DELETE FROM \(SQLBuilder.quote(className)) WHERE \(condition)"
-            guard UniqueValues(schema) != nil else {
-                return try await query(sql, compiler.builder.parameters).affectedRows
-            }
-            return try await group([Statement(sql, compiler.builder.parameters)] + UniqueRows.sweeping(schema))[0]
-                .affectedRows
+            return try await query(sql, compiler.builder.parameters).affectedRows
         }
     }
 

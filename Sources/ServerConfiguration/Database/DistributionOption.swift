@@ -29,15 +29,13 @@ extension Configuration {
         public var classes: [String: Placement] = [:]
         /// What holds for classes of the app that are not named.
         public var others = Placement.local
-        /// Whether rows of their own make values unique that lie on several servers.
-        public var hasUniqueRows = false
 
         /// Reads the option.
         ///
         /// - Throws: `ConfigurationError` for what cannot be read.
         init(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
             let object = value.objectValue ?? [:]
-            let keys: Set<Name> = ["engine", "mode", "shards", "unique", "classes"]
+            let keys: Set<Name> = ["engine", "mode", "shards", "classes"]
             if let key = object.keys.first(where: { !keys.contains($0) }) {
                 throw ConfigurationError("unknown option \(name).\(key)")
             }
@@ -48,14 +46,10 @@ extension Configuration {
                 throw ConfigurationError("\(name).mode must be \"schema\" or \"rows\"")
             }
             self.mode = mode
-            if mode == .schema, let key = ["shards", "unique", "classes"].first(where: { object[$0] != nil }) {
+            if mode == .schema, let key = ["shards", "classes"].first(where: { object[$0] != nil }) {
                 throw ConfigurationError("\(name).\(key) needs the mode \"rows\"")
             }
             if let shards = object["shards"] { self.shards = try shards.whole(in: 1...1024, "\(name).shards") }
-            if let unique = object["unique"] {
-                guard unique == "lookup" else { throw ConfigurationError("\(name).unique must be \"lookup\"") }
-                hasUniqueRows = true
-            }
             guard let classes = object["classes"] else { return }
             guard let classes = classes.objectValue else {
                 throw ConfigurationError("\(name).classes must be an object of classes")
@@ -96,14 +90,9 @@ extension Configuration {
             default: break
             }
             for (name, placement) in classes where name.hasPrefix("_") && placement != .local {
-                if name == "_User", placement == .rows(by: "objectId") {
-                    if hasUniqueRows { continue }
-                    throw ConfigurationError(
-                        "distribution.classes._User: users lie on several servers only with \"unique\": \"lookup\"")
-                }
                 throw ConfigurationError(
                     "distribution.classes.\(name): the classes of the system stay \"local\", on the server that is "
-                        + "connected to; of them only _User can be {\"by\": \"objectId\"}")
+                        + "connected to")
             }
         }
     }
@@ -112,6 +101,6 @@ extension Configuration {
 extension OptionTable {
     static let distribution = OptionDefinition.custom(
         "distribution", "ROOST_DISTRIBUTION", .object, \.distribution,
-        "How classes lie on the servers of Citus: engine, mode (schema, rows), shards, unique, classes; see growing.md"
+        "How classes lie on the servers of Citus: engine, mode (schema, rows), shards, classes; see growing.md"
     ) { value, name throws(ConfigurationError) in .some(try Configuration.Distribution(value, name)) }
 }

@@ -1,0 +1,43 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Testing
+
+/// Unique values of classes whose objects lie on several servers.
+@Suite struct DistributionTests {
+    private static func schema(_ name: String, _ placement: ClassPlacement, _ index: JSONObject? = nil) -> ClassSchema {
+        var schema = ClassSchema(
+            name: name, fields: ["room": Field(.pointer("Room")), "n": Field(.number)],
+            indexes: index.map { ["one": .object($0)] } ?? [:])
+        schema.placement = placement
+        return schema
+    }
+
+    @Test("Refuses a unique index without the distribution field")
+    func uniqueIndexes() throws {
+        let indexes: JSONObject = ["byN": ["n": 1], "one": ["n": 1, "$unique": true]]
+        let message = Self.schema("Message", .rows(by: "room"))
+        let error = #expect(throws: ParseError.self) { try message.checkUnique(indexes) }
+        #expect(error?.code == 102)
+        #expect(
+            error?.message == "An index of Message cannot be unique without room: the class is distributed by it, and "
+                + "each server looks at its own objects only")
+        for field: Name in ["room", "_p_room"] {
+            try message.checkUnique(["one": ["n": 1, field: -1, "$unique": true], "two": ["n": 1, "$unique": false]])
+        }
+        for placement in [ClassPlacement.local, .reference] {
+            try Self.schema("Country", placement).checkUnique(indexes)
+        }
+    }
+
+    @Test("Finds classes whose unique values were distributed by hand")
+    func split() {
+        let unique: JSONObject = ["n": 1, "$unique": true]
+        #expect(Self.schema("_User", .rows(by: "objectId")).splitsUniqueValues)
+        #expect(Self.schema("Message", .rows(by: "objectId"), unique).splitsUniqueValues)
+        #expect(!Self.schema("_User", .local).splitsUniqueValues)
+        #expect(!Self.schema("Message", .local, unique).splitsUniqueValues)
+        #expect(!Self.schema("Message", .rows(by: "n"), unique).splitsUniqueValues)
+        #expect(!Self.schema("Message", .rows(by: "objectId"), ["n": 1]).splitsUniqueValues)
+    }
+}
