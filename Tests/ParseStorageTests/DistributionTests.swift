@@ -1,9 +1,10 @@
 import JSON
 import ParseModel
 import ParseStorage
+import Postgres
 import Testing
 
-/// Unique values of classes whose objects lie on several servers.
+/// Classes whose objects lie on several servers, without any.
 @Suite struct DistributionTests {
     private static func schema(_ name: String, _ placement: ClassPlacement, _ index: JSONObject? = nil) -> ClassSchema {
         var schema = ClassSchema(
@@ -39,5 +40,18 @@ import Testing
         #expect(!Self.schema("Message", .local, unique).splitsUniqueValues)
         #expect(!Self.schema("Message", .rows(by: "n"), unique).splitsUniqueValues)
         #expect(!Self.schema("Message", .rows(by: "objectId"), ["n": 1]).splitsUniqueValues)
+    }
+
+    @Test("Declares functions IMMUTABLE for Citus only in databases that have it")
+    func functions() async throws {
+        try await TestStore.run { test in
+            let volatile =
+                "SELECT proname::text FROM pg_proc WHERE starts_with(proname, 'roost_') AND provolatile = 'v' ORDER BY 1"
+            let rows = try await test.client.query(volatile)
+            #expect((0..<rows.rowCount).map { rows.string($0, 0) } == ["roost_change_number", "roost_is_over"])
+            // Citus is in no package of Debian: here the text of its functions is only tried.
+            try await test.client.execute(script: Distribution.functions)
+            #expect(try await test.client.query(volatile).rowCount == 0)
+        }
     }
 }

@@ -3,9 +3,9 @@
 
 -- Refuses a row that is larger as JSON than it may be. Its size in PostgreSQL, where values may be compressed, to a
 -- ninetieth and less, and nothing is escaped, is known at once, and is compared first: what it is as JSON has to be
--- written. Citus runs only IMMUTABLE functions where a statement gives the rows that it changed.
+-- written.
 CREATE OR REPLACE FUNCTION roost_bound(changed record, most integer) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     IF pg_column_size(changed) > most / 256 AND octet_length(to_jsonb(changed)::text) > most THEN
         RAISE EXCEPTION '%', most USING ERRCODE = 'RS116';
@@ -14,20 +14,15 @@ BEGIN
 END
 $$;
 
--- The number of the change of an object: it is taken while the statement that gives the row holds it. What it is called
--- with is a column, so that nobody takes it for a constant, in spite of IMMUTABLE, which Citus asks for here.
-CREATE OR REPLACE FUNCTION roost_change_number(id text, numbers regclass) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE AS $$
-BEGIN
-    RETURN nextval(numbers);
-END
+-- The number of the change of an object: it is taken while the statement that gives the row holds it. Databases with Citus
+-- have other forms of this and the functions beside it (Distribution.functions).
+CREATE OR REPLACE FUNCTION roost_change_number(id text, numbers regclass) RETURNS bigint LANGUAGE sql AS $$
+    SELECT nextval(numbers)
 $$;
 
--- Whether a moment is over: by the clock, and not by the transaction's beginning. IMMUTABLE as above.
-CREATE OR REPLACE FUNCTION roost_is_over(moment timestamptz) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-    RETURN moment <= clock_timestamp();
-END
+-- Whether a moment is over: by the clock, and not by the transaction's beginning.
+CREATE OR REPLACE FUNCTION roost_is_over(moment timestamptz) RETURNS boolean LANGUAGE sql PARALLEL SAFE AS $$
+    SELECT moment <= clock_timestamp()
 $$;
 
 CREATE OR REPLACE FUNCTION roost_add(list jsonb, items jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -464,17 +459,6 @@ CREATE OR REPLACE FUNCTION roost_elements(container jsonb, path jsonpath) RETURN
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
     SELECT v FROM jsonb_path_query(container, path) AS l(leaf), LATERAL (SELECT leaf AS v UNION ALL
         SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(leaf) = 'array' THEN leaf END)) AS c
-$$;
-CREATE OR REPLACE FUNCTION roost_elements(container jsonb, steps text[]) RETURNS SETOF jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 SET search_path FROM CURRENT AS $$
-    SELECT v FROM roost_leaves(container, steps), LATERAL (SELECT leaf AS v UNION ALL
-        SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(leaf) = 'array' AND NOT is_whole THEN leaf END)) AS c
-$$;
-
--- Whether an array has no element but those of a list.
-CREATE OR REPLACE FUNCTION roost_is_within(value jsonb, list jsonb[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT NOT EXISTS (SELECT 1 FROM jsonb_array_elements(CASE WHEN jsonb_typeof(value) = 'array' THEN value END) AS c(v)
-        WHERE v <> ALL (list))
 $$;
 
 -- A text without accents.

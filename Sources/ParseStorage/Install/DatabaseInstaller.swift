@@ -42,6 +42,7 @@ public struct DatabaseInstaller: Sendable {
                     \(Self.volatileTables)
                     \(String(decoding: Schema.parseServerFunctions, as: UTF8.self))
                     \(String(decoding: Schema.functions, as: UTF8.self))
+                    \(hasCitus ? Distribution.functions : "")
                     \(Self.idempotencyFunction)
                     COMMIT;
                     """)
