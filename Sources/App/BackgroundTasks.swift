@@ -1,4 +1,3 @@
-import Logging
 import Mail
 import Operations
 internal import Push
@@ -9,10 +8,9 @@ struct BackgroundTasks {
     private let pushes: Task<Void, Never>
     private let jobs: Task<Void, Never>
     private let advice: Task<Void, Never>
-    private let log: Task<Void, Never>?
 
     /// Begins all of it.
-    init(_ backend: Backend, mails: MailQueue?, pushes: PushQueue?, _ logger: Logger) {
+    init(_ backend: Backend, mails: MailQueue?, pushes: PushQueue?) {
         self.mails = mails.map { queue in Task { await queue.run(backend.store) } }
         self.pushes = Task {
             await pushes?.run(backend.store) { [backend] in
@@ -28,7 +26,6 @@ struct BackgroundTasks {
             _ = await runs
         }
         advice = Task { await backend.indexAdvising.run() }
-        log = backend.sharedLog.map { log in Task { await log.run(backend.store, logger) } }
     }
 
     /// Ends all of it. What was sent is noted as sent, and jobs that end with the server are marked, before the database is
@@ -42,8 +39,6 @@ struct BackgroundTasks {
         await jobs.value
         advice.cancel()
         await advice.value
-        log?.cancel()
-        await log?.value
     }
 
     /// Ends all of it without waiting.
@@ -52,6 +47,5 @@ struct BackgroundTasks {
         pushes.cancel()
         jobs.cancel()
         advice.cancel()
-        log?.cancel()
     }
 }

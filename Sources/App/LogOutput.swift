@@ -8,9 +8,7 @@ package enum LogOutput {
     /// The server's logger, and what writes its lines. It never sees passwords, tokens or keys, because no code hands
     /// them to it.
     static func start(_ configuration: Configuration) -> (logger: Logger, writer: LogWriter) {
-        let writer = LogWriter(
-            format: configuration.jsonLogs ? .json : .text, isSilent: configuration.silent,
-            files: configuration.logsFolder.map { LogFiles.Settings(folder: $0, kept: configuration.maxLogFiles.kept) })
+        let writer = LogWriter(format: configuration.jsonLogs ? .json : .text, isSilent: configuration.silent)
         LoggingSystem.bootstrap { label in LineLogHandler(label: label, writer: writer) }
         var logger = Logger(label: "roost")
         logger.logLevel = level(configuration.logLevel)
@@ -32,16 +30,6 @@ package enum LogOutput {
         case "silly": .trace
         case "silent": .critical
         default: .info  // "info": the configuration has no other.
-        }
-    }
-}
-
-extension Configuration.KeptLogs {
-    /// The same, for the thread of the log.
-    fileprivate var kept: LogFiles.Kept {
-        switch self {
-        case .days(let days): .days(days)
-        case .files(let files): .files(files)
         }
     }
 }

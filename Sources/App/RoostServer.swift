@@ -84,10 +84,7 @@ public struct RoostServer: Service {
         let meters = Meters(
             requests: RequestMeters(routes: MeasuredRoutes.rows, shards: System.coreCount),
             providers: configuration.auth.keys.map(\.text), limits: configuration.rateLimits.count)
-        let log = LogRing(
-            folder: configuration.logsFolder,
-            sharedDays: configuration.logStore == .database ? configuration.maxLogFiles.count : nil,
-            meters: meters.logLines)
+        let log = LogRing(meters: meters.logLines)
         let logger = log.recording(logger)
         self.logger = logger
         for warning in warnings { logger.warning("\(warning)") }
@@ -345,10 +342,7 @@ public struct RoostServer: Service {
     public func run() async throws {
         defer { figures?.show(nil) }
         let writes = !configuration.readOnly
-        let tasks =
-            writes
-            ? BackgroundTasks(
-                backend, mails: mailQueue, pushes: pushQueue, logger) : nil
+        let tasks = writes ? BackgroundTasks(backend, mails: mailQueue, pushes: pushQueue) : nil
         defer { tasks?.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = writes ? indexer.run() : ()

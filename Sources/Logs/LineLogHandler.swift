@@ -95,7 +95,7 @@ package struct LogLine: Sendable {
             "timestamp": .string(moment.iso), "level": .string(level.parseName),
             "message": .string(message.description),
         ]
-        // Readers of files find lines by their time, and people by their words: no field takes the place of these.
+        // Programs find lines by their time, and people by their words: no field takes the place of these.
         for (name, value) in metadata.sortedFields {
             line[line[name] == nil ? name : "\(name)_"] = LogFields.json(name, value)
         }

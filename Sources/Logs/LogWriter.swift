@@ -34,24 +34,20 @@ package final class LogWriter: Sendable {
     private let signal = DispatchSemaphore(value: 0)
     private let format: LogLine.Format
     private let isSilent: Bool
-    private let files: LogFiles.Settings?
 
     /// Makes a writer, and starts its thread.
     ///
-    /// - Parameters:
-    ///   - isSilent: Whether to write nothing to standard error.
-    ///   - files: The log files, or nil for none.
-    package init(format: LogLine.Format, isSilent: Bool = false, files: LogFiles.Settings? = nil) {
+    /// - Parameter isSilent: Whether to write nothing to standard error.
+    package init(format: LogLine.Format, isSilent: Bool = false) {
         self.format = format
         self.isSilent = isSilent
-        self.files = files
         let thread = Thread { [self] in run() }
         thread.name = "log"
         thread.start()
     }
 
-    /// Adds a line. It is no earlier than the one before it, as readers of files expect, though its thread may have paused
-    /// since it looked at the clock. A clock that is set back is followed.
+    /// Adds a line. It is no earlier than the one before it, though its thread may have paused since it looked at the
+    /// clock. A clock that is set back is followed.
     package func add(_ line: LogLine) {
         let mustSignal = state.withLock { state in
             guard state.lines.count < Self.capacity else {
@@ -80,7 +76,6 @@ package final class LogWriter: Sendable {
 
     private func run() {
         var output: [UInt8] = []
-        var files = files.map { LogFiles($0) }
         while true {
             signal.wait()
             Thread.sleep(forTimeInterval: Self.pause)
@@ -101,7 +96,6 @@ package final class LogWriter: Sendable {
                 ).write(as: format, to: &output)
             }
             if !output.isEmpty { try? FileHandle.standardError.write(contentsOf: Data(output)) }
-            Self.dropped.wrappingAdd(files?.write(lines) ?? 0, ordering: .relaxed)
             state.withLock { $0.underWay = 0 }
         }
     }

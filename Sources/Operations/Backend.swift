@@ -119,10 +119,6 @@ public struct Backend: Sendable {
     public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
     /// The lines of the log.
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
-    /// The log as it goes on.
-    public var logTail: LogTail { LogTail(backend: self) }
-    /// What keeps the lines of all processes; nil where that is not wanted.
-    public var sharedLog: SharedLog? { log.shared }
     /// Operations of the database that took long.
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
     /// Statements that take long, with plans and advice.
@@ -176,7 +172,8 @@ public struct Backend: Sendable {
     var unknownAccounts: UnknownAccounts { services.unknownAccounts }
     var addressChanges: RecentCounts { services.addressChanges }
     var logger: Logger { services.logger }
-    var log: LogRing { services.log }
+    /// The latest log lines.
+    package var log: LogRing { services.log }
     var triggerSet: (any TriggerSet)? { services.triggerSet }
     /// Has observers know of changes of objects.
     var changes: ChangeReporter { services.changes }

@@ -200,34 +200,6 @@ public struct Configuration: Sendable {
     public var indexAdvice = IndexAdvice.report
     /// How many indexes are built for a class at most because they help.
     public var maximumAdvisedIndexes = 4
-    /// Where log lines are kept in files besides; nil for nowhere.
-    public var logsFolder: String?
-    /// Which of these files are kept.
-    public var maxLogFiles = KeptLogs.days(14)
-
-    /// Which log files are kept.
-    public enum KeptLogs: Sendable, Equatable {
-        /// Those of so many days.
-        case days(Int)
-        /// So many of each kind.
-        case files(Int)
-
-        /// How many of what it counts.
-        public var count: Int {
-            switch self {
-            case .days(let count), .files(let count): count
-            }
-        }
-    }
-
-    /// Where log lines are read.
-    public enum LogStore: String, Sendable, CaseIterable {
-        /// In the memory of each process, or its files.
-        case process
-        /// In the database, those of all processes.
-        case database
-    }
-    public var logStore = LogStore.process
     /// Which requests are traced, and where their spans go.
     public var tracing = Tracing()
     /// Where metrics are read.
@@ -317,7 +289,6 @@ public struct Configuration: Sendable {
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         accountMail.delivery?.templates.resolvePaths(resolved)
         cloudMain.main = cloudMain.main.map(resolved)
-        logsFolder = logsFolder.map(resolved)
         consoleFolder = consoleFolder.map(resolved)
         console.backupFolder = console.backupFolder.map(resolved)
         push?.folder = folder

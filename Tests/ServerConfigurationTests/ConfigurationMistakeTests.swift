@@ -47,7 +47,7 @@ struct ConfigurationMistakeTests {
         let file = """
             {"appId": "a", "masterKey": "m", "readOnlyMasterKey": "m", "maintenanceKey": "m", "port": "x",
              "directDatabaseURI": "postgres://h/d", "verifyUserEmails": true, "appName": 5,
-             "passwordPolicy": {"resetTokenReuseIfValid": true}, "readOnly": true, "logStore": "database",
+             "passwordPolicy": {"resetTokenReuseIfValid": true}, "readOnly": true, "rateLimitStore": "database",
              "liveQuery": {"classNames": ["Song"]}, "liveQueryServerOptions": {"port": 1400, "appId": "b"},
              "console": {"path": "/parse", "signIn": "thisMachine"},
              "distribution": {"engine": "citus", "mode": "schema"}}
@@ -63,7 +63,7 @@ struct ConfigurationMistakeTests {
                 "A public server url is required for e-mail verification and password resets (roost.json).",
                 "appName must be a string (roost.json)",
                 "You cannot use resetTokenReuseIfValid without resetTokenValidityDuration (roost.json)",
-                "readOnly can't be combined with logStore, which writes to the database (roost.json)",
+                "readOnly can't be combined with rateLimitStore, which writes to the database (roost.json)",
                 "readOnly can't be combined with liveQuery, which writes to the database (roost.json)",
                 "option console.path: the interface of the server is at /parse (roost.json)",
                 "distribution.mode \"schema\" needs databaseSchema, the schema of the app (roost.json)",

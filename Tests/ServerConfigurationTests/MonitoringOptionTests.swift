@@ -44,18 +44,13 @@ struct MonitoringOptionTests {
         }
     }
 
-    @Test(
-        "Files of the log are kept by their number, or by days",
-        arguments: [
-            (JSONValue.number(3), Configuration.KeptLogs.files(3)), ("5", .files(5)), ("2d", .days(2)),
-        ])
-    func keptFiles(value: JSONValue, kept: Configuration.KeptLogs) throws {
-        #expect(try Self.load(["maxLogFiles": value]).maxLogFiles == kept)
-    }
-
-    @Test("What is no number of files is refused", arguments: ["d", "0", "-1d", "many", "1w"])
-    func wrongFiles(text: String) {
-        #expect(throws: ConfigurationError.self) { try Self.load(["maxLogFiles": .string(text)]) }
+    @Test("Options of log files are ignored with a warning")
+    func logFiles() throws {
+        #expect(
+            try Self.read(["logsFolder": "./logs", "maxLogFiles": "14d"]).warnings == [
+                "option logsFolder has no effect: Roost writes its log to standard error",
+                "option maxLogFiles has no effect: Roost keeps no log files",
+            ])
     }
 
     @Test("Each event of cloud code has a level, by the option or by its variable; another word is refused")

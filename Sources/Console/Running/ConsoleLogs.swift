@@ -2,12 +2,11 @@ import Encoding
 import HTTP
 import JSON
 internal import Operations
-internal import ParseModel
 import Rules
 import Synchronization
 import Tasks
 
-/// What goes on: the lines of the log (the latest, those that follow, and older ones), and cloud code.
+/// What goes on: the lines of the log (the latest, and those that follow), and cloud code.
 extension ConsoleRouteTable {
     static let goingOn: [ConsoleRoute] = [
         ConsoleRoute(.get, "logs", .developer) { try await LogCalls(call: $0).logs() },
@@ -150,27 +149,26 @@ private struct LogFilter: Sendable {
         }
     }
 
-    func latest(_ tail: LogTail) async -> Lines {
-        let count = await tail.count() ?? 0
-        let lines = await tail.lines(from: 0, onlyErrors: onlyErrors)
+    func latest(_ log: LogRing) -> Lines {
+        let count = log.count
+        let lines = log.lines(from: 0, onlyErrors: onlyErrors)
         var found = Lines(next: max(count, (lines.last?.number ?? -1) + 1))
         for line in lines.reversed() {
-            guard let fields = shown(line.fields) else { continue }
-            guard found.take(fields, line.number, of: tail.process) else { break }
+            guard let fields = shown(line.json) else { continue }
+            guard found.take(fields, line.number, of: log.process) else { break }
         }
         found.shown.reverse()
         return found
     }
 
-    func following(_ tail: LogTail, from number: Int) async -> Lines {
-        let count = await tail.count() ?? number
-        let lines = await tail.lines(from: number, onlyErrors: onlyErrors)
-        let end = (lines.last?.number ?? -1) + 1
-        var found = Lines(next: lines.count < LogTail.most ? max(count, end) : end)
-        if !onlyErrors, !tail.isShared { found.dropped = max(0, (lines.first?.number ?? number) - number) }
+    func following(_ log: LogRing, from number: Int) -> Lines {
+        let count = log.count
+        let lines = log.lines(from: number, onlyErrors: onlyErrors)
+        var found = Lines(next: max(count, (lines.last?.number ?? -1) + 1))
+        if !onlyErrors { found.dropped = max(0, (lines.first?.number ?? number) - number) }
         for line in lines {
-            guard let fields = shown(line.fields) else { continue }
-            guard found.take(fields, line.number, of: tail.process) else {
+            guard let fields = shown(line.json) else { continue }
+            guard found.take(fields, line.number, of: log.process) else {
                 found.next = line.number
                 break
             }
@@ -187,37 +185,33 @@ private struct LogFilter: Sendable {
 private struct LogCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// The latest lines without `after`, those behind a place with it, and older ones than `before`.
+    /// The latest lines without `after`, and those behind a place with it.
     func logs() async throws -> Reply {
         // A reader that follows the log would follow itself.
         visit.request.record.keepQuiet()
         let query = texts
         let filter = try LogFilter(query, SecretTexts(interface.configuration))
-        if let text = query["before"]?.stringValue {
-            guard let time = ParseDate(iso: text) else { throw HTTPError(status: 400, message: "before is no time.") }
-            return await older(than: time, filter)
-        }
-        let tail = interface.backend.logTail
-        guard let place = try Self.place(query["after"]?.stringValue, of: tail.process) else {
-            return Self.answer(await HeavyWork.run { await filter.latest(tail) }, tail)
+        let log = interface.backend.log
+        guard let place = try Self.place(query["after"]?.stringValue, of: log.process) else {
+            return Self.answer(await HeavyWork.run { filter.latest(log) }, log)
         }
         let wait = min(20, max(0, query["wait"]?.stringValue.flatMap(Double.init) ?? 0))
         let end = ContinuousClock.now + .seconds(wait)
-        var next = min(place, await tail.count() ?? place)
+        var next = min(place, log.count)
         var dropped = 0
         while true {
-            if await tail.count() ?? next > next {
-                let lines = await HeavyWork.run { [next] in await filter.following(tail, from: next) }
+            if log.count > next {
+                let lines = await HeavyWork.run { [next] in filter.following(log, from: next) }
                 dropped += lines.dropped
                 next = max(next, lines.next)
                 guard lines.shown.isEmpty else {
-                    return Self.answer(LogFilter.Lines(shown: lines.shown, dropped: dropped, next: next), tail)
+                    return Self.answer(LogFilter.Lines(shown: lines.shown, dropped: dropped, next: next), log)
                 }
             }
             guard ContinuousClock.now < end else {
-                return Self.answer(LogFilter.Lines(dropped: dropped, next: next), tail)
+                return Self.answer(LogFilter.Lines(dropped: dropped, next: next), log)
             }
-            try await Task.sleep(for: tail.pause)
+            try await Task.sleep(for: .milliseconds(200))
         }
     }
 
@@ -235,20 +229,10 @@ private struct LogCalls: ConsoleCalls {
         return nil
     }
 
-    private func older(than time: ParseDate, _ filter: LogFilter) async -> Reply {
-        let tail = interface.backend.logTail
-        let lines = await tail.lines(until: time, onlyErrors: filter.onlyErrors, size: 200) { filter.shown($0) != nil }
-        let shown = lines.prefix(LogFilter.mostLines).compactMap(filter.shown).map { JSONValue.object($0) }
-        return .object(["lines": .array(shown.reversed())])
-    }
-
-    private static func answer(_ lines: LogFilter.Lines, _ tail: LogTail) -> Reply {
-        func time(_ line: JSONValue) -> String { line["at"]?.stringValue ?? "" }
-        // Processes store their lines one after the other.
-        let shown = tail.isShared ? lines.shown.sorted { time($0) < time($1) } : lines.shown
-        return .object([
-            "lines": .array(shown), "next": .string("\(tail.process).\(lines.next)"),
-            "dropped": .number(Double(lines.dropped)), "older": .bool(tail.hasFiles),
+    private static func answer(_ lines: LogFilter.Lines, _ log: LogRing) -> Reply {
+        .object([
+            "lines": .array(lines.shown), "next": .string("\(log.process).\(lines.next)"),
+            "dropped": .number(Double(lines.dropped)),
         ])
     }
 }

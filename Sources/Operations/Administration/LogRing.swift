@@ -11,21 +11,13 @@ public import Telemetry
 public final class LogRing: Sendable {
     package struct Line {
         /// How many lines there were before, in this process.
-        let number: Int
+        package let number: Int
         let moment: ParseDate
         let level: Logger.Level
         let message: String
         let metadata: Logger.Metadata
 
-        package init(number: Int, moment: ParseDate, level: Logger.Level, message: String, metadata: Logger.Metadata) {
-            self.number = number
-            self.moment = moment
-            self.level = level
-            self.message = message
-            self.metadata = metadata
-        }
-
-        var json: JSONValue {
+        package var json: JSONObject {
             var object: JSONObject = [:]
             for (name, value) in metadata.sortedFields { object[name] = LogFields.json(name, Self.cut(value)) }
             // As parse-server names the path of a request.
@@ -33,7 +25,7 @@ public final class LogRing: Sendable {
             object["level"] = .string(level.parseName)
             object["message"] = .string(message)
             object["timestamp"] = .string(moment.iso)
-            return .object(object)
+            return object
         }
 
         /// As parse-server cuts what cloud code logs. What is kept is cut: a client may be quoted in it.
@@ -62,28 +54,16 @@ public final class LogRing: Sendable {
     private let lines = Mutex(Lines())
     private let capacity: Int
     /// The name of what it remembers, in cursors of the log.
-    let process = Identifiers.alphanumeric(8)
+    package let process = Identifiers.alphanumeric(8)
     private let meters: Counters<Meters.LogLevel>
-
-    /// What reads the lines of files; nil where there are none.
-    let files: LogFileReader?
-    /// What keeps the lines of all processes; nil where that is wanted of none.
-    public let shared: SharedLog?
 
     /// Makes an empty ring.
     ///
     /// - Parameters:
-    ///   - folder: Where the lines are kept in files; nil for nowhere.
-    ///   - sharedDays: For how many days the database keeps the lines of all processes; nil for not at all.
     ///   - capacity: How many lines it keeps, and how many errors besides.
     ///   - meters: What counts the lines.
-    public init(
-        capacity: Int = 1000, folder: String? = nil, sharedDays: Int? = nil,
-        meters: Counters<Meters.LogLevel> = Counters()
-    ) {
-        shared = sharedDays.map { [process] in SharedLog(kept: $0, process: process) }
+    public init(capacity: Int = 1000, meters: Counters<Meters.LogLevel> = Counters()) {
         self.capacity = capacity
-        files = folder.map { LogFileReader(folder: $0) }
         self.meters = meters
     }
 
@@ -106,28 +86,26 @@ public final class LogRing: Sendable {
         let (moment, message) = (ParseDate.now, Line.cut(event.message.description))
         let fields = Line.cut(metadata.isEmpty || event.metadata == nil ? own : metadata.merging(own) { $1 })
         // What makes room is freed outside of the lock, which all event loops take for each request.
-        let (line, _) = lines.withLock { lines in
+        _ = lines.withLock { lines in
             let line = Line(
                 number: lines.count, moment: moment, level: event.level, message: message, metadata: fields)
             lines.count += 1
             let forgotten = lines.all.count == capacity ? lines.all.popFirst() : nil
             lines.all.append(line)
-            guard event.level >= .error else { return (line, forgotten) }
+            guard event.level >= .error else { return forgotten }
             if lines.errors.count == capacity { lines.errors.removeFirst() }
             lines.errors.append(line)
-            return (line, forgotten)
+            return forgotten
         }
-        shared?.add(line)
     }
 
     /// How many lines there have been.
     package var count: Int { lines.withLock { $0.count } }
 
     /// The lines that are remembered of those from a number on, oldest first.
-    func lines(from number: Int, onlyErrors: Bool) -> Deque<Line> {
-        var kept = lines.withLock { onlyErrors ? $0.errors : $0.all }
-        kept.removeFirst(kept.firstIndex { $0.number >= number } ?? kept.count)
-        return kept
+    package func lines(from number: Int, onlyErrors: Bool) -> [Line] {
+        let kept = lines.withLock { onlyErrors ? $0.errors : $0.all }
+        return Array(kept.drop { $0.number < number })
     }
 
     /// Lines of a time, oldest first.

@@ -1,11 +1,8 @@
 import Foundation
 import JSON
-import Logs
 import ParseModel
-import Tasks
 
-/// `/scriptlog`: the latest log lines, as administrators read them: those of the database or of the files, where there
-/// are some, or those that this process remembers.
+/// `/scriptlog`: the latest log lines that this process remembers, as administrators read them.
 public struct ScriptLog: Sendable {
     let backend: Backend
     var log: LogRing { backend.log }
@@ -14,7 +11,7 @@ public struct ScriptLog: Sendable {
     /// with the `requestId`, `user`, `route` or `text` that others name.
     ///
     /// What is no value for a parameter counts as absent: parse-server's defaults hold then.
-    public func lines(_ parameters: JSONObject) async -> [JSONValue] {
+    public func lines(_ parameters: JSONObject) -> [JSONValue] {
         let now = ParseDate.now.milliseconds
         let from = Self.moment(parameters["from"]) ?? ParseDate(milliseconds: now - 7 * 86_400_000)
         let until = Self.moment(parameters["until"]) ?? ParseDate(milliseconds: now)
@@ -22,36 +19,13 @@ public struct ScriptLog: Sendable {
         let isAscending = parameters["order"]?.stringValue == "asc"
         let onlyErrors = parameters["level"]?.stringValue == "error"
         let matches = Self.filter(parameters)
-        if log.files != nil || log.shared != nil {
-            var query = LogFileReader.Query()
-            query.onlyErrors = onlyErrors
-            // Times are compared as texts, of which those of later years begin with a plus.
-            (query.from, query.until) = (min(from, Self.latest).iso, min(until, Self.latest).iso)
-            query.size = min(size, Self.mostLines)
-            query.isAscending = isAscending
-            query.matches = matches
-            let asked = query
-            if let found = await log.shared?.lines(asked, from: from, until: until, backend.store) {
-                return found.map { .object(Self.shown($0)) }
-            }
-            if let files = log.files {
-                return await HeavyWork.run { files.lines(asked).map { .object(Self.shown($0)) } }
-            }
-        }
-        let lines = log.lines(onlyErrors: onlyErrors, from: from, until: until).map(\.json).filter {
-            matches($0.objectValue ?? [:])
-        }
+        let lines = log.lines(onlyErrors: onlyErrors, from: from, until: until).map(\.json).filter(matches)
+            .map { JSONValue.object($0) }
         return isAscending ? Array(lines.prefix(size)) : Array(lines.suffix(size).reversed())
     }
 
-    /// The end of the years that have four digits.
-    private static let latest = ParseDate(milliseconds: 253_402_300_799_999)
-
-    /// The most lines of files that an answer has.
-    private static let mostLines = 10_000
-
     /// Which lines are meant.
-    private static func filter(_ parameters: JSONObject) -> @Sendable (JSONObject) -> Bool {
+    private static func filter(_ parameters: JSONObject) -> (JSONObject) -> Bool {
         let wanted = [("requestId", "id"), ("user", "user"), ("route", "route")].compactMap { parameter, field in
             parameters[Name(parameter)]?.nonEmptyString.map { (Name(field), $0) }
         }
@@ -61,16 +35,6 @@ public struct ScriptLog: Sendable {
             guard wanted.allSatisfy({ line[$0.0]?.stringValue == $0.1 }) else { return false }
             return text.map { text in line.values.contains { $0.stringValue?.contains(text) == true } } ?? true
         }
-    }
-
-    /// A line of a file as parse-server names its fields.
-    static func shown(_ line: JSONObject) -> JSONObject {
-        var line = line
-        for (name, value) in line {
-            if let text = value.stringValue, text.utf8.count > 1000 { line[name] = .string(LogRing.Line.cut(text)) }
-        }
-        line["url"] = line["path"]
-        return line
     }
 
     private static func moment(_ value: JSONValue?) -> ParseDate? {

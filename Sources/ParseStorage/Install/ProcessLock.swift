@@ -17,8 +17,6 @@ public enum ProcessLock: Int64, Sendable {
     case declaredSchemas = 0x526F_6F73_7444
     /// Starting jobs that are due by their schedules.
     case jobSchedules = 0x526F_6F73_744A
-    /// Adding lines to the log of all processes.
-    case logLines = 0x526F_6F73_744C
     /// Importing data, for as long as it takes.
     case dataImport = 0x526F_6F73_744D
 

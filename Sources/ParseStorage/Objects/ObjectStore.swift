@@ -66,8 +66,6 @@ public struct ObjectStore: Sendable {
     public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }
     /// Who changed what by the console.
     public var audit: AuditRows { AuditRows(store: self) }
-    /// Lines of the log of all processes.
-    public var log: LogRows { LogRows(store: self) }
     /// How many objects classes have.
     public var classCounts: ClassCountRows { ClassCountRows(store: self) }
     /// Who mentions a file.

@@ -70,7 +70,7 @@ extension RouteTable {
                 return .object(report)
             },
             Route(.get, "scriptlog", [.master]) { routes, call in
-                .json(JSONValue.array(await routes.backend.scriptLog.lines(call.envelope.parameters)).serialized())
+                .json(JSONValue.array(routes.backend.scriptLog.lines(call.envelope.parameters)).serialized())
             },
             Route(.get, "audit", [.master]) { routes, call in
                 .object(try await routes.backend.store.audit.answer(call.envelope.parameters))

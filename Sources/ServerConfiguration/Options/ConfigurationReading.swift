@@ -73,7 +73,7 @@ extension Configuration {
         }
         let writers = [
             ("liveQuery", liveQuery.isNeeded), ("rateLimitStore", rateLimitStore == .database),
-            ("audit", !audit.events.isEmpty), ("logStore", logStore == .database),
+            ("audit", !audit.events.isEmpty),
         ]
         for (writer, isUsed) in writers {
             mistakes.refuse(

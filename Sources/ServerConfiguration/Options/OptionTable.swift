@@ -300,7 +300,7 @@ public enum OptionTable {
         OptionDefinition("verbose", "VERBOSE", .boolean, "Whether logLevel is verbose, whatever it is set to"),
         .flag(
             "silent", "SILENT", \.silent,
-            "Whether the server prints no banner and no log lines; logsFolder and /scriptlog still get them"),
+            "Whether the server prints no banner and no log lines; /scriptlog still has them"),
         .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Log lines as JSON"),
         eventLevels,
         .whole(
@@ -309,24 +309,6 @@ public enum OptionTable {
         .whole(
             "slowQueryThreshold", "ROOST_SLOW_QUERY_THRESHOLD", \.slowQueryThreshold, in: 0...86_400_000,
             "From how many milliseconds on an operation of the database is logged with its statement; 0 for never"),
-        .text(
-            "logsFolder", "PARSE_SERVER_LOGS_FOLDER", \.logsFolder,
-            "The folder where log lines are kept in a file a day besides, which /scriptlog then reads; default none"),
-        .custom(
-            "maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .stringOrNumber, \.maxLogFiles,
-            "How many files of the log are kept, or of how many days, as 14d; default 14d"
-        ) { value, name throws(ConfigurationError) in
-            let text = value.stringValue ?? value.text
-            let number = Int(text.hasSuffix("d") ? text.dropLast() : text[...])
-            guard let number, (1...100_000).contains(number) else {
-                throw .invalid(name, "a number of files, or of days such as 14d")
-            }
-            return text.hasSuffix("d") ? .days(number) : .files(number)
-        },
-        .choiceOption(
-            "logStore", "ROOST_LOG_STORE", \.logStore,
-            "Whose lines /scriptlog and the console show: process (those of the one that answers) or database (those of "
-                + "all, which store them there, for the days of maxLogFiles); default process"),
     ]
 
     private static let security =
@@ -351,9 +333,9 @@ public enum OptionTable {
 
     private static let ignored: [OptionDefinition] = [
         .ignored("cacheAdapter", "PARSE_SERVER_CACHE_ADAPTER", .any, "Roost has its own cache"),
-        .ignored(
-            "loggerAdapter", "PARSE_SERVER_LOGGER_ADAPTER", .any,
-            "Roost has its own log: logsFolder and logStore keep it"),
+        .ignored("loggerAdapter", "PARSE_SERVER_LOGGER_ADAPTER", .any, "Roost writes its log to standard error"),
+        .ignored("logsFolder", "PARSE_SERVER_LOGS_FOLDER", .string, "Roost writes its log to standard error"),
+        .ignored("maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .stringOrNumber, "Roost keeps no log files"),
         .ignored(
             "analyticsAdapter", "PARSE_SERVER_ANALYTICS_ADAPTER", .any,
             "events of clients are answered and not stored"),

@@ -70,11 +70,11 @@ public struct Setting: Sendable {
     private static let shown: Set<String> = [
         "consoleFolder", "dataDir", "filesDirectory", "classDefinitions", "indexAdvice", "appId", "serverURL",
         "publicServerURL", "host", "mountPath", "trustedCertificates", "appName", "cloud", "cloudNode",
-        "rateLimitStore", "encryptionFormat", "logLevel", "logsFolder", "logStore", "tracingProtocol",
+        "rateLimitStore", "encryptionFormat", "logLevel", "tracingProtocol",
         "tracingServiceName", "tracingSampler", "tracingSamplerArgument", "trustProxy", "rateLimit",
         "requestKeywordDenylist", "routeAllowList", "masterKeyIps", "maintenanceKeyIps", "readOnlyMasterKeyIps",
         "allowHeaders", "allowOrigin", "userSensitiveFields", "maxObjectSize", "maxTriggerSize", "transferMemory",
-        "maxUploadSize", "maxResponseSize", "maxLogFiles", "console", "databaseOptions", "databaseSchema",
+        "maxUploadSize", "maxResponseSize", "console", "databaseOptions", "databaseSchema",
         "distribution",
         "audit",
         "protectedFields",

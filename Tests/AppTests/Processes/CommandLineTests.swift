@@ -72,7 +72,7 @@ struct CommandLineTests {
         let file = try CommandLineRun.configuration([
             "readOnlyMasterKey": "Swordfish", "directDatabaseURI": "postgres://h/d", "port": 99999,
             "passwordPolicy": ["maxPasswordAge": -1, "maxPasswordHistory": 99], "readOnly": true,
-            "logStore": "database",
+            "rateLimitStore": "database",
         ])
         let run = try await CommandLineRun.roost(["serve"], file: file)
         #expect(run.status == 1)
@@ -83,7 +83,7 @@ struct CommandLineTests {
                 "port must be between 1 and 65535 (roost.json)",
                 "passwordPolicy.maxPasswordAge must be a positive number (roost.json)",
                 "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20 (roost.json)",
-                "readOnly can't be combined with logStore, which writes to the database (roost.json)",
+                "readOnly can't be combined with rateLimitStore, which writes to the database (roost.json)",
             ], "\(run.errors)")
     }
 

@@ -17,6 +17,27 @@ struct LogTests {
         }
     }
 
+    @Test("Lines of many requests at once are in the order of their times")
+    func order() async throws {
+        try await ServerProcesses.run(1, ["logLevel": "info"]) { processes in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<32 {
+                    group.addTask {
+                        for _ in 0..<60 { _ = try await processes[0].send("GET", "/nowhere", as: .nobody) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            var times: [Substring] = []
+            let areThere = try await eventually {
+                times = processes.log.split(separator: "\n").filter { $0.contains("/nowhere ") }.map { $0.prefix(24) }
+                return times.count == 32 * 60
+            }
+            #expect(areThere, "\(times.count)")
+            #expect(times == times.sorted())
+        }
+    }
+
     @Test("What PostgreSQL notes while tables are made is in no log")
     func notices() async throws {
         try await ServerProcesses.run(1, ["logLevel": "verbose"]) { processes in

@@ -90,19 +90,37 @@ import Testing
         }
     }
 
-    @Test("Lines of files are found until a time of any year")
+    @Test("Lines are found until a time of any year, and no time is too large")
     func distant() async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/roost-logs-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try (#"{"timestamp":"2024-05-01T10:00:00.000Z","level":"info","message":"old"}"# + "\n").write(
-            toFile: folder + "/parse-server.info.2024-05-01", atomically: true, encoding: .utf8)
-        try await TestServer.run(["logsFolder": .string(folder)]) { server in
+        try await Self.withLines { server in
             for until in ["9999-01-01", "%2B010000-01-01", "%2B200000-01-01"] {
-                let lines = try await Self.log(server, "?from=2024-01-01&until=\(until)")
-                #expect(lines.count == 1, "\(until)")
+                let lines = try await Self.log(server, "?n=100&from=2024-01-01&until=\(until)")
+                #expect(Self.classes(lines).count == 3, "\(until)")
             }
             #expect(try await Self.log(server, "?from=%2B010000-01-01&until=%2B010001-01-01") == [])
+            for from in ["-9223372036854775808", "9e18", "1e300"] {
+                #expect(try await server.send("GET", "/scriptlog?from=\(from)", as: .master).status == 200)
+            }
+        }
+    }
+
+    @Test("Lines are found by a text and by the id of their request")
+    func search() async throws {
+        try await TestServer.run(logger: UnwrittenLog.logger()) { server in
+            for version in ["js9.8.7", "js1.2.3"] {
+                _ = try await server.send(
+                    "GET", "/classes/Song", as: .master, headers: ["X-Parse-Client-Version": version])
+            }
+            // Lines are written a moment after the answer.
+            var ofClient: [JSONValue] = []
+            let isThere = try await eventually {
+                ofClient = try await Self.log(server, "?text=js9.8.7")
+                return !ofClient.isEmpty
+            }
+            #expect(isThere && ofClient.count == 1 && ofClient.first?["power"] == "master", "\(ofClient)")
+            let id = try #require(ofClient.first?["id"]?.stringValue)
+            let found = try await Self.log(server, "?requestId=\(id)")
+            #expect(found.count == 1 && found.first?["url"] == "/parse/classes/Song" && found.first?["status"] == 200)
         }
     }
 }

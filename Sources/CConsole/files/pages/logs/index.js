@@ -1,4 +1,4 @@
-/** The log: its latest lines, those that follow as they come, and older ones where files have them. */
+/** The log: its latest lines, and those that follow as they come. */
 
 import { send } from "../../core/api.js";
 import { watched } from "../../core/attention.js";
@@ -7,7 +7,7 @@ import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
 import { setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
-import { addWords, plain, t } from "../../core/words.js";
+import { addWords, t } from "../../core/words.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { lineList, lineRow, openLine } from "./lines.js";
 
@@ -25,9 +25,7 @@ addWords({
   "logs.request": "Request {id}",
   "logs.function": "Function {name}",
   "logs.remove": "Remove the filter",
-  "logs.older": "Older lines",
-  "logs.noOlder": "The beginning is reached: there is nothing older.",
-  "logs.noFiles": "This is what the server remembers. With the option logsFolder it keeps more.",
+  "logs.memory": "This is what the server remembers.",
   "logs.dropped": "{n} {n|line|lines} came too fast to be shown.",
   "logs.cut": "Only the last {n} lines are kept here.",
   "logs.count": "{n} {n|line|lines}",
@@ -87,7 +85,7 @@ export function open(scope) {
 
 /** Reads the lines that fit, and goes on as long as lines are followed. Gives what was read, to go on from there. */
 function follow(host, foot, filters, scope, known) {
-  const log = known ?? { lines: [], places: new Map(), dropped: 0, isCut: false, hasOlder: undefined };
+  const log = known ?? { lines: [], places: new Map(), dropped: 0, isCut: false };
   const list = log.list ?? lineList({
     label: t("logs.list"), draw: lineRow, open: openLine,
     moved: (isAtEnd) => { newest.hidden = isAtEnd; },
@@ -100,7 +98,7 @@ function follow(host, foot, filters, scope, known) {
     else if (!list.element.isConnected) put(host, list.element, newest);
     if (log.lines.length) list.show(log.lines, change);
     newest.hidden = list.isAtEnd();
-    put(words, [t("logs.count", { n: log.lines.length }), log.dropped && t("logs.dropped", { n: log.dropped }), log.isCut && t("logs.cut", { n: MOST }), log.hasOlder === false && t("logs.noFiles")].filter(Boolean).join(" \u00b7 "));
+    put(words, [t("logs.count", { n: log.lines.length }), log.dropped && t("logs.dropped", { n: log.dropped }), log.isCut && t("logs.cut", { n: MOST }), t("logs.memory")].filter(Boolean).join(" \u00b7 "));
   };
   const add = (lines) => {
     const wasAtEnd = log.lines.length === 0 || list.isAtEnd();
@@ -112,7 +110,7 @@ function follow(host, foot, filters, scope, known) {
     }
     draw({ before: -gone, toEnd: wasAtEnd });
   };
-  put(foot, words, h(".space"), older(log, filters, scope, draw));
+  put(foot, words);
   if (known && !follows) {
     draw();
     return log;
@@ -129,12 +127,10 @@ function follow(host, foot, filters, scope, known) {
         const isNew = !log.places.has(process);
         log.places.set(process, number);
         log.dropped += body.dropped;
-        log.hasOlder = body.older;
         if (isNew && !isFirst) {
           log.lines = merged(log.lines, body.lines);
           add([]);
         } else if (isFirst || body.lines.length || body.dropped) add(body.lines);
-        if (isFirst) put(foot, words, h(".space"), older(log, filters, scope, draw));
         if (follows) await pause(scope);
       } while (follows && !scope.aborted);
     } catch (problem) {
@@ -158,28 +154,4 @@ const same = (line) => JSON.stringify([line.at, line.message, line.fields]);
 function merged(left, right) {
   const known = new Set(right.map(same));
   return [...left.filter((line) => !known.has(same(line))), ...right].sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
-}
-
-/** The button that reads lines before the first from files. */
-function older(log, filters, scope, draw) {
-  if (log.hasOlder !== true) return null;
-  const read = button(".button", async () => {
-    read.disabled = true;
-    try {
-      const { body } = await send("GET", "logs", { query: { ...given(filters), before: log.lines[0]?.at ?? new Date().toISOString() }, signal: scope });
-      const size = log.lines.length;
-      const lines = merged(body.lines, log.lines);
-      const added = lines.length - size;
-      if (added > 0) {
-        log.lines = lines.slice(0, MOST);
-        draw({ before: added });
-      } else put(read, t("logs.noOlder"));
-      read.disabled = added === 0;
-    } catch (problem) {
-      if (scope.aborted) return;
-      read.disabled = false;
-      put(read, plain(problem.message, 200));
-    }
-  }, icon("up"), t("logs.older"));
-  return read;
 }

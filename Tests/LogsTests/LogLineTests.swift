@@ -1,0 +1,43 @@
+import JSON
+import Logging
+import Logs
+import ParseModel
+import Testing
+
+@Suite("Log lines")
+struct LogLineTests {
+    private static let time = "2026-03-01T00:00:00.000Z"
+
+    private static func line(_ text: String, _ metadata: Logger.Metadata = [:]) throws -> LogLine {
+        LogLine(
+            moment: try #require(ParseDate(iso: time)), level: .error, label: "roost", message: "\(text)",
+            metadata: metadata)
+    }
+
+    private static func object(_ line: LogLine) throws -> JSONObject {
+        var bytes: [UInt8] = []
+        line.write(as: .json, to: &bytes)
+        return try #require(try JSONValue(parsing: Array(bytes.dropLast())).objectValue)
+    }
+
+    @Test("Writes levels by parse-server's names and numbers as numbers")
+    func fields() throws {
+        let line = try Self.object(Self.line("words", ["id": "a", "ms": "1.5"]))
+        #expect(line["level"] == "error" && line["id"] == "a" && line["ms"] == 1.5)
+    }
+
+    @Test("No field takes the place of what each line has")
+    func ownNames() throws {
+        let line = try Self.object(Self.line("words", ["message": "other words", "timestamp": "never"]))
+        #expect(line["message"] == "words" && line["message_"] == "other words")
+        #expect(line["timestamp"] == .string(Self.time) && line["timestamp_"] == "never")
+    }
+
+    @Test("Control characters of one and of two bytes steer no terminal and begin no line")
+    func controlCharacters() throws {
+        var bytes: [UInt8] = []
+        try Self.line("a\n\u{1B}\u{9B}\u{85}é\u{A9}").write(as: .text, to: &bytes)
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.hasSuffix("a  \u{A0}\u{A0}é\u{A9}\n"))
+    }
+}
