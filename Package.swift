@@ -8,6 +8,7 @@ let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "as
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 
 /// Async functions run where their caller does, instead of asking at each call and return which executor is wanted.
 let stayOnExecutor = [SwiftSetting.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
@@ -50,7 +51,7 @@ let package = Package(
         .target(name: "CVersion"),
         .target(name: "Encoding"),
         .target(name: "Tasks", dependencies: ["CMalloc", deque]),
-        .target(name: "Telemetry", swiftSettings: stayOnExecutor),
+        .target(name: "Telemetry", dependencies: [tracing], swiftSettings: stayOnExecutor),
         .target(name: "JSON", dependencies: ["Encoding", ordered]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
@@ -83,7 +84,7 @@ let package = Package(
             name: "Operations",
             dependencies: [
                 "CCrypt", "Encoding", "FileStorage", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", "Telemetry", deque, ordered, logging,
+                "ServerConfiguration", "Tasks", "Telemetry", deque, ordered, logging, tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
@@ -91,13 +92,14 @@ let package = Package(
             name: "CloudCode",
             dependencies: [
                 "JSON", "Logs", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
-                ordered, logging,
+                ordered, logging, tracing,
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "HTTP",
             dependencies: [
                 "CZlib", "Encoding", "JSON", "Logs", "Tasks", "Telemetry", deque, ordered, logging, metrics,
+                tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -230,7 +232,7 @@ let package = Package(
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
                 "Push", "REST",
                 "Schema",
-                "ServerConfiguration", "SignIn", "Telemetry", "Webhooks", logging,
+                "ServerConfiguration", "SignIn", "Telemetry", "Webhooks", logging, tracing,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -242,8 +244,7 @@ let package = Package(
             name: "Roost",
             dependencies: [
                 "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",
-                ordered, logging,
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                ordered, logging, tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -285,7 +286,8 @@ let package = Package(
         .testTarget(name: "TasksTests", dependencies: ["Tasks"]),
         .testTarget(name: "LogsTests", dependencies: ["JSON", "Logs", "ParseModel", logging]),
         .testTarget(
-            name: "TelemetryTests", dependencies: ["JSON", "Telemetry", "TestTools"], exclude: ["decode_spans.py"]),
+            name: "TelemetryTests", dependencies: ["JSON", "Telemetry", "TestTools", tracing],
+            exclude: ["decode_spans.py"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
         .testTarget(
@@ -402,8 +404,7 @@ let package = Package(
         .testTarget(
             name: "RoostTests",
             dependencies: [
-                "App", "JSON", "Roost", "TestSupport", logging,
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                "App", "JSON", "Roost", "TestSupport", logging, tracing,
             ]),
         .testTarget(
             name: "AppTests",

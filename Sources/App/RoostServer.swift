@@ -238,7 +238,7 @@ public struct RoostServer: Service {
         if transport.webSockets == nil { transport.webSockets = liveQueries }
         if countsRequests { transport.meters = meters.requests }
         traces = try TraceExport(configuration, logger: logger)
-        transport.tracing = traces?.tracing
+        transport.tracer = traces?.tracer
         transport.slowRequest = .milliseconds(configuration.slowRequest)
         certificate = try configuration.https.map {
             try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)

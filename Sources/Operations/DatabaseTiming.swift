@@ -5,6 +5,7 @@ import Postgres
 import Rules
 import Tasks
 import Telemetry
+import Tracing
 
 extension Backend {
     /// Measures a call of the database.
@@ -38,7 +39,7 @@ extension Backend {
     ) {
         let (duration, errorClass) = (ContinuousClock.now - start, error.flatMap { Self.errorClass(of: $0) })
         meters.database.add(operation, duration, errorClass: errorClass)
-        if let trace = context?.facts?.trace { add(operation, className, to: trace, duration, errorClass) }
+        if let span = context?.facts?.span { trace(operation, className, below: span, duration, errorClass) }
         guard let threshold = slowLog.threshold, duration >= threshold else { return }
         meters.slowOperations.add(operation)
         let statement = CallerPresence.current?.takeSlowStatement()
@@ -47,17 +48,23 @@ extension Backend {
         logger.warning("slow query", metadata: fields)
     }
 
-    private func add(
-        _ operation: DatabaseMeters.Operation, _ className: String, to trace: RequestTrace, _ duration: Duration,
+    private func trace(
+        _ operation: DatabaseMeters.Operation, _ className: String, below request: RequestSpan, _ duration: Duration,
         _ errorClass: String?
     ) {
-        var attributes: [SpanField] = [
-            .text("db.system.name", "postgresql"), .text("db.operation.name", "\(operation)"),
-            .text("db.collection.name", className),
+        let start = DefaultTracerClock.now.nanosecondsSinceEpoch - duration.wholeNanoseconds
+        let span = RequestTracer().startSpan(
+            "\(operation) \(className)", context: request.context, ofKind: .client,
+            at: DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: start))
+        span.attributes = [
+            "db.system.name": "postgresql", "db.operation.name": .string("\(operation)"),
+            "db.collection.name": .string(className),
         ]
-        if let errorClass { attributes.append(.text("db.response.status_code", errorClass)) }
-        trace.add(
-            "\(operation) \(className)", .client, took: duration, attributes, isFailed: errorClass != nil)
+        if let errorClass {
+            span.attributes["db.response.status_code"] = errorClass
+            span.setStatus(SpanStatus(code: .error))
+        }
+        span.end()
     }
 
     /// The class of what the database did not do, by the first characters of its SQLSTATE; nil for a refusal that is an

@@ -2,6 +2,7 @@ import CloudCode
 import Logging
 import ParseModel
 import Synchronization
+import Tracing
 
 /// Swift code in this process, as a host of the server's engine.
 package final class SwiftHost: CloudHost {
@@ -35,7 +36,10 @@ package final class SwiftHost: CloudHost {
         guard let entry = entries[call.target] else { return CloudResult() }
         do {
             let details = CallDetails(call, services.withLock { $0 }, logger)
-            return try await TracePlace.run(call) { try await entry.handler(call, details) }
+            guard let span = call.span else { return try await entry.handler(call, details) }
+            return try await InstrumentationContext.$current.withValue(span.context) {
+                try await entry.handler(call, details)
+            }
         } catch let error as ParseError {
             throw error
         } catch let error as CancellationError {

@@ -1,8 +1,10 @@
 import Foundation
 import JSON
+import Synchronization
 import Telemetry
 import TestTools
 import Testing
+import Tracing
 
 @Suite("Traces")
 struct TraceTests {
@@ -34,102 +36,149 @@ struct TraceTests {
         #expect(TraceContext(traceparent: text, tracestate: nil) == nil)
     }
 
-    /// An exporter that keeps what it is to send.
-    private final class Sent: Sendable {
-        let exporter: SpanExporter
-
-        init() {
-            exporter = SpanExporter(resource: [], version: "1", send: { _ in .init(status: 200) }, warn: { _ in })
-        }
+    /// Reads and writes header fields.
+    private struct Fields: Extractor, Injector {
+        func extract(key: String, from fields: [String: String]) -> String? { fields[key] }
+        func inject(_ value: String, forKey key: String, into fields: inout [String: String]) { fields[key] = value }
     }
 
-    @Test("A tenth of traces is a tenth, the caller's word counts before that, and only where it is believed")
-    func sampling() throws {
-        var settings = TraceRecording.Settings()
-        settings.sampler = .ratio(0.1)
-        let tracing = TraceRecording(settings, exporter: Sent().exporter)
-        let count = (0..<100_000).count { _ in tracing.begin(nil, isProxy: false) != nil }
+    private static func exporter(
+        delay: Duration = .seconds(5), limit: Duration = .seconds(30),
+        _ send: @escaping SpanExporter.Send = { _, _ in (200, nil) }
+    ) -> SpanExporter {
+        SpanExporter(resource: ["service.name": "roost"], version: "1", delay: delay, limit: limit, send: send) { _ in }
+    }
+
+    private static func tracer(
+        ratio: Double, slow: Duration? = nil, _ exporter: SpanExporter = exporter()
+    ) -> RequestTracer {
+        var settings = RequestTracer.Settings()
+        (settings.ratio, settings.slow) = (ratio, slow)
+        return RequestTracer(settings, exporter: exporter)
+    }
+
+    private static func context(_ tracer: RequestTracer, _ fields: [String: String]) -> InstrumentationContext {
+        var context = InstrumentationContext.topLevel
+        tracer.extract(fields, into: &context, using: Fields())
+        return context
+    }
+
+    /// Starts the span of a request whose caller names its own span.
+    private static func start(_ tracer: RequestTracer, below span: String? = nil) -> RequestSpan {
+        let context = context(tracer, span.map { ["traceparent": $0] } ?? [:])
+        return tracer.startSpan("a", context: context, ofKind: .server)
+    }
+
+    /// Ends the span of a request and says whether it is exported.
+    private static func isExported(
+        _ span: RequestSpan, isFailed: Bool = false, after duration: Duration = .zero
+    ) -> Bool {
+        if isFailed { span.setStatus(SpanStatus(code: .error)) }
+        let end = span.start + UInt64(duration / .nanoseconds(1))
+        span.end(at: DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: end))
+        return span.isExported
+    }
+
+    private static let sampled = "00-\(trace)-\(span)-01"
+    private static let unsampled = "00-\(trace)-\(span)-00"
+
+    @Test("A tenth of traces is a tenth, and the caller's word counts before that")
+    func sampling() {
+        let tracer = Self.tracer(ratio: 0.1)
+        let count = (0..<100_000).count { _ in Self.start(tracer).isRecording }
         #expect((9_000...11_000).contains(count))
-        let sampled = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01", tracestate: nil))
-        let unsampled = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-00", tracestate: nil))
         for _ in 0..<100 {
-            #expect(tracing.begin(sampled, isProxy: true)?.context.traceID == sampled.traceID)
-            #expect(tracing.begin(unsampled, isProxy: true) == nil)
+            #expect(Self.start(tracer, below: Self.sampled).traceID == Self.trace)
+            #expect(!Self.start(tracer, below: Self.unsampled).isRecording)
         }
-        settings.sampler = .always
-        let all = TraceRecording(settings, exporter: Sent().exporter)
-        let own = try #require(all.begin(sampled, isProxy: false))
-        #expect(own.context.traceID != sampled.traceID)
+        #expect(Self.start(Self.tracer(ratio: 1)).traceID != Self.trace)
+    }
+
+    @Test("Without a recorded request above them, spans of cloud code aren't recorded")
+    func cloudCode() {
+        let tracer = RequestTracer()
+        #expect(!Self.start(tracer).isRecording)
+        #expect(!Self.start(tracer, below: Self.sampled).isRecording)
+        let request = Self.start(Self.tracer(ratio: 1))
+        let span = tracer.startSpan("b", context: request.context)
+        #expect(span.isRecording && span.traceID == request.traceID)
+        var fields: [String: String] = [:]
+        tracer.inject(span.context, into: &fields, using: Fields())
+        #expect(fields["traceparent"] == span.traceparent)
     }
 
     @Test(
         "Of a hundred thousand requests a tenth is exported, and every one that fails or is slow; a caller's no is kept to"
     )
-    func keepSlow() throws {
-        var settings = TraceRecording.Settings()
-        settings.sampler = .ratio(0.1)
-        settings.keepsSlow = true
-        let tracing = TraceRecording(settings, exporter: Sent().exporter)
-        let usual = (0..<100_000).count { _ in tracing.begin(nil, isProxy: false)?.end("a", [], isFailed: false) == true
-        }
+    func keepSlow() {
+        let tracer = Self.tracer(ratio: 0.1, slow: .seconds(1))
+        let usual = (0..<100_000).count { _ in Self.isExported(Self.start(tracer)) }
         #expect((9_000...11_000).contains(usual))
         for _ in 0..<1_000 {
-            let (slow, failed) = (tracing.begin(nil, isProxy: false), tracing.begin(nil, isProxy: false))
-            #expect(slow?.end("a", [], isFailed: false, isSlow: true) == true)
-            #expect(failed?.end("a", [], isFailed: true) == true)
+            #expect(Self.isExported(Self.start(tracer), after: .seconds(1)))
+            #expect(Self.isExported(Self.start(tracer), isFailed: true))
         }
-        let unsampled = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-00", tracestate: nil))
-        for _ in 0..<100 { #expect(tracing.begin(unsampled, isProxy: true) == nil) }
+        for _ in 0..<100 { #expect(!Self.start(tracer, below: Self.unsampled).isRecording) }
         // What a server that is called gets says what was decided, not what may become of it.
-        let traces = (0..<1_000).compactMap { _ in tracing.begin(nil, isProxy: false) }
-        for trace in traces {
-            #expect(trace.begin().traceparent.hasSuffix(trace.context.isSampled ? "-01" : "-00"))
+        var flags: Set<Bool> = []
+        for _ in 0..<1_000 {
+            let request = Self.start(tracer)
+            let call = RequestTracer().startSpan("b", context: request.context, ofKind: .client)
+            let isSampled = Self.isExported(request)
+            #expect(call.traceparent?.hasSuffix(isSampled ? "-01" : "-00") == true)
+            flags.insert(isSampled)
         }
+        #expect(flags.count == 2)
     }
 
     @Test("What is kept of a request that was not sampled takes 64 KB at most")
-    func keptBytes() async throws {
-        var settings = TraceRecording.Settings()
-        settings.sampler = .never
-        settings.keepsSlow = true
-        let (sent, spans) = (Gauge(), Gauge())
-        let exporter = SpanExporter(
-            resource: [], version: "1",
-            send: { bytes in
-                sent.add(bytes.count)
-                spans.add(1)
-                return .init(status: 200)
-            }, warn: { _ in })
-        let tracing = TraceRecording(settings, exporter: exporter)
-        let trace = try #require(tracing.begin(nil, isProxy: false))
+    func keptBytes() async {
+        let (sent, requests) = (Gauge(), Gauge())
+        let exporter = Self.exporter { bytes, _ in
+            sent.add(bytes.count)
+            requests.add(1)
+            return (200, nil)
+        }
+        let request = Self.start(Self.tracer(ratio: 0, slow: .seconds(1), exporter))
         let text = String(repeating: "x", count: 1_000)
         for _ in 0..<150 {
-            trace.add("find Song", .client, took: .zero, [.text("a", text)], isFailed: false)
+            let span = RequestTracer().startSpan("find Song", context: request.context, ofKind: .client)
+            span.attributes["a"] = text
+            span.end()
         }
-        #expect(trace.end("GET /classes/{className}", [], isFailed: false, isSlow: true))
+        #expect(Self.isExported(request, after: .seconds(1)))
         await exporter.flush()
-        #expect(spans.value == 1)
+        #expect(requests.value == 1)
         #expect((40_000...65_536).contains(sent.value))
     }
 
     @Test("OpenTelemetry's own library reads the spans")
     func decoding() async throws {
-        let context = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01", tracestate: "a=1"))
-        var span = SpanRecord(
-            traceID: context.traceID, id: 0x0102_0304_0506_0708, parent: context.spanID, state: "a=1", name: "GET /x",
-            kind: .server, start: 1_700_000_000_000_000_001, end: 1_700_000_000_000_000_999,
-            attributes: [.text("text", "\u{e4}\u{1F600}"), .number("number", -5), .number("large", 1 << 40)],
-            isFailed: true, link: context)
-        span.dropped = 3
-        let bytes = OTLPWriter.request([span, span], resource: [.text("service.name", "roost")], version: "1")
+        let request = Mutex<[UInt8]>([])
+        let exporter = Self.exporter { bytes, _ in
+            request.withLock { $0 = bytes }
+            return (200, nil)
+        }
+        let tracer = Self.tracer(ratio: 1, exporter)
+        let given = Self.context(tracer, ["traceparent": Self.sampled, "tracestate": "a=1"])
+        let span = tracer.startSpan("x", context: given, ofKind: .server)
+        span.operationName = "GET /x"
+        span.attributes = [
+            "text": "\u{e4}\u{1F600}", "number": -5, "large": .int64(1 << 40),
+            "long": .string(String(repeating: "\u{1F600}", count: 300) + "x"), "url.full": "http://secret",
+        ]
+        span.addLink(SpanLink(context: given, attributes: [:]))
+        for _ in 0..<203 { RequestTracer().startSpan("find Song", context: span.context, ofKind: .client).end() }
+        #expect(Self.isExported(span, isFailed: true))
+        await exporter.flush()
         let outcome = try await Program.run(
             ["python3", Checkout.path("Tests/TelemetryTests/decode_spans.py")],
-            environment: ["PYTHONPATH": Checkout.pythonLibraries], input: bytes)
+            environment: ["PYTHONPATH": Checkout.pythonLibraries], input: request.withLock { $0 })
         let read = try JSONValue(parsing: Array(outcome.output.utf8))
-        #expect(read.arrayValue?.count == 2)
+        #expect(read.arrayValue?.count == 201)
         let first = read.arrayValue?.first
         #expect(first?["traceId"] == .string(Self.trace))
-        #expect(first?["spanId"] == "0102030405060708")
+        #expect(span.traceparent == "00-\(Self.trace)-\(first?["spanId"]?.stringValue ?? "")-01")
         #expect(first?["parentSpanId"] == .string(Self.span))
         #expect(first?["traceState"] == "a=1")
         #expect(first?["name"] == "GET /x")
@@ -138,43 +187,37 @@ struct TraceTests {
         #expect(first?["attributes"]?["text"] == "\u{e4}\u{1F600}")
         #expect(first?["attributes"]?["number"] == -5)
         #expect(first?["attributes"]?["large"]?.numberValue == Double(1 << 40))
+        #expect(first?["attributes"]?["long"]?.stringValue?.utf8.count == 1024)
+        #expect(first?["attributes"]?["url.full"] == nil)
         #expect(first?["attributes"]?["roost.dropped_spans"] == 3)
         #expect(first?["resource"]?["service.name"] == "roost")
         #expect(first?["links"]?.arrayValue?.first == .string(Self.trace))
+        let child = read.arrayValue?.last
+        #expect(child?["parentSpanId"] == first?["spanId"] && child?["kind"] == 3 && child?["name"] == "find Song")
     }
 
     @Test(
         "A collector that names no time to wait, or none at all, is asked again a few times",
         arguments: [Double.infinity, .nan, 0, -1, 1e300])
-    func nonsense(seconds: Double) async throws {
+    func nonsense(seconds: Double) async {
         let answers = Gauge()
-        let exporter = SpanExporter(
-            resource: [], version: "1",
-            send: { _ in
-                answers.add(1)
-                return .init(status: 503, retryAfter: seconds)
-            }, warn: { _ in })
-        let span = SpanRecord(
-            traceID: .random(), id: 1, parent: nil, state: nil, name: "a", kind: .inside, start: 1, end: 2,
-            attributes: [])
-        exporter.add([span])
+        let exporter = Self.exporter { _, _ in
+            answers.add(1)
+            return (503, seconds)
+        }
+        exporter.add([[0]])
         await exporter.flush()
         #expect(exporter.outcomes[.failed] == 1)
         #expect((1...60).contains(answers.value))
     }
 
     @Test("A collector that does not answer keeps the end of the server waiting for three seconds")
-    func silent() async throws {
-        let exporter = SpanExporter(
-            resource: [], version: "1",
-            send: { _ in
-                try await Task.sleep(for: .seconds(600))
-                return .init(status: 200)
-            }, warn: { _ in })
-        let span = SpanRecord(
-            traceID: .random(), id: 1, parent: nil, state: nil, name: "a", kind: .inside, start: 1, end: 2,
-            attributes: [])
-        exporter.add(Array(repeating: span, count: 600))
+    func silent() async {
+        let exporter = Self.exporter { _, timeLimit in
+            try await Task.sleep(for: min(timeLimit, .seconds(600)))
+            throw CancellationError()
+        }
+        exporter.add(Array(repeating: [0], count: 600))
         let start = ContinuousClock.now
         await exporter.flush()
         let time = ContinuousClock.now - start
@@ -186,16 +229,11 @@ struct TraceTests {
     @Test("A collector that asks for patience at the end of the server gets what is left all the same")
     func interrupted() async throws {
         let answers = Gauge()
-        let exporter = SpanExporter(
-            resource: [], version: "1", delay: .milliseconds(10),
-            send: { _ in
-                answers.add(1)
-                return answers.value == 1 ? .init(status: 503, retryAfter: 20) : .init(status: 200)
-            }, warn: { _ in })
-        let span = SpanRecord(
-            traceID: .random(), id: 1, parent: nil, state: nil, name: "a", kind: .inside, start: 1, end: 2,
-            attributes: [])
-        exporter.add([span])
+        let exporter = Self.exporter(delay: .milliseconds(10)) { _, _ in
+            answers.add(1)
+            return answers.value == 1 ? (503, 20) : (200, nil)
+        }
+        exporter.add([[0]])
         let running = Task { await exporter.run() }
         while answers.value == 0 { try await Task.sleep(for: .milliseconds(5)) }
         running.cancel()
@@ -206,19 +244,13 @@ struct TraceTests {
     }
 
     @Test("Spans that find no room are dropped and counted, and a collector that refuses loses no request")
-    func exporter() async throws {
+    func exporter() async {
         let answers = Gauge()
-        let exporter = SpanExporter(
-            resource: [], version: "1", delay: .milliseconds(10), limit: .milliseconds(200),
-            send: { _ in
-                answers.add(1)
-                return .init(status: answers.value == 1 ? 503 : 400, retryAfter: 0.01)
-            }, warn: { _ in })
-        let context = TraceContext(traceID: .random(), spanID: 1, isSampled: true)
-        let span = SpanRecord(
-            traceID: context.traceID, id: 1, parent: nil, state: nil, name: "a", kind: .inside, start: 1, end: 2,
-            attributes: [])
-        exporter.add(Array(repeating: span, count: 3000))
+        let exporter = Self.exporter(delay: .milliseconds(10), limit: .milliseconds(200)) { _, _ in
+            answers.add(1)
+            return (answers.value == 1 ? 503 : 400, 0.01)
+        }
+        exporter.add(Array(repeating: [0], count: 3000))
         #expect(exporter.outcomes[.dropped] == 952)
         await exporter.flush()
         #expect(exporter.outcomes[.failed] == 2048)

@@ -4,15 +4,16 @@ import Outgoing
 import ServerConfiguration
 import Synchronization
 import Telemetry
+import Tracing
 
-/// Traces of a server, and their way to a collector.
+/// The tracer of a server, and the export of its spans.
 final class TraceExport: Sendable {
-    let tracing: TraceRecording
+    let tracer: RequestTracer
     let exporter: SpanExporter
     private let caller: HTTPCaller
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// The export that a configuration asks for; nil where it asks for none.
+    /// Makes the export that the configuration asks for, or nil without a collector.
     ///
     /// - Throws: When the file of certificates cannot be read.
     init?(_ configuration: Configuration, logger: Logger) throws {
@@ -20,38 +21,32 @@ final class TraceExport: Sendable {
         guard let endpoint = options.endpoint, !options.isDisabled else { return nil }
         let caller = try HTTPCaller(configuration.outgoing, connectionsPerHost: 1)
         self.caller = caller
-        var resource: [SpanField] = [
-            .text("service.name", options.serviceName), .text("service.version", Version.text),
-            .text("host.name", ProcessInfo.processInfo.hostName),
-            .number("process.pid", Int(ProcessInfo.processInfo.processIdentifier)),
+        var resource: SpanAttributes = [
+            "service.name": .string(options.serviceName), "service.version": .string(Version.text),
+            "host.name": .string(ProcessInfo.processInfo.hostName),
+            "process.pid": .int32(ProcessInfo.processInfo.processIdentifier),
         ]
-        resource += options.resource.map { .text($0.name, $0.value) }
+        for pair in options.resource { resource[pair.name] = pair.value }
+        let headers = [("Content-Type", "application/x-protobuf")] + options.headers.map { ($0.name, $0.value) }
         let lastWarning = Gauge()
-        exporter = SpanExporter(
-            resource: resource, version: Version.text,
-            send: { bytes in
-                let call = HTTPCall(
-                    "POST", endpoint,
-                    headers: [("Content-Type", "application/x-protobuf")] + options.headers.map { ($0.name, $0.value) },
-                    body: bytes)
-                let reply = try await caller.send(call, timeLimit: .seconds(10))
-                return SpanExporter.Answer(
-                    status: reply.status, retryAfter: reply.header("Retry-After").flatMap(Double.init))
-            },
-            warn: { reason in
-                let now = Int(Date().timeIntervalSince1970)
-                guard now - lastWarning.value >= 60 else { return }
-                lastWarning.set(now)
-                logger.warning("spans could not be sent", metadata: ["reason": "\(reason)"])
-            })
-        var settings = TraceRecording.Settings()
+        exporter = SpanExporter(resource: resource, version: Version.text) { request, timeLimit in
+            let call = HTTPCall("POST", endpoint, headers: headers, body: request)
+            let reply = try await caller.send(call, timeLimit: min(timeLimit, .seconds(10)))
+            return (reply.status, reply.header("Retry-After").flatMap(Double.init))
+        } warn: { reason in
+            let now = Int(Date().timeIntervalSince1970)
+            guard now - lastWarning.value >= 60 else { return }
+            lastWarning.set(now)
+            logger.warning("spans could not be sent", metadata: ["reason": "\(reason)"])
+        }
+        var settings = RequestTracer.Settings()
         settings.followsParent = options.sampler.followsParent
-        settings.keepsSlow = options.keepsSlow
-        settings.sampler =
+        settings.slow = options.keepsSlow ? .milliseconds(configuration.slowRequest) : nil
+        settings.ratio =
             switch options.sampler {
-            case .alwaysOn, .parentOn: .always
-            case .alwaysOff, .parentOff: .never
-            case .ratio, .parentRatio: .ratio(options.ratio)
+            case .alwaysOn, .parentOn: 1
+            case .alwaysOff, .parentOff: 0
+            case .ratio, .parentRatio: options.ratio
             }
         settings.trust =
             switch options.trust {
@@ -59,7 +54,7 @@ final class TraceExport: Sendable {
             case .all: .all
             case .none: .none
             }
-        tracing = TraceRecording(settings, exporter: exporter)
+        tracer = RequestTracer(settings, exporter: exporter)
     }
 
     func start() {

@@ -7,6 +7,7 @@ public import ServerConfiguration
 import Synchronization
 import Tasks
 public import Telemetry
+import Tracing
 
 /// Cloud code of all hosts: who is called for what, checks before the call, time limits, and what a failure means.
 public final class CloudEngine: Sendable {
@@ -174,28 +175,26 @@ public final class CloudEngine: Sendable {
     }
 
     private func counted(
-        _ call: CloudCall, _ host: CloudHostKind, _ span: RequestTrace.Child?,
-        _ body: nonisolated(nonsending) () async throws -> CloudResult
+        _ call: CloudCall, _ host: CloudHostKind, _ body: nonisolated(nonsending) () async throws -> CloudResult
     ) async throws -> CloudResult {
         let start = ContinuousClock.now
         do {
             let result = try await body()
             let duration = ContinuousClock.now - start
-            note(.ok, call, host, span, duration)
+            note(.ok, call, host, duration)
             callLog.note(call, duration, nil)
             return result
         } catch {
             let isOverdue = (error as? ParseError).map { $0.message == TimeLimit.exceeded.message } ?? false
             let duration = ContinuousClock.now - start
-            note(isOverdue ? .timeout : .error, call, host, span, duration)
+            note(isOverdue ? .timeout : .error, call, host, duration)
             callLog.note(call, duration, error)
             throw error
         }
     }
 
     private func note(
-        _ result: CloudMeters.Result, _ call: CloudCall, _ host: CloudHostKind, _ span: RequestTrace.Child?,
-        _ duration: Duration
+        _ result: CloudMeters.Result, _ call: CloudCall, _ host: CloudHostKind, _ duration: Duration
     ) {
         let (kind, name): (CloudMeters.Kind, String) =
             switch call.target {
@@ -205,9 +204,11 @@ public final class CloudEngine: Sendable {
             }
         meters.add(kind, host.measured, result, duration)
         callCounts.add(call.target, duration, isFailed: result != .ok)
-        guard let span else { return }
-        call.trace?.end(
-            span, name, .client, [.text("roost.cloud.host", "\(host.measured)")], isFailed: result != .ok)
+        guard let span = call.span else { return }
+        span.operationName = name
+        span.attributes["roost.cloud.host"] = "\(host.measured)"
+        if result != .ok { span.setStatus(SpanStatus(code: .error)) }
+        span.end()
     }
 
     /// Whether what a call answers is all that is left to do for the request: it is written into the answer.
@@ -245,11 +246,11 @@ public final class CloudEngine: Sendable {
             }
             let limit = host.timeLimit(of: call.target)
             call.deadline = limit.map { .now + $0 }
-            let span = call.trace?.begin()
-            call.traceparent = span?.traceparent ?? ""
-            call.traceSpan = span?.id
+            call.span = call.requestSpan.map { request in
+                RequestTracer().startSpan("cloud code", context: request.context, ofKind: .client)
+            }
             let ready = call
-            let result = try await counted(call, host.kind, span) {
+            let result = try await counted(call, host.kind) {
                 try await TimeLimit.run(limit) { try await host.call(ready) }
             }
             return validation.map { result.adding($0) } ?? result

@@ -107,7 +107,7 @@ extension CloudCall {
         guard let facts = request.facts else { return }
         headers = facts.headerFields
         requestID = facts.logID
-        trace = facts.trace
+        requestSpan = facts.span
         depth = facts.cloudDepth + 1
         isNested = facts.isOfCloudCode && depth > 1
     }

@@ -41,12 +41,12 @@ public struct CloudCall: Sendable {
     public var context: JSONObject = [:]
     /// The id of the request in the log.
     public var requestID = ""
-    /// The trace of the request; nil for one that is not recorded.
-    public var trace: RequestTrace?
-    /// The span of the call in that trace.
-    public var traceSpan: UInt64?
-    /// What is handed on to servers that the call reaches, as `traceparent`; empty for nothing.
-    public var traceparent = ""
+    /// The span of the request, or nil if it isn't recorded.
+    var requestSpan: RequestSpan?
+    /// The span of the call.
+    public internal(set) var span: RequestSpan?
+    /// The header field `traceparent` for servers that the call reaches; empty for none.
+    public var traceparent: String { span?.traceparent ?? "" }
     /// How many calls of cloud code this one stands in; requests that the code makes carry it.
     public var depth = 1
     /// Whether it is known to stand in another call, which waits for it: it does not wait for the slots of those that

@@ -45,8 +45,8 @@ package struct IncomingRequest {
     package let isDraining: Bool
     /// What is found out about it, for metrics and for its log line.
     package let record: RequestRecord
-    /// The trace of the request; nil for one that is not recorded.
-    package let trace: RequestTrace?
+    /// The span of the request, or nil if it isn't recorded.
+    package let span: RequestSpan?
 
     package var isHead: Bool { method == "HEAD" }
 

@@ -50,8 +50,8 @@ public struct HTTPServer: Service {
         public var metrics: (any MetricsFactory)?
         /// What is measured of requests for `/metrics`; nil for nothing.
         public var meters: RequestMeters?
-        /// Which requests are traced; nil for none.
-        public var tracing: TraceRecording?
+        /// Traces requests, or nil for none.
+        package var tracer: RequestTracer?
         /// From how long on a request is slow, which the log says as a warning.
         public var slowRequest: Duration = .seconds(1)
 

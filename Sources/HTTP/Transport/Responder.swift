@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 import Telemetry
+import Tracing
 
 /// Answers one request on a connection.
 struct Responder: Sendable {
@@ -78,7 +79,7 @@ struct Responder: Sendable {
             id: id(of: headers, from: connection.peer), method: head.method.rawValue, target: head.uri,
             headers: headers,
             authority: headers[.host], peer: connection.peer, body: body, isDraining: drain.hasBegun,
-            record: record, trace: trace(headers, from: connection.peer))
+            record: record, span: startSpan(head.method.rawValue, headers, from: connection.peer))
         var reply = await handler.answer(request)
         received = body.receivedLength
         body.release()
@@ -262,36 +263,57 @@ struct Responder: Sendable {
         fields.code = code
         fields.bytes = bytes
         fields.caller = request.record.takeCaller()
-        if let trace = request.trace, end(trace, fields) { fields.traceID = trace.id }
+        if let span = request.span {
+            end(span, fields)
+            if span.isExported { fields.traceID = span.traceID }
+        }
         let level = fields.level(isQuiet: request.record.isQuiet, slow: additions.slowRequest)
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
 
-    private func trace(_ headers: RequestHeaders, from peer: String) -> RequestTrace? {
-        guard let tracing = additions.tracing else { return nil }
-        let given = headers[.traceParent].flatMap { TraceContext(traceparent: $0, tracestate: headers[.traceState]) }
-        return tracing.begin(given, isProxy: given != nil && handler.believes(peer: peer))
+    private func startSpan(_ method: String, _ headers: RequestHeaders, from peer: String) -> RequestSpan? {
+        guard let tracer = additions.tracer else { return nil }
+        let context = InstrumentationContext.current ?? .topLevel
+        var given = context
+        tracer.extract(headers, into: &given, using: TraceHeaders())
+        let isTrusted = tracer.trust == .all || tracer.trust == .proxy && handler.believes(peer: peer)
+        let span = tracer.startSpan(method, context: isTrusted ? given : context, ofKind: .server)
+        guard span.isRecording else { return nil }
+        if !isTrusted { span.addLink(SpanLink(context: given, attributes: [:])) }
+        return span
     }
 
-    /// - Returns: Whether the trace is exported.
-    private func end(_ trace: RequestTrace, _ fields: RequestFields) -> Bool {
-        var attributes: [SpanField] = [
-            .text("http.request.method", fields.method), .text("url.scheme", isSecure ? "https" : "http"),
-            .text("url.path", fields.shownPath), .text("roost.request_id", "\(fields.id)"),
+    private func end(_ span: RequestSpan, _ fields: RequestFields) {
+        if let route = fields.route { span.operationName = "\(fields.method) \(route)" }
+        var attributes: SpanAttributes = [
+            "http.request.method": .string(fields.method), "url.scheme": .string(isSecure ? "https" : "http"),
+            "url.path": .string(fields.shownPath), "roost.request_id": .string("\(fields.id)"),
         ]
-        if let route = fields.route { attributes.append(.text("http.route", route)) }
-        if let status = fields.status { attributes.append(.number("http.response.status_code", status)) }
-        if let code = fields.code { attributes.append(.number("roost.error_code", code)) }
-        let isFailed = fields.status.map { $0 >= 500 } ?? true
-        if isFailed { attributes.append(.text("error.type", fields.status.map(String.init) ?? "client_closed")) }
-        return trace.end(
-            fields.route.map { "\(fields.method) \($0)" } ?? fields.method, attributes, isFailed: isFailed,
-            isSlow: fields.duration >= additions.slowRequest)
+        attributes["http.route"] = fields.route
+        attributes["http.response.status_code"] = fields.status
+        attributes["roost.error_code"] = fields.code
+        if fields.status.map({ $0 >= 500 }) ?? true {
+            attributes["error.type"] = fields.status.map(String.init) ?? "client_closed"
+            span.setStatus(SpanStatus(code: .error))
+        }
+        span.attributes = attributes
+        span.end()
     }
 
     /// The id that a proxy which is believed gave the request, or one of the server's own.
     private func id(of headers: RequestHeaders, from peer: String) -> RequestID {
         guard let given = headers[.requestID], handler.believes(peer: peer) else { return requestIDs.next() }
         return RequestID(given: given) ?? requestIDs.next()
+    }
+}
+
+/// Reads the header fields of W3C's Trace Context.
+private struct TraceHeaders: Extractor {
+    func extract(key: String, from headers: RequestHeaders) -> String? {
+        switch key {
+        case "traceparent": headers[.traceParent]
+        case "tracestate": headers[.traceState]
+        default: nil
+        }
     }
 }

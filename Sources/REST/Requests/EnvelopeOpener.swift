@@ -110,7 +110,7 @@ struct EnvelopeOpener: Sendable {
         return RequestOrigin(
             requestID: request.id, credentials: credentials, power: power, address: address,
             mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record,
-            trace: request.trace, isInternal: authority != nil)
+            span: request.span, isInternal: authority != nil)
     }
 
     /// The sender of a request that needs no credentials, and has none.
@@ -118,7 +118,7 @@ struct EnvelopeOpener: Sendable {
         RequestOrigin(
             requestID: request.id, credentials: Credentials(), power: .client, address: address(of: request),
             mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record,
-            trace: request.trace, isInternal: false)
+            span: request.span, isInternal: false)
     }
 
     /// A component of the path without percent-encoding.

@@ -24,8 +24,8 @@ public final class RequestOrigin: Sendable {
     private let headers: RequestHeaders?
     /// What is found out about the request; nil for one that did not come by HTTP.
     let record: RequestRecord?
-    /// The trace of the request; nil for one that is not recorded.
-    public let trace: RequestTrace?
+    /// The span of the request, or nil if it isn't recorded.
+    public let span: RequestSpan?
     /// What cloud code that makes the request was called with; nil for a client's.
     private let parent: InternalRequest.Parent?
     /// Whether cloud code makes the request inside of this server, or the console: limits of clients do not concern it.
@@ -47,11 +47,11 @@ public final class RequestOrigin: Sendable {
     /// Puts together what is known of a request that came by HTTP, or of one that cloud code makes.
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: ClientAddress, mountURL: String,
-        headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil,
+        headers: RequestHeaders?, record: RequestRecord? = nil, span: RequestSpan? = nil,
         parent: InternalRequest.Parent? = nil, isInternal: Bool = false
     ) {
         self.record = record
-        self.trace = trace
+        self.span = span
         self.headers = headers
         self.parent = parent
         self.isInternal = isInternal

@@ -128,10 +128,10 @@ public protocol RequestFacts: AnyObject, Sendable {
     var isOfCloudCode: Bool { get }
     /// Whether the caller takes `{"__op":"Delete"}` in the answer to a save, for a field that cloud code removed.
     var takesDeletions: Bool { get }
-    /// The trace of the request; nil for one that is not recorded.
-    var trace: RequestTrace? { get }
+    /// The span of the request, or nil if it isn't recorded.
+    var span: RequestSpan? { get }
 }
 
 extension RequestFacts {
-    public var trace: RequestTrace? { nil }
+    public var span: RequestSpan? { nil }
 }

@@ -1,34 +1,19 @@
 import Synchronization
+import Tracing
 
-/// Sends spans to a collector, beside all requests: what it cannot send in time is dropped and counted.
+/// Sends spans to a collector in the background. What it can't send in time is dropped and counted.
 public final class SpanExporter: Sendable {
-    /// What a collector answered.
-    public struct Answer: Sendable {
-        /// The status of HTTP.
-        public var status: Int
-        /// After how many seconds it wants to be asked again; nil where it does not say.
-        public var retryAfter: Double?
-
-        /// An answer.
-        public init(status: Int, retryAfter: Double? = nil) {
-            self.status = status
-            self.retryAfter = retryAfter
-        }
-
-        /// Whether the same may be sent once more.
-        var isPassing: Bool { [429, 502, 503, 504].contains(status) }
-    }
-
     /// What became of spans.
     public enum Outcome: Int, Label { case exported, dropped, failed }
 
-    /// Sends a request of the protocol.
-    public typealias Send = @Sendable ([UInt8]) async throws -> Answer
+    /// Sends a request of the protocol within a time limit. Returns the status, and the seconds of `Retry-After`.
+    package typealias Send =
+        @Sendable (_ request: [UInt8], _ timeLimit: Duration) async throws -> (status: Int, retryAfter: Double?)
 
     /// The spans, by what became of them.
     public let outcomes = Counters<Outcome>()
-    private let queue = Mutex<[SpanRecord]>([])
-    private let resource: [SpanField]
+    private let queue = Mutex<[[UInt8]]>([])
+    private let resource: SpanAttributes
     private let version: String
     private let delay: Duration
     private let limit: Duration
@@ -39,13 +24,11 @@ public final class SpanExporter: Sendable {
     private static let batch = 512
 
     /// - Parameters:
-    ///   - resource: What the process is.
-    ///   - delay: How long spans are gathered.
-    ///   - limit: How long it is tried to send a batch.
-    ///   - send: Sends a request.
-    ///   - warn: Gets why a batch was given up.
-    public init(
-        resource: [SpanField], version: String, delay: Duration = .seconds(5), limit: Duration = .seconds(30),
+    ///   - delay: The time that spans are gathered for.
+    ///   - limit: The time after which a batch is given up.
+    ///   - warn: Gets the reason when a batch is given up.
+    package init(
+        resource: SpanAttributes, version: String, delay: Duration = .seconds(5), limit: Duration = .seconds(30),
         send: @escaping Send, warn: @escaping @Sendable (String) -> Void
     ) {
         self.resource = resource
@@ -56,8 +39,7 @@ public final class SpanExporter: Sendable {
         self.warn = warn
     }
 
-    /// Takes spans, as far as there is room.
-    package func add(_ spans: [SpanRecord]) {
+    package func add(_ spans: [[UInt8]]) {
         let dropped = queue.withLock { queue in
             let room = max(0, Self.mostWaiting - queue.count)
             queue += spans.prefix(room)
@@ -66,7 +48,7 @@ public final class SpanExporter: Sendable {
         if dropped > 0 { outcomes.add(.dropped, dropped) }
     }
 
-    /// Sends what comes until the task is cancelled.
+    /// Sends spans until the task is cancelled.
     public func run() async {
         while !Task.isCancelled {
             let end = ContinuousClock.now + delay
@@ -89,41 +71,30 @@ public final class SpanExporter: Sendable {
         if rest > 0 { outcomes.add(.dropped, rest) }
     }
 
-    /// Sends a batch; false where there is none.
+    /// Sends a batch. Returns false without one, and on cancellation, which leaves the batch to ``flush()``.
     @discardableResult
     private func sendBatch(until end: ContinuousClock.Instant) async -> Bool {
         let spans = takeBatch()
         guard !spans.isEmpty else { return false }
-        let bytes = OTLPWriter.request(spans, resource: resource, version: version)
+        let request = OTLP.request(spans, resource: resource, version: version)
         var pause = Duration.seconds(1)
         while true {
-            var reason: String
+            let reason: String
             do {
-                let answer = try await answer(to: bytes, until: end)
+                let answer = try await send(request, end - .now)
                 if (200..<300).contains(answer.status) {
                     outcomes.add(.exported, spans.count)
                     return true
                 }
                 reason = "the collector answers \(answer.status)"
-                guard answer.isPassing else {
-                    giveUp(spans.count, reason)
-                    return true
-                }
-                // A collector that says nonsense, or `0`, is not asked in a loop.
+                guard [429, 502, 503, 504].contains(answer.status) else { return giveUp(spans, reason) }
+                // Nonsense, or `0`, causes no tight loop.
                 if let seconds = answer.retryAfter, (0...3600).contains(seconds) { pause = .seconds(max(0.1, seconds)) }
             } catch {
                 reason = "\(error)"
             }
-            if Task.isCancelled {
-                // What is left at the end is sent by ``flush()``.
-                queue.withLock { $0.insert(contentsOf: spans, at: 0) }
-                return false
-            }
             let jittered = pause * Double.random(in: 0.8...1.2)
-            guard ContinuousClock.now + jittered < end else {
-                giveUp(spans.count, reason)
-                return true
-            }
+            guard Task.isCancelled || ContinuousClock.now + jittered < end else { return giveUp(spans, reason) }
             guard (try? await Task.sleep(for: jittered)) != nil else {
                 queue.withLock { $0.insert(contentsOf: spans, at: 0) }
                 return false
@@ -132,23 +103,7 @@ public final class SpanExporter: Sendable {
         }
     }
 
-    private struct TookTooLong: Error, CustomStringConvertible { let description = "the collector does not answer" }
-
-    /// Sends a request, and waits no longer for the answer than until a moment.
-    private func answer(to bytes: [UInt8], until end: ContinuousClock.Instant) async throws -> Answer {
-        try await withThrowingTaskGroup(of: Answer.self) { [send] group in
-            group.addTask { try await send(bytes) }
-            group.addTask {
-                try await Task.sleep(until: end, clock: .continuous)
-                throw TookTooLong()
-            }
-            defer { group.cancelAll() }
-            guard let answer = try await group.next() else { throw TookTooLong() }
-            return answer
-        }
-    }
-
-    private func takeBatch() -> [SpanRecord] {
+    private func takeBatch() -> [[UInt8]] {
         queue.withLock { queue in
             let batch = Array(queue.prefix(Self.batch))
             queue.removeFirst(batch.count)
@@ -156,8 +111,9 @@ public final class SpanExporter: Sendable {
         }
     }
 
-    private func giveUp(_ count: Int, _ reason: String) {
-        outcomes.add(.failed, count)
+    private func giveUp(_ spans: [[UInt8]], _ reason: String) -> Bool {
+        outcomes.add(.failed, spans.count)
         warn(reason)
+        return true
     }
 }

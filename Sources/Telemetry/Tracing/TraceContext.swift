@@ -1,27 +1,27 @@
 /// What W3C's Trace Context says of the place of a request in a trace.
-public struct TraceContext: Sendable, Equatable {
+package struct TraceContext: Sendable, Equatable {
     /// The id of a trace, of 128 bits.
-    public struct TraceID: Sendable, Hashable {
+    package struct TraceID: Sendable, Hashable {
         let high, low: UInt64
 
-        package static func random() -> TraceID {
+        static func random() -> TraceID {
             TraceID(high: .random(in: .min ... .max), low: .random(in: 1 ... .max))
         }
 
         /// Its 32 digits.
-        public var text: String { TraceContext.digits(high) + TraceContext.digits(low) }
+        var text: String { TraceContext.digits(high) + TraceContext.digits(low) }
     }
 
     /// The trace.
-    public let traceID: TraceID
+    package let traceID: TraceID
     /// The span that the caller was in.
-    public let spanID: UInt64
+    package let spanID: UInt64
     /// Whether the trace is recorded.
-    public let isSampled: Bool
+    package let isSampled: Bool
     /// What systems of others hand on; nil for nothing.
-    public let state: String?
+    package let state: String?
 
-    package init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
+    init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String?) {
         self.traceID = traceID
         self.spanID = spanID
         self.isSampled = isSampled
@@ -29,7 +29,7 @@ public struct TraceContext: Sendable, Equatable {
     }
 
     /// Reads the header fields `traceparent` and `tracestate`; nil for what is none.
-    public init?(traceparent: String, tracestate: String?) {
+    package init?(traceparent: String, tracestate: String?) {
         let bytes = Array(traceparent.utf8)
         let hyphen = UInt8(ascii: "-")
         guard bytes.count >= 55, bytes[2] == hyphen, bytes[35] == hyphen, bytes[52] == hyphen,
@@ -44,7 +44,7 @@ public struct TraceContext: Sendable, Equatable {
     }
 
     /// The field `traceparent`.
-    public var traceparent: String {
+    package var traceparent: String {
         "00-\(traceID.text)-\(Self.digits(spanID))-\(isSampled ? "01" : "00")"
     }
 
