@@ -116,6 +116,7 @@ public struct ParseRoutes: RequestHandler {
             // Who has a key is not refused for a bad token.
             caller.user = try? await backend.sessions.user(token: token, now: now)
         }
+        if let console = envelope.console { caller.hiddenSecrets = console.hiddenSecrets }
         return RequestContext(
             caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.origin.address,
             languages: envelope.origin.languages, facts: envelope.origin)

@@ -31,14 +31,11 @@ struct ConsoleBrowser: Sendable {
     static let masterKey: JSONValue = ["masterKey": .string(TestServer.masterKey)]
 
     /// A browser of a new operator, made by an owner.
-    static func operatorBrowser(_ server: TestServer, _ role: String, limits: JSONObject? = nil) async throws
-        -> ConsoleBrowser
-    {
+    static func operatorBrowser(_ server: TestServer, _ role: String) async throws -> ConsoleBrowser {
         let owner = try await ConsoleBrowser(server, masterKey)
         let name = JSONValue.string("\(role) \(UUID().uuidString.prefix(6))")
-        let wanted: JSONObject = ["name": name, "password": "long enough", "role": .string(role)]
         let made = try await owner.send(
-            "POST", "/console/api/operators", .object(wanted.merging(limits ?? [:]) { own, _ in own }))
+            "POST", "/console/api/operators", ["name": name, "password": "long enough", "role": .string(role)])
         try #require(made.status == 201, "\(made.text)")
         return try await ConsoleBrowser(server, ["name": name, "password": "long enough"])
     }

@@ -223,6 +223,65 @@ struct ConsoleCallTests {
         }
     }
 
+    @Test("Nobody sees a token, and no viewer what users log in with elsewhere, wherever users and sessions are shown")
+    func secrets() async throws {
+        try await TestServer.run { server in
+            let signUp: JSONValue = ["authData": ["anonymous": ["id": "anon-secret"]]]
+            let made = try await server.send("POST", "/users", signUp).succeeded()
+            let user = try #require(made["objectId"]?.stringValue)
+            let token = try #require(made["sessionToken"]?.stringValue)
+            _ = try await server.create("Song", ["title": "a", "by": .pointer("_User", user)])
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            for (browser, seesLogins) in [(viewer, false), (editor, true), (owner, true)] {
+                for path in ["/users", "/users/\(user)", "/classes/Song?include=by", "/sessions?include=user"] {
+                    let answer = try await browser.parse("GET", path)
+                    #expect(answer.status == 200 && answer.text.contains(user), "\(path): \(answer.text)")
+                    #expect(!answer.text.contains(token), "\(path): \(answer.text)")
+                    #expect(answer.text.contains("anon-secret") == seesLogins, "\(path): \(answer.text)")
+                }
+                for path in ["/users/\(user)", "/users/me", "/sessions"] {
+                    let answer = try await browser.parse("GET", path, headers: ["X-Roost-View-As": user])
+                    #expect(answer.status == 200 && answer.text.contains(user), "\(path): \(answer.text)")
+                    #expect(!answer.text.contains(token), "\(path): \(answer.text)")
+                    #expect(seesLogins || !answer.text.contains("anon-secret"), "\(path): \(answer.text)")
+                }
+            }
+            let search = "/sessions?where=%7B%22sessionToken%22%3A%22\(token)%22%7D"
+            let found = try await owner.parse("GET", search)
+            #expect(found.results.count == 1 && !found.text.contains(token), "\(found.text)")
+            #expect(try await viewer.parse("GET", search).status == 403)
+            let session = try #require(found.results.first?["objectId"]?.stringValue)
+            for path in ["/sessions/\(session)", "/users/\(user)"] {
+                #expect(try await owner.parse("DELETE", path).status == 200)
+            }
+            for (browser, seesLogins) in [(viewer, false), (editor, true), (owner, true)] {
+                let trash = try await browser.send("GET", "/console/api/trash")
+                #expect(trash["objects"]?.arrayValue?.count == 2 && !trash.text.contains(token), "\(trash.text)")
+                #expect(trash.text.contains("anon-secret") == seesLogins, "\(trash.text)")
+            }
+        }
+    }
+
+    @Test("A shared view that searches by a secret is not there for a role that may not")
+    func secretsInViews() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            for (id, condition) in [("secretive1", ["sessionToken": "r:1"]), ("harmless01", ["installationId": "x"])]
+                as [(String, JSONValue)]
+            {
+                let view: JSONValue = ["className": "_Session", "name": "x", "shared": true, "where": condition]
+                #expect(try await owner.send("PUT", "/console/api/views/\(id)", view).status == 200)
+            }
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            for (browser, ids) in [(owner, ["secretive1", "harmless01"]), (viewer, ["harmless01"])] {
+                let views = try await browser.send("GET", "/console/api/views")["views"]?.arrayValue ?? []
+                #expect(Set(views.compactMap { $0["id"]?.stringValue }) == Set(ids))
+            }
+        }
+    }
+
     @Test("The view of a user is what that user gets, without a session")
     func views() async throws {
         try await TestServer.run { server in

@@ -89,14 +89,8 @@ struct ConsoleGateTests {
     }
 
     @Test("The columns of sessions can be asked for by name, since answers have no tokens")
-    func columns() throws {
+    func columns() {
         #expect(Self.refusal(.viewer, "GET", "sessions", reads: true, ["keys": "user,sessionToken"]) == nil)
-        let answer = Array(
-            "{\"results\":[{\"sessionToken\":\"r:1\",\"user\":{\"sessionToken\":\"r:2\"},\"a\":1},{\"sessionToken\":{\"__type\":\"Shortened\",\"start\":\"r:3\"}}]}"
-                .utf8)
-        let shown = String(decoding: try SecretValues.withoutTokens(answer, for: .owner), as: UTF8.self)
-        #expect(!shown.contains("r:"))
-        #expect(shown.contains("\"a\":1"))
     }
 
     @Test(
@@ -128,15 +122,6 @@ struct ConsoleGateTests {
             #expect((Self.refusal(.viewer, "GET", path, reads: true, ["pipeline": .string(written)]) == nil) == false)
         }
         #expect(Self.refusal(.viewer, "GET", "aggregate/Song", reads: true, ["pipeline": [text]]) == nil)
-    }
-
-    @Test("What a user is logged in to by others is shown to no viewer")
-    func logins() throws {
-        let answer = Array(
-            #"{"results":[{"authData":{"anonymous":{"id":"7"}},"a":1}],"fields":{"authData":{"type":"Object"}}}"#.utf8)
-        let shown = String(decoding: try SecretValues.withoutTokens(answer, for: .viewer), as: UTF8.self)
-        #expect(shown == #"{"results":[{"authData":"hidden","a":1}],"fields":{"authData":{"type":"Object"}}}"#)
-        #expect(try SecretValues.withoutTokens(answer, for: .editor) == answer)
     }
 
     @Test("What is kept of values has no secrets in it")

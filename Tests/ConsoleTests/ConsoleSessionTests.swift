@@ -76,6 +76,33 @@ struct ConsoleSessionTests {
         }
     }
 
+    @Test("An operator whom an earlier version limited to some classes stays out until added again")
+    func limitedBefore() async throws {
+        try await TestServer.run { server in
+            let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            try await server.execute(
+                """
+                ALTER TABLE "_roost_operator" ADD COLUMN "limits" jsonb;
+                UPDATE "_roost_operator" SET "limits" = '{"classes": ["Song"]}' WHERE "role" = 'editor';
+                """)
+            #expect(try await editor.parse("GET", "/classes/Song").status == 401)
+            #expect(try await viewer.parse("GET", "/classes/Song").status == 200)
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let listed = try await owner.send("GET", "/console/api/operators")["operators"]?.arrayValue
+            let known = try #require(listed?.first { $0["role"] == "editor" })
+            let credentials: JSONValue = ["name": known["name"] ?? "", "password": "long enough"]
+            func signIn() async throws -> Int {
+                try await ConsoleBrowser(server).send("POST", "/console/api/session", credentials).status
+            }
+            #expect(try await signIn() == 401)
+            let id = known["id"]?.stringValue ?? ""
+            #expect(try await owner.send("DELETE", "/console/api/operators/\(id)").status == 200)
+            #expect(try await owner.send("POST", "/console/api/operators", credentials).status == 201)
+            #expect(try await signIn() == 200)
+        }
+    }
+
     @Test("Keys and session tokens count for nothing in the console")
     func keys() async throws {
         try await TestServer.run { server in

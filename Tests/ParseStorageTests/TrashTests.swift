@@ -45,14 +45,14 @@ import Testing
             let second = try #require(try await test.store.trash.keep("Song", "b", for: "Lou"))
             #expect(try await Self.rows(test, "Song").isEmpty)
             try await test.client.execute(script: "DELETE FROM \"_Join:fans:Song\"")
-            let listed = try await test.store.trash.list(classNames: ["Song"], objectId: nil, most: 10)
+            let listed = try await test.store.trash.list(className: "Song", objectId: nil, most: 10)
             #expect(listed.map(\.objectId) == ["b", "a"] && listed.map(\.operatorName) == ["Lou", "Kim"])
             let objects = try await test.store.trash.objects([first.id], of: "Song", shorten: 256, links: .none)
             #expect(objects[Name(first.id)]?["title"] == "x\n\"\\")
             for id in [first.id, second.id] { try await Self.restore(test, id) }
             let after = [try await Self.rows(test, "Song"), try await Self.rows(test, "_Join:fans:Song")]
             #expect(after == before)
-            #expect(try await test.store.trash.list(classNames: nil, objectId: nil, most: 10).isEmpty)
+            #expect(try await test.store.trash.list(className: nil, objectId: nil, most: 10).isEmpty)
         }
     }
 
@@ -142,7 +142,7 @@ import Testing
             try await test.catalog.drop("Song")
             let gone = try await parseCode { try await Self.restore(test, kept.id) }
             #expect(gone == ParseError.invalidClassName)
-            let left = try await test.store.trash.list(classNames: nil, objectId: "a", most: 10)
+            let left = try await test.store.trash.list(className: nil, objectId: "a", most: 10)
             #expect(left.map(\.id) == [kept.id])
         }
     }
@@ -161,7 +161,7 @@ import Testing
                 script: "UPDATE \"_roost_trash\" SET \"_deleted\" = now() - interval '31 days' WHERE \"_object\" = 's3'"
             )
             try await test.store.trash.sweep(days: 30, mostBytes: 2_900)
-            let left = try await test.store.trash.list(classNames: nil, objectId: nil, most: 10).map(\.objectId)
+            let left = try await test.store.trash.list(className: nil, objectId: nil, most: 10).map(\.objectId)
             #expect(left == ["s2", "s1"])
         }
     }

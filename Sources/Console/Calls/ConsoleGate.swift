@@ -149,5 +149,8 @@ package enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
 
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
+    /// Secrets that finds leave out of what the role sees.
+    var hiddenSecrets: Caller.HiddenSecrets { self == .viewer ? [.sessionTokens, .loginData] : .sessionTokens }
+
     package static func < (left: ConsoleRole, right: ConsoleRole) -> Bool { left.rank < right.rank }
 }

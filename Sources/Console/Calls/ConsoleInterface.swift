@@ -102,12 +102,11 @@ struct ConsoleInterface: Sendable {
         if path.hasPrefix("backups/once/") { return try await backup(visit, path.dropFirst("backups/once/".count)) }
         let session = try await session(of: visit)
         if path == "session" { return try await answerSession(visit, method, session) }
-        guard let session, let given = ConsoleRole(rawValue: session.role) else {
+        guard let session, let role = ConsoleRole(rawValue: session.role) else {
             throw HTTPError(status: 401, message: "Sign in first.")
         }
-        let (role, limits) = rights(of: session, given)
         if path.hasPrefix("parse/") {
-            return try await ParseCalls(self, visit, session, role, limits).answer(path.dropFirst("parse".count))
+            return try await ParseCalls(self, visit, session, role).answer(path.dropFirst("parse".count))
         }
         guard let match = ConsoleRouteTable.match(method, path) else {
             throw HTTPError.noRoute(method: visit.request.method, path: "\(visit.path)/api/\(path)")
@@ -115,24 +114,14 @@ struct ConsoleInterface: Sendable {
         guard role >= match.route.least else {
             throw HTTPError(status: 403, message: "This is for the role \(match.route.least.rawValue) and above.")
         }
-        guard limits == nil || match.route.keepsLimits else {
-            throw HTTPError(status: 403, message: "This is not for operators who are limited to classes and fields.")
-        }
         if match.route.isConfirmed, !session.isConfirmed { throw ConfirmationNeeded() }
-        let call = ConsoleCall(
-            interface: self, visit: visit, session: session, role: role, limits: limits,
-            arguments: match.arguments)
-        let reply = try await match.route.handler(call)
-        return try await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) {
-            try SecretValues.withoutTokens(reply, for: role)
-        }
+        return try await match.route.handler(
+            ConsoleCall(interface: self, visit: visit, session: session, role: role, arguments: match.arguments))
     }
 
-    /// What a session may do, of a role that it was given.
-    func rights(of session: StoredOperatorSession, _ given: ConsoleRole) -> (ConsoleRole, OperatorLimits?) {
-        // What can be read no longer hides everything.
-        let limits = session.limits.map { (try? OperatorLimits(json: $0)) ?? OperatorLimits(classes: []) }
-        return (limits == nil ? given : min(given, .editor), limits)
+    /// The context of a call of the console's own, with what a role may see.
+    func context(of visit: ConsoleVisit, _ role: ConsoleRole) -> RequestContext {
+        dispatcher.context(of: visit.request, backend.clock.now, hiding: role.hiddenSecrets)
     }
 
     /// The session of a visit; nil where one of its halves is missing, wrong or over.
@@ -270,12 +259,11 @@ struct ConsoleInterface: Sendable {
 
     /// What the page gets to know of the session and the server.
     private func description(of session: StoredOperatorSession) -> JSONObject {
-        let person: JSONObject = [
-            "id": session.operatorId.map { .string($0) } ?? .null, "name": .string(session.name),
-            "role": .string(session.role), "totp": .bool(session.hasFactor),
-        ]
-        return [
-            "operator": .object(person.merging(session.limits ?? [:]) { own, _ in own }),
+        [
+            "operator": [
+                "id": session.operatorId.map { .string($0) } ?? .null, "name": .string(session.name),
+                "role": .string(session.role), "totp": .bool(session.hasFactor),
+            ],
             "server": [
                 "version": .string(version), "preset": .number(Double(configuration.preset)),
                 "appId": .string(configuration.appId),

@@ -13,7 +13,7 @@ package enum ConsoleRouteTable {
         + backups
 
     private static let own: [ConsoleRoute] = [
-        ConsoleRoute(.get, "audit", .viewer, keepsLimits: true) { try await $0.audited() }
+        ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() }
     ]
 
     /// The route that answers a call, and what stands in the path where it has parameters.
@@ -43,8 +43,6 @@ package struct ConsoleRoute: Sendable {
     package let effect: Effect
     /// Whether it is for who has lately shown to be the operator.
     let isConfirmed: Bool
-    /// Whether what it answers and changes keeps to the classes and fields that an operator is limited to.
-    package let keepsLimits: Bool
     let handler: @Sendable (ConsoleCall) async throws -> Reply
 
     package enum Effect {
@@ -59,14 +57,12 @@ package struct ConsoleRoute: Sendable {
     ///   - effect: What it changes; nil for what its method says.
     init(
         _ method: Method, _ path: String, _ least: ConsoleRole, _ effect: Effect? = nil, isConfirmed: Bool = false,
-        keepsLimits: Bool = false,
         _ handler: @escaping @Sendable (ConsoleCall) async throws -> Reply
     ) {
         self.method = method
         self.path = path.split(separator: "/").map { String($0) }
         self.least = least
         self.isConfirmed = isConfirmed
-        self.keepsLimits = keepsLimits
         self.effect = effect ?? (method == .get ? .nothing : .deployment)
         self.handler = handler
     }
@@ -78,8 +74,6 @@ struct ConsoleCall {
     let visit: ConsoleVisit
     let session: StoredOperatorSession
     let role: ConsoleRole
-    /// The classes and fields that the operator is limited to; nil for one who is not.
-    let limits: OperatorLimits?
     let arguments: [String]
 
     /// The query, each value as JSON if it parses, else as a text.
@@ -127,28 +121,11 @@ struct ConsoleCall {
         return reply
     }
 
-    /// The classes that a limited operator knows.
-    func known(_ limits: OperatorLimits) -> [Name] {
-        limits.classes?.filter(limits.shows).sorted()
-            ?? interface.backend.catalog.snapshot.classes.keys.filter(limits.shows).sorted()
-    }
-
-    /// Judges what a limited operator asks; nil for an operator who is not limited.
-    var reads: LimitedReads? {
-        let catalog = interface.backend.catalog
-        return limits.map { LimitedReads($0) { catalog.schema($0.text) } }
-    }
-
     /// Who changed what.
     fileprivate func audited() async throws -> Reply {
         let query = query
         guard !JSONBody.containsNull(query) else { throw JSONBody.nullCharacter }
-        var answer = try await interface.backend.store.audit.answer(
-            query, classNames: limits.map { limits in known(limits).texts })
-        if let limits, let rows = answer["rows"]?.arrayValue {
-            answer["rows"] = .array(rows.map(LimitedAnswers(limits: limits).audited))
-        }
-        return .object(answer)
+        return .object(try await interface.backend.store.audit.answer(query))
     }
 }
 
@@ -162,12 +139,10 @@ extension ConsoleCalls {
     var visit: ConsoleVisit { call.visit }
     var session: StoredOperatorSession { call.session }
     var role: ConsoleRole { call.role }
-    var limits: OperatorLimits? { call.limits }
-    var reads: LimitedReads? { call.reads }
     var arguments: [String] { call.arguments }
     var query: JSONObject { call.query }
     var texts: JSONObject { call.texts }
-    var context: RequestContext { interface.dispatcher.context(of: visit.request, interface.backend.clock.now) }
+    var context: RequestContext { interface.context(of: visit, role) }
 
     func body() async throws -> JSONObject { try await call.body() }
 }

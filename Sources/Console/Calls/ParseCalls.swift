@@ -15,17 +15,14 @@ struct ParseCalls {
     private let visit: ConsoleVisit
     private let session: StoredOperatorSession
     private let role: ConsoleRole
-    private let limits: OperatorLimits?
 
     init(
-        _ interface: ConsoleInterface, _ visit: ConsoleVisit, _ session: StoredOperatorSession, _ role: ConsoleRole,
-        _ limits: OperatorLimits?
+        _ interface: ConsoleInterface, _ visit: ConsoleVisit, _ session: StoredOperatorSession, _ role: ConsoleRole
     ) {
         self.interface = interface
         self.visit = visit
         self.session = session
         self.role = role
-        self.limits = limits
     }
 
     /// Answers the call.
@@ -59,7 +56,6 @@ struct ParseCalls {
                 throw HTTPError(status: 400, message: "Nothing is written with X-Roost-View-As.")
             }
             viewAs = user == "anonymous" ? .anonymous : .user(id: user)
-            guard viewAs == .anonymous || limits?.shows("_User") ?? true else { throw Self.unknown("users") }
         }
         var ifUpdatedAt: ParseDate?
         if let text = fields.ifUpdatedAt {
@@ -75,7 +71,9 @@ struct ParseCalls {
             }
             shorten = size
         }
-        return ConsoleRequest(viewAs: viewAs, ifUpdatedAt: ifUpdatedAt, shorten: shorten, operatorName: session.name)
+        return ConsoleRequest(
+            viewAs: viewAs, ifUpdatedAt: ifUpdatedAt, shorten: shorten, operatorName: session.name,
+            hiddenSecrets: role.hiddenSecrets)
     }
 
     private func carryOut(_ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply) async throws -> Reply
@@ -89,9 +87,7 @@ struct ParseCalls {
             return try await audited(calls, envelope, isView: isView, answer)
         }
         func read() async throws -> Reply {
-            isView
-                ? try await audited(calls, envelope, isView: true, answer)
-                : try await shown(try await answer(), to: calls)
+            isView ? try await audited(calls, envelope, isView: true, answer) : try await answer()
         }
         guard Self.mayReadMuch(envelope) else { return try await read() }
         return try await interface.finds.run(of: visit.sender) { try await read() }
@@ -102,11 +98,11 @@ struct ParseCalls {
         _ calls: [Envelope], _ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply
     ) async throws -> Reply {
         let entry = try await interface.audit.begin(calls, of: envelope, by: session)
-        var reply: Reply
+        let reply: Reply
         do {
-            reply = try await shown(try await answer(), to: calls)
+            reply = try await answer()
         } catch {
-            reply = try await shown(interface.dispatcher.reply(to: error, visit.request), to: calls)
+            reply = interface.dispatcher.reply(to: error, visit.request)
         }
         // What a function answers may be large, and says no ids.
         var value: JSONValue?
@@ -140,65 +136,11 @@ struct ParseCalls {
     }
 
     private func check(_ call: Envelope) throws {
-        let judged = Self.judged(call)
-        if let limits { try check(call, judged, limits) }
-        if let refusal = ConsoleGate.refusal(of: judged, for: role, schema: { interface.backend.catalog.schema($0) }) {
-            throw HTTPError(status: 403, message: refusal)
-        }
-    }
-
-    private static func judged(_ call: Envelope) -> ConsoleGate.Call {
-        ConsoleGate.Call(
+        let judged = ConsoleGate.Call(
             path: ConsoleDispatcher.canonical(call.path), method: call.method.rawValue,
             onlyReads: ConsoleDispatcher.onlyReads(call), parameters: call.parameters, fields: Array(call.body.keys))
-    }
-
-    // MARK: Operators who are limited to classes and fields
-
-    private static func unknown(_ what: String) -> HTTPError {
-        HTTPError(status: 403, message: "You are limited to some classes and fields: not \(what).")
-    }
-
-    /// Refuses a call by a limited operator that is not understood to be about what the operator knows.
-    private func check(_ call: Envelope, _ judged: ConsoleGate.Call, _ limits: OperatorLimits) throws {
-        let path = judged.path
-        let refusal = Self.unknown(path.prefix(2).joined(separator: "/"))
-        switch path.first {
-        case "files":
-            guard path.count == 2, call.method == .get || call.method == .post else { throw refusal }
-            return
-        case "schemas":
-            guard call.method == .get, path.count == 1 || (path.count == 2 && limits.shows(Name(path[1]))) else {
-                throw refusal
-            }
-            return
-        default: break
-        }
-        guard let (className, objectId) = ClassPath.target(of: call.path).map({ (Name($0), $1) }),
-            path.count == (path.first == "classes" ? 2 : 1) + (objectId == nil ? 0 : 1), objectId != "me",
-            !TokenSearch.finds(in: judged, for: .viewer)
-        else { throw refusal }
-        let catalog = interface.backend.catalog
-        let reads = LimitedReads(limits) { catalog.schema($0.text) }
-        do throws(ParseError) {
-            switch call.method {
-            case .get: try reads.check(call.parameters, of: className, isGet: objectId != nil)
-            case .post, .put, .delete:
-                guard call.query.isEmpty else { throw LimitedReads.unknown("parameters of a write") }
-                try reads.check(writing: call.body, to: className)
-            }
-        } catch {
-            guard error.code == ParseError.operationForbidden else { throw error }
-            throw HTTPError(status: 403, message: error.message)
-        }
-    }
-
-    /// An answer as it is shown.
-    private func shown(_ reply: Reply, to calls: [Envelope]) async throws -> Reply {
-        let (role, limits, judged) = (role, limits, calls.map(Self.judged))
-        return try await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) {
-            let reply = try SecretValues.withoutTokens(reply, for: role)
-            return try limits.map { try LimitedAnswers(limits: $0).shown(reply, to: judged) } ?? reply
+        if let refusal = ConsoleGate.refusal(of: judged, for: role, schema: { interface.backend.catalog.schema($0) }) {
+            throw HTTPError(status: 403, message: refusal)
         }
     }
 }

@@ -37,11 +37,9 @@ package struct ExportWish: Sendable {
 
 extension ConsoleRouteTable {
     static let exports: [ConsoleRoute] = [
-        ConsoleRoute(.post, "exports", .viewer, .nothing, keepsLimits: true) {
-            try await ExportCalls(call: $0).beginExport()
-        },
-        ConsoleRoute(.get, "exports/:id", .viewer, keepsLimits: true) { try await ExportCalls(call: $0).export() },
-        ConsoleRoute(.delete, "exports/:id", .viewer, .account, keepsLimits: true) {
+        ConsoleRoute(.post, "exports", .viewer, .nothing) { try await ExportCalls(call: $0).beginExport() },
+        ConsoleRoute(.get, "exports/:id", .viewer) { try await ExportCalls(call: $0).export() },
+        ConsoleRoute(.delete, "exports/:id", .viewer, .account) {
             try await ExportCalls(call: $0).stopExport()
         },
     ]
@@ -54,8 +52,8 @@ private struct ExportCalls: ConsoleCalls {
 
     func beginExport() async throws -> Reply {
         let wish = try ExportWish(try await body())
-        try interface.check(wish, role, limits)
-        let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
+        try interface.check(wish, role)
+        let context = context
         let total = try await interface.finds.run(of: visit.sender) {
             try await interface.backend.objectExport.count(wish.className, wish.find, context)
         }
@@ -93,21 +91,12 @@ private struct ExportCalls: ConsoleCalls {
 }
 
 extension ConsoleInterface {
-    /// Refuses an export of what a role and its limits do not let an operator find.
-    fileprivate func check(_ wish: ExportWish, _ role: ConsoleRole, _ limits: OperatorLimits?) throws {
+    /// Refuses an export of what a role does not let an operator find.
+    fileprivate func check(_ wish: ExportWish, _ role: ConsoleRole) throws(HTTPError) {
         let call = ConsoleGate.Call(
             path: ["classes", wish.className], method: "GET", onlyReads: true, parameters: wish.find)
-        let refusal = ConsoleGate.refusal(of: call, for: limits == nil ? role : .viewer) { backend.catalog.schema($0) }
+        let refusal = ConsoleGate.refusal(of: call, for: role) { backend.catalog.schema($0) }
         if let refusal { throw HTTPError(status: 403, message: refusal) }
-        guard let limits else { return }
-        let catalog = backend.catalog
-        do throws(ParseError) {
-            try LimitedReads(limits) { catalog.schema($0.text) }
-                .check(wish.find, of: Name(wish.className), isGet: false)
-        } catch {
-            guard error.code == ParseError.operationForbidden else { throw error }
-            throw HTTPError(status: 403, message: error.message)
-        }
     }
 
     /// Answers the address of an export with its file.
@@ -118,12 +107,12 @@ extension ConsoleInterface {
         guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }
         let sending = ConsoleExportSending(item.id, of: exports)
         let cookies = cookies(of: visit)
-        let (role, limits): (ConsoleRole, OperatorLimits?)
+        let role: ConsoleRole
         let place: GatePlace
         do {
-            guard let rights = try await rights(cookies, item.token) else { throw gone }
-            (role, limits) = rights
-            try check(item.wish, role, limits)
+            guard let given = try await self.role(cookies, item.token) else { throw gone }
+            role = given
+            try check(item.wish, role)
             // Before the answer begins: one that has begun must go on.
             place = try await self.place(
                 in: exports.gate, of: Sender(address: item.token.hexadecimal), "Other exports")
@@ -132,11 +121,10 @@ extension ConsoleInterface {
             throw error
         }
         let wish = item.wish
-        let stored = backend.catalog.schema(wish.className)
         let writer = ExportWriter(
-            format: wish.format, isGuarded: wish.isGuarded, className: Name(wish.className),
-            columns: wish.columns(limits.map { $0.schema(stored) } ?? stored), role: role, limits: limits)
-        let context = dispatcher.context(of: visit.request, backend.clock.now)
+            format: wish.format, isGuarded: wish.isGuarded,
+            columns: wish.columns(backend.catalog.schema(wish.className)))
+        let context = context(of: visit, role)
         let (exports, objects, dispatcher, request) = (exports, backend.objectExport, dispatcher, visit.request.id)
         // The stream may never be read.
         let stream = Reply.ByteStream(length: nil) { [sending] sink in
@@ -146,7 +134,7 @@ extension ConsoleInterface {
             }
             do {
                 try await Self.write(item, writer, exports, objects, context, to: sink) {
-                    guard let now = try await self.rights(cookies, item.token), now == (role, limits) else {
+                    guard try await self.role(cookies, item.token) == role else {
                         throw HTTPError(status: 401, message: "The session has ended, or may do something else now.")
                     }
                 }
@@ -170,12 +158,9 @@ extension ConsoleInterface {
             ], body: .stream(stream))
     }
 
-    /// What the session of a browser may do now; nil where it has ended.
-    func rights(_ cookies: [String], _ token: [UInt8]) async throws -> (ConsoleRole, OperatorLimits?)? {
-        guard let session = try await session(cookies: cookies, token: token),
-            let given = ConsoleRole(rawValue: session.role)
-        else { return nil }
-        return rights(of: session, given)
+    /// The role of a browser's session now, or nil if the session has ended.
+    func role(_ cookies: [String], _ token: [UInt8]) async throws -> ConsoleRole? {
+        try await session(cookies: cookies, token: token).flatMap { ConsoleRole(rawValue: $0.role) }
     }
 
     /// How long an export goes on, since the database keeps what is deleted meanwhile.
@@ -191,7 +176,7 @@ extension ConsoleInterface {
         try await sink(ByteBuffer(bytes: writer.head))
         let end = ContinuousClock.now + longestExport
         try await objects.visit(item.wish.className, item.wish.find, context) { found in
-            // An operator who was removed, or limited, gets no more.
+            // An operator who was removed, or has another role, gets no more.
             try await checkingSession()
             let before = try exports.item(item.id, of: item.token).done
             let text = try await HeavyWork.run { try writer.text(of: found, isFirst: before == 0) }

@@ -9,14 +9,14 @@ import Rules
 /// views.
 extension ConsoleRouteTable {
     static let rows: [ConsoleRoute] = [
-        ConsoleRoute(.get, "counts", .viewer, keepsLimits: true) { try await RowCalls(call: $0).counts() },
-        ConsoleRoute(.get, "references", .viewer, keepsLimits: true) { try await RowCalls(call: $0).references() },
-        ConsoleRoute(.post, "may", .viewer, .nothing, keepsLimits: true) { try await RowCalls(call: $0).may() },
-        ConsoleRoute(.get, "trash", .viewer, keepsLimits: true) { try await RowCalls(call: $0).trash() },
-        ConsoleRoute(.post, "trash/:id/restore", .editor, keepsLimits: true) { try await RowCalls(call: $0).restore() },
-        ConsoleRoute(.get, "views", .viewer, keepsLimits: true) { try await RowCalls(call: $0).views() },
-        ConsoleRoute(.put, "views/:id", .editor, keepsLimits: true) { try await RowCalls(call: $0).putView() },
-        ConsoleRoute(.delete, "views/:id", .editor, keepsLimits: true) { try await RowCalls(call: $0).deleteView() },
+        ConsoleRoute(.get, "counts", .viewer) { try await RowCalls(call: $0).counts() },
+        ConsoleRoute(.get, "references", .viewer) { try await RowCalls(call: $0).references() },
+        ConsoleRoute(.post, "may", .viewer, .nothing) { try await RowCalls(call: $0).may() },
+        ConsoleRoute(.get, "trash", .viewer) { try await RowCalls(call: $0).trash() },
+        ConsoleRoute(.post, "trash/:id/restore", .editor) { try await RowCalls(call: $0).restore() },
+        ConsoleRoute(.get, "views", .viewer) { try await RowCalls(call: $0).views() },
+        ConsoleRoute(.put, "views/:id", .editor) { try await RowCalls(call: $0).putView() },
+        ConsoleRoute(.delete, "views/:id", .editor) { try await RowCalls(call: $0).deleteView() },
     ]
 }
 
@@ -25,9 +25,7 @@ private struct RowCalls: ConsoleCalls {
 
     func counts() async throws -> Reply {
         let classCounts = interface.backend.classCounts
-        let counts = try await interface.counting.run {
-            try await classCounts.counts { limits?.shows($0) ?? true }
-        }
+        let counts = try await interface.counting.run { try await classCounts.counts() }
         return .object([
             "classes": .array(
                 counts.map { count in
@@ -45,13 +43,8 @@ private struct RowCalls: ConsoleCalls {
         guard let className = texts["className"]?.stringValue, let objectId = texts["objectId"]?.stringValue else {
             throw HTTPError(status: 400, message: "className and objectId say what is pointed to.")
         }
-        try require(className)
-        let limits = limits
         let found = try await interface.backend.references.pointing(
-            to: Pointer(className: className, objectId: objectId)
-        ) { className, field in
-            limits.map { $0.shows(className) && !$0.hides(field, of: className) } ?? true
-        }
+            to: Pointer(className: className, objectId: objectId))
         return .object([
             "from": .array(
                 found.map { reference in
@@ -74,14 +67,11 @@ private struct RowCalls: ConsoleCalls {
         guard let className = try text("className") else {
             throw HTTPError(status: 400, message: "className says which class.")
         }
-        try require(className)
-        let user = try text("user")
-        if user != nil { try require("_User") }
-        let allowances = try await interface.backend.allowances.allowances(of: user, className, text("objectId"))
+        let allowances = try await interface.backend.allowances.allowances(
+            of: text("user"), className, text("objectId"))
         var operations: JSONObject = [:]
         for allowance in allowances {
-            let reasons = allowance.reasons.compactMap { reason -> JSONValue? in
-                if let field = reason.field, limits?.hides(field, of: Name(className)) == true { return nil }
+            let reasons = allowance.reasons.map { reason -> JSONValue in
                 var object: JSONObject = ["rule": .string(reason.rule.rawValue)]
                 if let who = reason.who { object["who"] = .string(who.text) }
                 if let field = reason.field { object["field"] = .string(field.text) }
@@ -94,38 +84,20 @@ private struct RowCalls: ConsoleCalls {
         return .object(["operations": .object(operations)])
     }
 
-    /// Refuses a class that a limited operator does not know.
-    private func require(_ className: String) throws(HTTPError) {
-        guard limits?.shows(Name(className)) ?? true else {
-            throw HTTPError(status: 403, message: "You are limited to some classes and fields: not \(className).")
-        }
-    }
-
-    /// Whether a view is about what the operator knows: its condition would reveal values of hidden fields.
+    /// Whether the role may ask what a view asks: its condition may name a secret.
     private func shows(_ view: SavedView) -> Bool {
-        guard let reads else { return true }
-        var find: JSONObject = [:]
-        find["where"] = view.content["where"]
-        find["order"] = view.content["order"]
-        find["keys"] = view.content["columns"]
-        return (try? reads.check(find, of: Name(view.className), isGet: false)) != nil
+        let find = view.content.filter { ["where", "order"].contains($0.key) }
+        let call = ConsoleGate.Call(
+            path: ["classes", view.className], method: "GET", onlyReads: true, parameters: find)
+        return ConsoleGate.refusal(of: call, for: role) { interface.backend.catalog.schema($0) } == nil
     }
 
     // MARK: Trash
 
     func trash() async throws -> Reply {
         let texts = texts
-        let className = texts["className"]?.stringValue
-        var classNames = className.map { [$0] }
-        if let limits { classNames = call.known(limits).texts.filter { className?.hasSameBytes(as: $0) ?? true } }
-        var items = try await interface.backend.trash.list(
-            classNames: classNames, objectId: texts["objectId"]?.stringValue, context)
-        if let limits {
-            let answers = LimitedAnswers(limits: limits)
-            for index in items.indices {
-                items[index].object = answers.object(items[index].object, of: Name(items[index].entry.className))
-            }
-        }
+        let items = try await interface.backend.trash.list(
+            className: texts["className"]?.stringValue, objectId: texts["objectId"]?.stringValue, context)
         return .object([
             "objects": .array(
                 items.map { item in
@@ -148,27 +120,17 @@ private struct RowCalls: ConsoleCalls {
             throw HTTPError(status: 400, message: "without is a list of fields.")
         }
         let entry = try await backend.trash.entry(arguments[0])
-        guard limits?.shows(Name(entry.className)) ?? true else { throw ParseError.notFound }
         let write = ConsoleGate.Call(path: ["classes", entry.className], method: "POST", onlyReads: false)
         if let refusal = ConsoleGate.refusal(of: write, for: role, schema: { backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }
-        let isHidden = { (field: String) in limits?.hides(Name(field), of: Name(entry.className)) == true }
-        guard !without.contains(where: isHidden) else {
-            throw HTTPError(status: 403, message: "You are limited to some classes and fields.")
-        }
         return try await call.audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
             do {
                 let (object, dropped) = try await backend.trash.restore(entry.id, without: Set(without), context)
-                var reply = Reply.object(
-                    limits.map { LimitedAnswers(limits: $0).object(object, of: Name(entry.className)) } ?? object)
-                let lost = dropped.filter { !isHidden($0) }
-                if !lost.isEmpty { reply.headers.append(("X-Roost-Dropped", lost.joined(separator: ","))) }
+                var reply = Reply.object(object)
+                if !dropped.isEmpty { reply.headers.append(("X-Roost-Dropped", dropped.joined(separator: ","))) }
                 return reply
             } catch let misfit as Trash.Misfit {
-                guard !misfit.fields.contains(where: isHidden) else {
-                    throw HTTPError(status: 409, message: "A field that you do not see has got another type.")
-                }
                 let fields = misfit.fields.map { JSONValue.string($0) }
                 let names = misfit.fields.joined(separator: ", ")
                 let words = "The values of fields do not fit the types that these have by now: \(names)."
@@ -213,9 +175,6 @@ private struct RowCalls: ConsoleCalls {
         let view = SavedView(
             id: arguments[0], className: body["className"]?.stringValue ?? "", name: body["name"]?.stringValue ?? "",
             isShared: body["shared"] == true, owner: session.name, content: content)
-        guard shows(view) else {
-            throw HTTPError(status: 403, message: "You are limited to some classes and fields: not those of this view.")
-        }
         return try await call.audited("views/\(view.id)", className: view.className) {
             try await interface.backend.savedViews.put(view)
             return .object([:])

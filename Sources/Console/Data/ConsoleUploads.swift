@@ -7,7 +7,7 @@ internal import ParseStorage
 internal import REST
 import Rules
 
-/// Files that apps uploaded. They belong to no class, so that operators with limits do not see all of them.
+/// Files that apps uploaded.
 extension ConsoleRouteTable {
     static let uploads: [ConsoleRoute] = [
         ConsoleRoute(.get, "files", .viewer) { try await FileCalls(call: $0).files() },
@@ -29,7 +29,7 @@ private struct FileCalls: ConsoleCalls {
         guard let order = FileOrder(rawValue: text("sort").isEmpty ? "modified" : text("sort")) else {
             throw HTTPError(status: 400, message: "sort is modified, size or name.")
         }
-        let context = interface.dispatcher.context(of: visit.request, interface.backend.clock.now)
+        let context = context
         let wanted = query["limit"]?.parameterInteger ?? Self.page
         guard let files = interface.backend.files else { return .object([:]) }
         do {

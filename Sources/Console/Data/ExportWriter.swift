@@ -5,7 +5,7 @@ internal import Operations
 internal import ParseStorage
 import Rules
 
-/// Writes objects as a file for a role: as JSON, a line each, or as a table.
+/// Writes objects as a file: as JSON, a line each, or as a table.
 struct ExportWriter: Sendable {
     enum Format: String, Sendable {
         case csv, json, ndjson
@@ -22,10 +22,7 @@ struct ExportWriter: Sendable {
     let format: Format
     /// Whether no cell of a table begins a formula.
     let isGuarded: Bool
-    let className: Name
     let columns: [Name]
-    let role: ConsoleRole
-    let limits: OperatorLimits?
 
     /// What comes before the objects. The mark of UTF-8 is what spreadsheets know it by.
     var head: [UInt8] {
@@ -48,18 +45,15 @@ struct ExportWriter: Sendable {
         for row in 0..<found.rowCount {
             var writer = JSONWriter(capacity: 512)
             try found.write(row, into: &writer)
-            let bytes = try SecretValues.withoutTokens(writer.take(), for: role)
+            let bytes = writer.take()
             if format == .json, !(isFirst && row == 0) { text.append(contentsOf: ",\n".utf8) }
-            if format != .csv, limits == nil {
+            if format != .csv {
                 text.append(contentsOf: bytes)
             } else {
-                guard var object = (try? JSONValue(parsing: bytes, maximumDepth: 1_000))?.objectValue else {
+                guard let object = (try? JSONValue(parsing: bytes, maximumDepth: 1_000))?.objectValue else {
                     throw HTTPError(status: 500, message: "An object cannot be read.")
                 }
-                if let limits { object = LimitedAnswers(limits: limits).object(object, of: className) }
-                text.append(
-                    contentsOf: format == .csv
-                        ? line(columns.map { object[$0] ?? .null }) : JSONValue.object(object).serialized())
+                text.append(contentsOf: line(columns.map { object[$0] ?? .null }))
             }
             if format == .ndjson { text.append(UInt8(ascii: "\n")) }
         }

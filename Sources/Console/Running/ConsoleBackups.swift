@@ -149,12 +149,12 @@ extension ConsoleInterface {
         let gone = HTTPError(status: 404, message: "There is no such backup, or not any more.")
         let cookies = cookies(of: visit)
         guard visit.request.method == "GET", let (name, token) = backups.take(secret),
-            try await rights(cookies, token)?.0 == .owner,
+            try await role(cookies, token) == .owner,
             let file = try await backups.made().folder.open(name: name)
         else { throw gone }
         let stream = Reply.ByteStream(length: Int(file.size)) { sink in
             for start in stride(from: 0, to: file.size, by: Int(Self.pieceSize)) {
-                guard try await self.rights(cookies, token)?.0 == .owner else { throw gone }
+                guard try await self.role(cookies, token) == .owner else { throw gone }
                 try await file.give(start..<min(start + Self.pieceSize, file.size), to: sink)
             }
         }

@@ -7,23 +7,21 @@ internal import ParseStorage
 /// What operators do about themselves: sessions, the proof that they are still there, the second factor.
 extension ConsoleRouteTable {
     static let account: [ConsoleRoute] = [
-        ConsoleRoute(.post, "confirm", .viewer, .account, keepsLimits: true) {
-            try await AccountCalls(call: $0).confirm()
-        },
-        ConsoleRoute(.get, "sessions", .viewer, keepsLimits: true) { try await AccountCalls(call: $0).sessions() },
-        ConsoleRoute(.delete, "sessions/:id", .viewer, .account, keepsLimits: true) {
+        ConsoleRoute(.post, "confirm", .viewer, .account) { try await AccountCalls(call: $0).confirm() },
+        ConsoleRoute(.get, "sessions", .viewer) { try await AccountCalls(call: $0).sessions() },
+        ConsoleRoute(.delete, "sessions/:id", .viewer, .account) {
             try await AccountCalls(call: $0).endSession()
         },
-        ConsoleRoute(.put, "password", .viewer, .account, isConfirmed: true, keepsLimits: true) {
+        ConsoleRoute(.put, "password", .viewer, .account, isConfirmed: true) {
             try await AccountCalls(call: $0).changePassword()
         },
-        ConsoleRoute(.post, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
+        ConsoleRoute(.post, "totp", .viewer, .account, isConfirmed: true) {
             try await AccountCalls(call: $0).makeFactor()
         },
-        ConsoleRoute(.put, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
+        ConsoleRoute(.put, "totp", .viewer, .account, isConfirmed: true) {
             try await AccountCalls(call: $0).turnFactorOn()
         },
-        ConsoleRoute(.delete, "totp", .viewer, .account, isConfirmed: true, keepsLimits: true) {
+        ConsoleRoute(.delete, "totp", .viewer, .account, isConfirmed: true) {
             try await AccountCalls(call: $0).turnFactorOff()
         },
     ]

@@ -26,11 +26,10 @@ private struct OperatorCalls: ConsoleCalls {
         return .object([
             "operators": .array(
                 all.map { known in
-                    let own: JSONObject = [
+                    [
                         "id": .string(known.id), "name": .string(known.name), "role": .string(known.role),
                         "totp": .bool(known.secret != nil),
                     ]
-                    return .object(own.merging(known.limits ?? [:]) { own, _ in own })
                 })
         ])
     }
@@ -39,12 +38,9 @@ private struct OperatorCalls: ConsoleCalls {
         let body = try await body()
         let name = body["name"]?.stringValue ?? ""
         let role = try role(body["role"]) ?? .viewer
-        let limits = try limits(in: body)
-        try check(limits, for: role)
-        return try await call.audited("operators", fields: ["name", "role", "password"] + limits.keys.texts) {
+        return try await call.audited("operators", fields: ["name", "role", "password"]) {
             let id = try await interface.backend.operators.add(
-                name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue,
-                limits: limits, from: visit.address)
+                name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue, from: visit.address)
             return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
         }
     }
@@ -52,20 +48,15 @@ private struct OperatorCalls: ConsoleCalls {
     func changeOperator() async throws -> Reply {
         let body = try await body()
         let role = try role(body["role"])
-        let limits = try limits(in: body)
-        guard let known = try await interface.backend.store.operators.all().first(where: { $0.id == arguments[0] })
-        else { throw ParseError(ParseError.objectNotFound, "There is no such operator.") }
-        let kept = (known.limits ?? [:]).merging(limits) { $1 }.filter { !$0.value.isNull }
-        try check(kept, for: role ?? ConsoleRole(rawValue: known.role) ?? .owner)
         guard body["totp"] == nil || body["totp"] == false else {
             throw HTTPError(status: 400, message: "A second factor is turned on by whose it is.")
         }
         return try await call.audited(
             "operators/\(arguments[0])",
-            fields: ["role", "password", "totp", "classes", "hidden"].filter { body[Name($0)] != nil }
+            fields: ["role", "password", "totp"].filter { body[Name($0)] != nil }
         ) {
             try await interface.backend.operators.change(
-                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue, limits: limits,
+                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue,
                 dropsFactor: body["totp"] == false, from: visit.address)
             return .object([:])
         }
@@ -86,20 +77,5 @@ private struct OperatorCalls: ConsoleCalls {
             throw HTTPError(status: 400, message: "A role is owner, developer, editor or viewer.")
         }
         return role
-    }
-
-    /// The limits that a body sets, or takes off by null.
-    private func limits(in body: JSONObject) throws -> JSONObject {
-        var limits = body.filter { ["classes", "hidden"].contains($0.key) }
-        _ = try OperatorLimits(json: limits)
-        if limits["hidden"] == [:] { limits["hidden"] = .null }
-        return limits
-    }
-
-    /// Who changes classes and settings sees all of them.
-    private func check(_ limits: JSONObject, for role: ConsoleRole) throws {
-        guard limits.values.allSatisfy(\.isNull) || role <= .editor else {
-            throw HTTPError(status: 400, message: "Only editors and viewers are limited to classes and fields.")
-        }
     }
 }

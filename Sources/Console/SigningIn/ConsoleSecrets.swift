@@ -1,6 +1,5 @@
 import Crypto
 import Encoding
-import HTTP
 import JSON
 internal import Operations
 internal import ServerConfiguration
@@ -62,72 +61,6 @@ package enum SecretValues {
             for (key, value) in object { result[key] = isSecret(key) ? word : removed(from: value, by: word) }
             return .object(result)
         case .array(let list): return .array(list.map { removed(from: $0, by: word) })
-        default: return value
-        }
-    }
-
-    /// An answer without the tokens of sessions in it; for a viewer, without what a user is logged in to by others as well:
-    /// with either the caller could write as a user.
-    ///
-    /// - Throws: ``HTTPError`` for one that cannot be read, and so may have some.
-    static func withoutTokens(_ reply: Reply, for role: ConsoleRole) throws(HTTPError) -> Reply {
-        guard case .json(let bytes) = reply.body else { return reply }
-        var reply = reply
-        reply.body = .json(try withoutTokens(bytes, for: role))
-        return reply
-    }
-
-    /// The same, of its bytes.
-    package static func withoutTokens(_ bytes: [UInt8], for role: ConsoleRole) throws(HTTPError) -> [UInt8] {
-        let isViewer = role == .viewer
-        guard token.stands(in: bytes) || (isViewer && logins.stands(in: bytes)) else { return bytes }
-        guard let value = try? JSONValue(parsing: bytes, maximumDepth: 1_000) else {
-            throw HTTPError(status: 500, message: "The answer cannot be read.")
-        }
-        return withoutTokens(value, isViewer).serialized()
-    }
-
-    /// A name in an answer, looked for by its rarest letter, since answers may be large.
-    private struct Field {
-        let name: [UInt8]
-        let letter: UInt8
-        let before: Int
-
-        init(_ name: StaticString, by letter: Character) {
-            self.name = Array("\"\(name)\"".utf8)
-            self.letter = letter.asciiValue ?? 0
-            before = self.name.firstIndex(of: self.letter) ?? 0
-        }
-
-        func stands(in bytes: [UInt8]) -> Bool {
-            var rest = bytes.dropFirst(before)
-            while let place = rest.firstIndex(of: letter) {
-                if bytes[(place - before)...].starts(with: name) { return true }
-                rest = bytes[(place + 1)...]
-            }
-            return false
-        }
-    }
-
-    private static let token = Field("sessionToken", by: "T")
-    private static let logins = Field("authData", by: "D")
-
-    private static func withoutTokens(_ value: JSONValue, _ isViewer: Bool) -> JSONValue {
-        switch value {
-        case .object(let object):
-            var result = object
-            for (key, value) in object {
-                // A schema has fields of these names, each with its type, and no secret.
-                let isToken = key == "sessionToken" && value.objectValue?["type"] == nil
-                let isLogin = isViewer && key == "authData" && value["type"]?.stringValue == nil
-                if (isToken || isLogin) && !value.isNull {
-                    result[key] = "hidden"
-                } else {
-                    result[key] = withoutTokens(value, isViewer)
-                }
-            }
-            return .object(result)
-        case .array(let list): return .array(list.map { withoutTokens($0, isViewer) })
         default: return value
         }
     }

@@ -93,7 +93,7 @@ package struct ConsoleSignIn: Sendable {
         return .session(
             StoredOperatorSession(
                 operatorId: known.id, name: known.name, role: known.role, hasFactor: known.secret != nil,
-                limits: known.limits, proof: known.hash))
+                proof: known.hash))
     }
 
     /// Finds out whether who signed in is still there: an operator by the password, and the code where there is a second

@@ -1,4 +1,4 @@
-public import JSON
+import JSON
 import ParseModel
 import ParseStorage
 
@@ -12,11 +12,9 @@ public struct ClassCounts: Sendable {
     private static let longest = 1.0
 
     /// The counts of all classes that have a table, by name.
-    ///
-    /// - Parameter isWanted: Whether a class is counted.
-    public func counts(of isWanted: (Name) -> Bool = { _ in true }) async throws -> [ClassCount] {
+    public func counts() async throws -> [ClassCount] {
         let names = backend.catalog.snapshot.classes.keys.sorted()
-            .filter { $0.utf8.first != UInt8(ascii: "_") || !SystemClass.volatileNames.contains($0) }.filter(isWanted)
+            .filter { $0.utf8.first != UInt8(ascii: "_") || !SystemClass.volatileNames.contains($0) }
         return try await backend.store.classCounts.counts(of: names.texts, largest: Self.largest, seconds: Self.longest)
     }
 }

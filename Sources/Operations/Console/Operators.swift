@@ -1,4 +1,4 @@
-public import JSON
+import JSON
 import ParseModel
 import ParseStorage
 
@@ -31,13 +31,9 @@ public struct Operators: Sendable, BackendPart {
 
     /// Adds an operator.
     ///
-    /// - Parameter limits: The members of ``OperatorLimits``.
     /// - Returns: The id.
     /// - Throws: `ParseError` for a name or password that cannot be, and for a name that is taken.
-    public func add(name: String, password: String, role: String, limits: JSONObject? = nil, from address: String)
-        async throws
-        -> String
-    {
+    public func add(name: String, password: String, role: String, from address: String) async throws -> String {
         guard (1...Self.longestName).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else {
             throw ParseError(ParseError.usernameMissing, "The name of an operator has 1 to 100 characters.")
@@ -47,28 +43,22 @@ public struct Operators: Sendable, BackendPart {
         }
         let hash = try await hash(password, from: address)
         let id = Identifiers.alphanumeric(10)
-        guard try await store.operators.add(id: id, name: name, hash: hash, role: role, limits: limits ?? [:]) else {
+        guard try await store.operators.add(id: id, name: name, hash: hash, role: role) else {
             throw ParseError(ParseError.usernameTaken, "There is an operator \(name) already.")
         }
         return id
     }
 
-    /// Changes the password, the role or the limits of an operator, whose sessions end by that.
+    /// Changes the password or the role of an operator, whose sessions end by that.
     ///
-    /// - Parameters:
-    ///   - limits: Members of ``OperatorLimits`` that change; null takes one off.
-    ///   - dropsFactor: Whether the second factor is turned off.
+    /// - Parameter dropsFactor: Whether the second factor is turned off.
     /// - Throws: `ParseError` for a password that cannot be, and where there is no such operator.
     public func change(
-        id: String, password: String?, role: String?, limits: JSONObject? = nil, dropsFactor: Bool = false,
-        from address: String
+        id: String, password: String?, role: String?, dropsFactor: Bool = false, from address: String
     ) async throws {
         var changed: String?
         if let password { changed = try await hash(password, from: address) }
-        guard
-            try await store.operators.change(
-                id: id, hash: changed, role: role, limits: limits ?? [:], dropsFactor: dropsFactor)
-        else {
+        guard try await store.operators.change(id: id, hash: changed, role: role, dropsFactor: dropsFactor) else {
             throw ParseError(ParseError.objectNotFound, "There is no such operator.")
         }
     }

@@ -13,16 +13,12 @@ public struct References: Sendable {
 
     /// How many objects point to one, by each pointer and relation of all classes that leads to its class. Fields by which
     /// none does are left out, and those for which no time was left: the planner expects a row in each table.
-    ///
-    /// - Parameter isWanted: Whether a field of a class is looked at.
-    public func pointing(
-        to target: Pointer, from isWanted: @Sendable (Name, Name) -> Bool = { _, _ in true }
-    ) async throws -> [Reference] {
+    public func pointing(to target: Pointer) async throws -> [Reference] {
         let end = ContinuousClock.now + Self.longest.all
         var references: [Reference] = []
         for (className, schema) in backend.catalog.snapshot.classes.sorted(by: { $0.key < $1.key }) {
             for (field, definition) in schema.fields
-            where definition.type.targetClass == Name(target.className) && isWanted(className, field) {
+            where definition.type.targetClass == Name(target.className) {
                 guard ContinuousClock.now < end else { return references }
                 let reference = try await backend.store.references.references(
                     to: target, by: field.text, of: className.text, most: Self.most,

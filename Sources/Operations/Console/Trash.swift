@@ -40,18 +40,19 @@ public struct Trash: Sendable {
     /// What is in the trash, the last first.
     ///
     /// - Parameters:
-    ///   - classNames: The classes; nil for all.
+    ///   - className: The class; nil for all.
     ///   - objectId: The object; nil for all.
-    public func list(classNames: [String]? = nil, objectId: String? = nil, _ context: RequestContext) async throws
+    public func list(className: String? = nil, objectId: String? = nil, _ context: RequestContext) async throws
         -> [Item]
     {
         let rows = backend.store.trash
-        let entries = try await rows.list(classNames: classNames, objectId: objectId, most: Self.most)
+        let entries = try await rows.list(className: className, objectId: objectId, most: Self.most)
         var objects: [Name: JSONObject] = [:]
         for (className, entries) in Dictionary(grouping: entries, by: { Name($0.className) }) {
             objects.merge(
                 try await rows.objects(
-                    entries.map(\.id), of: className.text, shorten: Self.shorten, links: backend.links(context))
+                    entries.map(\.id), of: className.text, shorten: Self.shorten, links: backend.links(context),
+                    hidden: context.caller.hiddenFields(of: className.text))
             ) { $1 }
         }
         return entries.map { Item(entry: $0, object: objects[$0.id] ?? ["objectId": .string($0.objectId)]) }

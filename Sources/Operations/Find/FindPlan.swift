@@ -29,6 +29,8 @@ extension FindPipeline {
             try await choose(&request, schema, find)
         }
         guard let schema else { return request }
+        // Conditions on them are allowed: the console refuses those that a role may not ask.
+        request.access.hide(caller.hiddenFields(of: schema.name))
         try project(options, schema, &request, find.context)
         try backend.finding.choosePlace(options, &request)
         return request
@@ -183,7 +185,9 @@ extension FindPipeline {
         request.accessToIncluded = { [backend] className in
             try caller.check("get", of: className)
             guard let schema = backend.catalog.schema(className) else { return ReadAccess(filter: .any([])) }
-            return try backend.permissions.readAccess(schema, .get, caller)
+            var access = try backend.permissions.readAccess(schema, .get, caller)
+            access.hide(caller.hiddenFields(of: schema.name))
+            return access
         }
     }
 

@@ -92,11 +92,16 @@ extension Permissions {
         var access = try protectedFields.readAccess(schema, operation, caller, isOwnUser: isOwnUser)
         guard let rules = ClassRules.reading(schema.name) else { return access }
         access.filter = access.filter.and(rules.condition(for: caller))
-        let hidden = rules.hidden.filter { schema.fields[$0] != nil }
-        if !hidden.isEmpty, caller.power != .maintenance {
-            access.hidden.formUnion(hidden)
-            for index in access.ownerRules.indices { access.ownerRules[index].hidden.formUnion(hidden) }
-        }
+        if caller.power != .maintenance { access.hide(rules.hidden.filter { schema.fields[$0] != nil }) }
         return access
+    }
+}
+
+extension ReadAccess {
+    /// Hides fields, from those who are named by the object as well.
+    mutating func hide(_ fields: Set<Name>) {
+        guard !fields.isEmpty else { return }
+        hidden.formUnion(fields)
+        for index in ownerRules.indices { ownerRules[index].hidden.formUnion(fields) }
     }
 }

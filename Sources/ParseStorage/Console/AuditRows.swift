@@ -66,8 +66,6 @@ public struct AuditQuery: Sendable {
     public var from: ParseDate?
     /// Until when.
     public var until: ParseDate?
-    /// The classes of which entries are given; nil for all entries.
-    public var classNames: [String]?
     public var limit = 100
 
     /// All of them.
@@ -147,9 +145,6 @@ public struct AuditRows: Sendable {
         for case (let column, let text?) in texts {
             conditions.append("\(SQLBuilder.quote(column)) = \(builder.bind(.text(text)))")
         }
-        if let names = query.classNames {
-            conditions.append("\"className\" = ANY (\(builder.bind(.textArray(names))))")
-        }
         if let id = query.objectId { conditions.append("\"ids\" @> \(builder.bind(.textArray([id])))") }
         if let from = query.from {
             let at = builder.bind(.timestamp(milliseconds: from.milliseconds))
@@ -182,11 +177,9 @@ public struct AuditRows: Sendable {
 
     /// The entries that a query asks for, and the number before which the next ones are.
     ///
-    /// - Parameter classNames: The classes whose entries there are; nil for all.
     /// - Throws: 102 for a time that is none.
-    public func answer(_ query: JSONObject, classNames: [String]? = nil) async throws -> JSONObject {
+    public func answer(_ query: JSONObject) async throws -> JSONObject {
         var wanted = AuditQuery()
-        wanted.classNames = classNames
         wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
         // Names may look like numbers.
         func text(_ name: Name) -> String? { query[name].map { $0.stringValue ?? $0.text } }

@@ -24,7 +24,7 @@ public final class ConsoleTables: Sendable {
             "id" text PRIMARY KEY, "name" text NOT NULL UNIQUE, "hash" text NOT NULL, "role" text NOT NULL,
             "createdAt" timestamptz NOT NULL DEFAULT now());
         ALTER TABLE "_roost_operator" ADD COLUMN IF NOT EXISTS "secret" text,
-            ADD COLUMN IF NOT EXISTS "step" bigint NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS "limits" jsonb;
+            ADD COLUMN IF NOT EXISTS "step" bigint NOT NULL DEFAULT 0;
         CREATE TABLE IF NOT EXISTS "_roost_operator_session" (
             "token" bytea PRIMARY KEY, "cookie" bytea, "operator" text REFERENCES "_roost_operator" ON DELETE CASCADE,
             "name" text NOT NULL, "role" text NOT NULL, "createdAt" timestamptz NOT NULL DEFAULT now(),

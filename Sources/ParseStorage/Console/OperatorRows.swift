@@ -1,4 +1,3 @@
-public import JSON
 import Postgres
 
 /// Who may use the console.
@@ -13,8 +12,6 @@ public struct StoredOperator: Sendable {
     public let hash: String
     /// The secret of the second factor, sealed; nil where there is none.
     public let secret: String?
-    /// The classes and hidden fields that the operator is limited to; nil for one who is not.
-    public let limits: JSONObject?
 }
 
 /// Operators of the console, in a table beside the classes that no route of the interface reads.
@@ -27,9 +24,14 @@ public struct OperatorRows: Sendable {
         return try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
     }
 
-    /// The operator of a name; nil where there is none.
+    /// Returns the operator of a name who may sign in, or nil.
+    ///
+    /// Earlier versions limited operators to some classes, and the column of those limits may be there: who has some would
+    /// see everything now, and is kept out.
     public func find(name: String) async throws -> StoredOperator? {
-        try await list("WHERE \"name\" = $1", [.text(name)]).first
+        try await list(
+            "WHERE \"name\" = $1 AND to_jsonb(\"_roost_operator\") ->> 'limits' IS NULL", [.text(name)]
+        ).first
     }
 
     /// All operators, in the order of their names.
@@ -37,52 +39,43 @@ public struct OperatorRows: Sendable {
 
     private func list(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [StoredOperator] {
         let rows = try await store.query(
-            "SELECT \"id\", \"name\", \"role\", \"hash\", \"secret\", \"limits\" FROM \"_roost_operator\" \(condition)",
+            "SELECT \"id\", \"name\", \"role\", \"hash\", \"secret\" FROM \"_roost_operator\" \(condition)",
             parameters)
         return (0..<rows.rowCount).map { row in
             StoredOperator(
                 id: rows.string(row, 0) ?? "", name: rows.string(row, 1) ?? "", role: rows.string(row, 2) ?? "",
-                hash: rows.string(row, 3) ?? "", secret: rows.string(row, 4), limits: rows.limits(row, 5))
+                hash: rows.string(row, 3) ?? "", secret: rows.string(row, 4))
         }
     }
 
     /// Adds an operator.
     ///
     /// - Returns: Whether the name was free.
-    public func add(id: String, name: String, hash: String, role: String, limits: JSONObject) async throws -> Bool {
+    public func add(id: String, name: String, hash: String, role: String) async throws -> Bool {
         try await store.query(
             Statement(
                 """
-                INSERT INTO "_roost_operator" ("id", "name", "hash", "role", "limits")
-                VALUES ($1, $2, $3, $4, nullif(jsonb_strip_nulls($5), '{}'))
+                INSERT INTO "_roost_operator" ("id", "name", "hash", "role") VALUES ($1, $2, $3, $4)
                 ON CONFLICT DO NOTHING
-                """,
-                [
-                    .text(id), .text(name), .text(hash), .text(role), .jsonb(JSONValue.object(limits).serialized()),
-                ])
+                """, [.text(id), .text(name), .text(hash), .text(role)])
         ).affectedRows > 0
     }
 
     /// Changes the role or the password of an operator, whose sessions end by that.
     ///
-    /// - Parameters:
-    ///   - limits: Members of the limits that change; null takes one off.
-    ///   - dropsFactor: Whether the second factor is turned off.
+    /// - Parameter dropsFactor: Whether the second factor is turned off.
     /// - Returns: Whether there is one with the id.
-    public func change(id: String, hash: String?, role: String?, limits: JSONObject, dropsFactor: Bool) async throws
-        -> Bool
-    {
+    public func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
         // A session that begins meanwhile holds the row: it is there for the second statement.
         try await store.group([
             Statement(
                 """
                 UPDATE "_roost_operator" SET "hash" = coalesce($2, "hash"), "role" = coalesce($3, "role"),
-                    "limits" = nullif(jsonb_strip_nulls(coalesce("limits", '{}') || $5), '{}'),
                     "secret" = CASE WHEN $4 THEN NULL ELSE "secret" END WHERE "id" = $1
                 """,
                 [
                     .text(id), hash.map { .text($0) } ?? .null(.text), role.map { .text($0) } ?? .null(.text),
-                    .bool(dropsFactor), .jsonb(JSONValue.object(limits).serialized()),
+                    .bool(dropsFactor),
                 ]),
             Statement("DELETE FROM \"_roost_operator_session\" WHERE \"operator\" = $1", [.text(id)]),
         ])[0].affectedRows > 0
@@ -119,13 +112,5 @@ public struct OperatorRows: Sendable {
     public func remove(id: String) async throws -> Bool {
         try await store.query(Statement("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)])).affectedRows
             > 0
-    }
-}
-
-extension PostgresResult {
-    /// The limits of an operator in a column; nil for none. Those that cannot be read hide everything.
-    func limits(_ row: Int, _ column: Int) -> JSONObject? {
-        guard let bytes = jsonb(row, column) else { return nil }
-        return (try? JSONValue(parsing: bytes))?.objectValue ?? ["classes": []]
     }
 }

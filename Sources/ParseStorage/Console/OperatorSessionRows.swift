@@ -12,8 +12,6 @@ public struct StoredOperatorSession: Sendable {
     public let role: String
     /// Whether the operator has a second factor.
     public let hasFactor: Bool
-    /// The classes and hidden fields that the operator is limited to; nil for one who is not.
-    public let limits: JSONObject?
     /// Whether it was shown lately that the operator is still the one who sits there.
     public let isConfirmed: Bool
     /// The hash of the password by which an operator signs in; nil for other ways.
@@ -21,14 +19,13 @@ public struct StoredOperatorSession: Sendable {
 
     /// Names who signed in.
     public init(
-        operatorId: String? = nil, name: String, role: String, hasFactor: Bool = false, limits: JSONObject? = nil,
-        isConfirmed: Bool = true, proof: String? = nil
+        operatorId: String? = nil, name: String, role: String, hasFactor: Bool = false, isConfirmed: Bool = true,
+        proof: String? = nil
     ) {
         self.operatorId = operatorId
         self.name = name
         self.role = role
         self.hasFactor = hasFactor
-        self.limits = limits
         self.isConfirmed = isConfirmed
         self.proof = proof
     }
@@ -93,18 +90,20 @@ public struct OperatorSessionRows: Sendable {
         }
         return StoredOperatorSession(
             operatorId: rows.string(0, 0), name: name, role: role, hasFactor: rows.bool(0, 5) == true,
-            limits: rows.limits(0, 6), isConfirmed: rows.bool(0, 4) == true)
+            isConfirmed: rows.bool(0, 4) == true)
     }
 
     private func find(_ parameters: [PostgresParameter]) async throws -> PostgresResult {
         try await store.query(
             """
             SELECT "operator", "name", coalesce(_operator."role", _session."role"), "usedAt" < now() - interval '30 seconds',
-                \(Self.isConfirmed), _operator."secret" IS NOT NULL, _operator."limits"
+                \(Self.isConfirmed), _operator."secret" IS NOT NULL
             FROM "_roost_operator_session" AS _session LEFT JOIN LATERAL (
-                SELECT o."role", o."secret", o."limits" FROM "_roost_operator" o WHERE o."id" = "operator") AS _operator
+                SELECT o."role", o."secret", to_jsonb(o) ->> 'limits' AS "limits"
+                FROM "_roost_operator" o WHERE o."id" = "operator") AS _operator
                 ON TRUE
             WHERE "token" = $1 AND encode("cookie", 'hex') = ANY($2) AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)
+                AND _operator."limits" IS NULL
             """, parameters)
     }
 

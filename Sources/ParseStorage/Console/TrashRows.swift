@@ -72,16 +72,16 @@ public struct TrashRows: Sendable {
     /// What is in the trash, the last first.
     ///
     /// - Parameters:
-    ///   - classNames: The classes; nil for all.
+    ///   - className: The class; nil for all.
     ///   - objectId: The object; nil for all.
     ///   - most: How many at most.
-    public func list(classNames: [String]?, objectId: String?, most: Int) async throws -> [Entry] {
+    public func list(className: String?, objectId: String?, most: Int) async throws -> [Entry] {
         var builder = SQLBuilder()
         var conditions = ["TRUE"]
-        for (column, values) in [("_class", classNames), ("_object", objectId.map { [$0] })] {
-            guard let values else { continue }
-            guard !values.contains(where: { $0.utf8.contains(0) }) else { return [] }
-            conditions.append("\"\(column)\" = ANY (\(builder.bind(.textArray(values))))")
+        for (column, value) in [("_class", className), ("_object", objectId)] {
+            guard let value else { continue }
+            guard !value.utf8.contains(0) else { return [] }
+            conditions.append("\"\(column)\" = \(builder.bind(.text(value)))")
         }
         // Not "_id" alone: that is the text that is answered, of which 9 is the last and not 10.
         let order = "ORDER BY \"_roost_trash\".\"_id\" DESC LIMIT \(builder.bind(.int(Int64(most))))"
@@ -118,11 +118,13 @@ public struct TrashRows: Sendable {
     /// - Parameters:
     ///   - shorten: From how many bytes on values are shortened.
     ///   - without: Fields whose values are left out.
+    ///   - hidden: Fields that the caller doesn't see.
     public func objects(
-        _ ids: [String], of className: String, shorten: Int, links: FileLinks, without: Set<String> = []
+        _ ids: [String], of className: String, shorten: Int, links: FileLinks, without: Set<String> = [],
+        hidden: Set<Name> = []
     ) async throws -> [Name: JSONObject] {
         guard let schema = store.catalog.schema(className) else { return [:] }
-        let plan = ReadPlan(schema, shortening: Shortening(most: shorten))
+        let plan = ReadPlan(schema, hidden: hidden, shortening: Shortening(most: shorten))
         let result: PostgresResult
         do {
             result = try await store.query(

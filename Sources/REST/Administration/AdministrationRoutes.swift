@@ -232,7 +232,8 @@ extension RouteTable {
             return .object(["in_use": .array(names), "jobs": .array(jobs)])
         },
         Route(.post, "cloud_code/jobs", [.master]) { routes, call in
-            .saved(try await routes.backend.jobs.saveSchedule(nil, call.envelope.body, call.context))
+            .saved(
+                try await routes.backend.jobs.saveSchedule(nil, call.envelope.body, call.context), call.context.caller)
         },
         Route(.put, "cloud_code/jobs/:objectId", [.master]) { routes, call in
             let result = try await routes.backend.jobs.saveSchedule(call.objectId, call.envelope.body, call.context)

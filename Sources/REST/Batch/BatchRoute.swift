@@ -175,7 +175,7 @@ extension ParseRoutes {
             let outcomes = try await backend.saving.createAll(elements.map { ($0.path[1], $0.body) }, context)
             return try outcomes.map { outcome in
                 switch outcome {
-                case .success(let result): return Self.success(Reply.saved(result))
+                case .success(let result): return Self.success(Reply.saved(result, context.caller))
                 case .failure(let error): return try errors.element(for: error, requestID: elements[0].id)
                 }
             }

@@ -51,21 +51,23 @@ extension ParseRoutes {
             return (outcomes, replies)
         }
         await backend.transactions.report(outcomes, context)
-        return try await finish(outcomes, replies)
+        return try await finish(outcomes, replies, context.caller)
     }
 
     /// Does what follows each call when the transaction is committed. Where that fails, it is done for the others all the
     /// same: what they changed is stored.
     ///
     /// - Throws: The first error.
-    private func finish(_ outcomes: [TransactionOutcome], _ replies: [[UInt8]]) async throws -> [[UInt8]] {
+    private func finish(_ outcomes: [TransactionOutcome], _ replies: [[UInt8]], _ caller: Caller) async throws
+        -> [[UInt8]]
+    {
         var results = replies
         var failure: (any Error)?
         for (index, outcome) in outcomes.enumerated() {
             if case .nothing = outcome { continue }
             do {
                 let result = try await backend.transactions.finish(outcome)
-                results[index] = Self.success(result.map { Reply.saved($0) } ?? .object([:]))
+                results[index] = Self.success(result.map { Reply.saved($0, caller) } ?? .object([:]))
             } catch {
                 failure = failure ?? error
             }

@@ -49,13 +49,15 @@ extension RouteTable {
                         shorten: call.console?.shorten))
             },
             Route(.post, path, shared.union(traits)) { routes, call in
-                .saved(try await routes.backend.saving.create(className(call), call.envelope.body, call.context))
+                .saved(
+                    try await routes.backend.saving.create(className(call), call.envelope.body, call.context),
+                    call.context.caller)
             },
             Route(.put, object, shared.union(traits)) { routes, call in
                 .saved(
                     try await routes.backend.saving.update(
                         className(call), call.objectId, call.envelope.body, call.context,
-                        ifUpdatedAt: call.console?.ifUpdatedAt))
+                        ifUpdatedAt: call.console?.ifUpdatedAt), call.context.caller)
             },
             Route(.delete, object, shared) { routes, call in
                 let trashId = try await routes.backend.deleting.delete(
@@ -78,7 +80,9 @@ extension RouteCall {
 }
 
 extension Reply {
-    static func saved(_ result: WriteResult) -> Reply {
+    static func saved(_ result: WriteResult, _ caller: Caller) -> Reply {
+        var result = result
+        if caller.hiddenSecrets.contains(.sessionTokens) { result.body["sessionToken"] = nil }
         var reply = Reply(status: result.status, body: .json(result.answer.serialized()))
         if let location = result.location { reply.headers.append(("Location", location)) }
         return reply

@@ -105,11 +105,14 @@ package struct ConsoleDispatcher: Sendable {
     /// The functions, triggers and jobs of cloud code, and its hosts.
     package var cloudCode: JSONObject { routes.cloud?.overview ?? [:] }
 
-    /// The context of a call that is none of the interface's, with the server's own rights.
-    package func context(of request: IncomingRequest, _ now: ParseDate) -> RequestContext {
-        RequestContext(
-            caller: .server, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request).text
-        )
+    /// The context of a call that is none of the interface's, with the server's own rights but for some secrets.
+    package func context(of request: IncomingRequest, _ now: ParseDate, hiding secrets: Caller.HiddenSecrets)
+        -> RequestContext
+    {
+        var caller = Caller.server
+        caller.hiddenSecrets = secrets
+        return RequestContext(
+            caller: caller, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request).text)
     }
 
     /// The address of a client, as far as proxies are believed.

@@ -1,6 +1,7 @@
 import Encoding
 import HTTP
 import ParseModel
+public import Rules
 
 /// What the console asks for with a request besides what the REST interface has. Only the console's dispatcher makes
 /// one: no header field of a client becomes any of it.
@@ -21,15 +22,19 @@ public final class ConsoleRequest: Sendable {
     public let shorten: Int?
     /// The operator's name, under which the trash keeps what is removed; nil where removals are final.
     public let operatorName: String?
+    /// Secrets that the operator's role doesn't see.
+    let hiddenSecrets: Caller.HiddenSecrets
 
     /// Puts together what the console asks for.
     public init(
-        viewAs: ViewAs? = nil, ifUpdatedAt: ParseDate? = nil, shorten: Int? = nil, operatorName: String? = nil
+        viewAs: ViewAs? = nil, ifUpdatedAt: ParseDate? = nil, shorten: Int? = nil, operatorName: String? = nil,
+        hiddenSecrets: Caller.HiddenSecrets = []
     ) {
         self.viewAs = viewAs
         self.ifUpdatedAt = ifUpdatedAt
         self.shorten = shorten
         self.operatorName = operatorName
+        self.hiddenSecrets = hiddenSecrets
     }
 
     /// The refusal of a write with the eyes of another.
@@ -41,5 +46,7 @@ public final class ConsoleRequest: Sendable {
     }
 
     /// What holds for each call of a batch: not the date, which is that of one object.
-    var ofElements: ConsoleRequest { ConsoleRequest(viewAs: viewAs, shorten: shorten, operatorName: operatorName) }
+    var ofElements: ConsoleRequest {
+        ConsoleRequest(viewAs: viewAs, shorten: shorten, operatorName: operatorName, hiddenSecrets: hiddenSecrets)
+    }
 }

@@ -22,6 +22,31 @@ public struct Caller: Sendable, Hashable {
     public var user: SessionUser?
     /// The installation that calls, as the SDKs name it.
     public var installationId: String?
+    /// Secrets that the caller doesn't see, whatever power the keys have.
+    public var hiddenSecrets: HiddenSecrets = []
+
+    /// Secrets that an operator of the console doesn't see: with either, the operator could write as a user, beside the
+    /// audit.
+    public struct HiddenSecrets: OptionSet, Sendable, Hashable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The tokens of sessions.
+        public static let sessionTokens = HiddenSecrets(rawValue: 1)
+        /// The login data of users.
+        public static let loginData = HiddenSecrets(rawValue: 2)
+    }
+
+    /// Returns the fields of a class that are among the caller's hidden secrets.
+    public func hiddenFields(of className: String) -> Set<Name> {
+        guard !hiddenSecrets.isEmpty else { return [] }
+        return switch className {
+        case "_Session" where hiddenSecrets.contains(.sessionTokens): ["sessionToken"]
+        case "_User" where hiddenSecrets.contains(.loginData): ["authData"]
+        default: []
+        }
+    }
 
     /// Makes a caller.
     public init(power: Power = .client, user: SessionUser? = nil, installationId: String? = nil) {

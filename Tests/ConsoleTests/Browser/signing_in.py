@@ -259,38 +259,6 @@ def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
     console.wait(f"document.querySelectorAll('dialog').length === 1 && !document.querySelector('dialog').innerText.includes('{name}')")
 
 
-def scenario_16_an_operator_is_limited_to_a_class_without_a_field(console, rest):
-    if not console.credentials:
-        return
-    rest.define("Limited", title={"type": "String"}, plays={"type": "Number"})
-    rest.create("Limited", title="seen", plays=12345)
-    rest.define("Unseen", title={"type": "String"})
-    console.open("data")
-    console.wait_text("Unseen", ".classes")
-    name = f"limited {time.time_ns()}"
-    box = lambda words: f"[...document.querySelectorAll('dialog:last-of-type label')].find((e) => e.textContent === '{words}')?.querySelector('input')"
-    fill_new_operator(console, name)
-    for words in ("Only some classes", "Limited", "plays"):
-        console.wait(box(words))
-        console.value(box(words) + ".click()")
-    console.press("Control+Enter")
-    console.wait("document.querySelectorAll('dialog').length === 1")
-    console.wait_text("Only Limited, without Limited.plays", "dialog")
-    other = in_a_browser_of(console, name=name, password="a long password")
-    try:
-        other.open_class("Limited")
-        assert "12345" not in other.text() and "plays" not in other.text("r-grid") and "Unseen" not in other.text(".classes")
-        assert [page for page in ("Users", "Config") if page in other.text(".rail")] == []
-        for path in ("schema", "schema/Limited", "access/Limited?as=anonymous", "trash"):
-            other.open(path)
-            other.wait("document.querySelector('main h1')")
-            other.settle()
-            assert "Unseen" not in other.text("main") and "plays" not in other.text("main"), path
-            assert other.faults() == [], path
-    finally:
-        other.close()
-
-
 def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
     if not console.credentials:
         return

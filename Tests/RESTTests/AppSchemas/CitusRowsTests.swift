@@ -203,10 +203,10 @@ struct CitusRowsTests {
                 for table in ["_Join:fans:Song", "_Join:fans:Message"] {
                     _ = try await routes.client.query("DELETE FROM \"\(table)\"")
                 }
-                #expect(try await store.trash.list(classNames: ["Song"], objectId: nil, most: 9).count == 1)
+                #expect(try await store.trash.list(className: "Song", objectId: nil, most: 9).count == 1)
                 for id in kept { _ = try await routes.backend.trash.restore(id, routes.context) }
                 #expect(try await Self.rows(routes) == before)
-                #expect(try await store.trash.list(classNames: nil, objectId: nil, most: 9).isEmpty)
+                #expect(try await store.trash.list(className: nil, objectId: nil, most: 9).isEmpty)
             }
         }
     }

@@ -22,7 +22,7 @@ import Testing
             let trashId = try #require(deleted.trashId)
             #expect(deleted.json == [:])
             #expect(try await routes.send(.get, "/users/me", power: .client, token: token).code == 209)
-            let items = try await routes.backend.trash.list(classNames: ["_User"], routes.context)
+            let items = try await routes.backend.trash.list(className: "_User", routes.context)
             #expect(items.map(\.name) == ["kim"] && items.map(\.entry.operatorName) == ["Kim"])
             #expect(items[0].object.keys.contains { $0.hasPrefix("_") } == false)
             let restored = try await routes.backend.trash.restore(trashId, routes.context).object
@@ -70,7 +70,7 @@ import Testing
             #expect(try await routes.send(.delete, "/classes/Song/\(ids[2])").trashId == nil)
             let items = try await routes.backend.trash.list(routes.context)
             #expect(Set(items.map { Name($0.entry.objectId) }) == Set(ids.prefix(2).names))
-            let one = try await routes.backend.trash.list(classNames: ["Song"], objectId: ids[0], routes.context)
+            let one = try await routes.backend.trash.list(className: "Song", objectId: ids[0], routes.context)
             #expect(one.map(\.entry.objectId) == [ids[0]])
         }
     }

@@ -31,11 +31,8 @@ const PAGES = {
 /** Pages whose routes are for developers. */
 const FOR_DEVELOPERS = ["logs", "cloud", "push", "rest", "live", "health", "settings"];
 
-/** The pages for an operator: what is beyond the role, or the classes to which one is limited, is not offered. */
-function pagesFor({ classes, hidden, role }) {
-  const mayNot = [...(["owner", "developer"].includes(role) ? [] : FOR_DEVELOPERS), ...(classes || hidden ? ["config", "files", "performance"] : []), ...(classes && !classes.includes("_User") ? ["users"] : [])];
-  return Object.fromEntries(Object.entries(PAGES).filter(([name]) => !mayNot.includes(name)));
-}
+/** The pages for an operator: what is beyond the role is not offered. */
+const pagesFor = ({ role }) => Object.fromEntries(Object.entries(PAGES).filter(([name]) => ["owner", "developer"].includes(role) || !FOR_DEVELOPERS.includes(name)));
 
 /** Pages that stand in the bar of a phone; the others are behind "More" there. */
 const IN_BAR = 4;
@@ -88,7 +85,7 @@ export function openShell() {
 /** Another tab may have signed in as another: the name follows, and what the rights of another show is drawn anew. */
 function watchOperator() {
   const first = session.peek().operator;
-  const rights = ({ id, role, classes, hidden }) => JSON.stringify([id, role, classes, hidden]);
+  const rights = ({ id, role }) => JSON.stringify([id, role]);
   addEventListener("storage", ({ key }) => {
     if (key === TOKEN && token.get()) readSession().catch(() => {});
   });

@@ -37,7 +37,8 @@ public struct LogIn: Sendable, BackendPart {
         try await proof.checkAge(candidate, context)
         let session = try await pipeline.run(
             ProvedUser(id: candidate.id, way: "password", change: change, comparedHash: candidate.hash ?? ""), context)
-        var members: JSONObject = ["sessionToken": .string(session.token)]
+        var members: JSONObject = [:]
+        members["sessionToken"] = session.token(for: context.caller)
         if !change.responses.isEmpty { members["authDataResponse"] = .object(change.responses) }
         let user = try await ownRecords.record(candidate.id, session.user, members, context)
         try await triggers.callUserTrigger(.afterLogin, of: candidate.id, session: session.user, context)
@@ -76,7 +77,9 @@ public struct LogIn: Sendable, BackendPart {
             throw ParseError(ParseError.objectNotFound, "user not found")
         }
         let session = try await pipeline.run(ProvedUser(id: id, way: "masterkey", callsTrigger: false), context)
-        return try await ownRecords.record(id, session.user, ["sessionToken": .string(session.token)], context)
+        var members: JSONObject = [:]
+        members["sessionToken"] = session.token(for: context.caller)
+        return try await ownRecords.record(id, session.user, members, context)
     }
 
     /// Ends the caller's session.

@@ -90,6 +90,7 @@ public struct OwnRecords: Sendable, BackendPart {
     {
         var own = context
         own.caller = configuration.preset >= 9 ? Caller(user: user) : .server
+        own.caller.hiddenSecrets = context.caller.hiddenSecrets
         do {
             return try await finding.found(
                 "_User", id, own, expectedBytes: user.recordSize, loginData: loginDataView)

@@ -18,6 +18,11 @@ public struct Sessions: Sendable, BackendPart {
         var user: SessionUser
         /// The session's members as `POST /sessions` answers them.
         var body: JSONObject
+
+        /// Returns the token for the answer to a caller, or nil if the caller doesn't see it.
+        func token(for caller: Caller) -> JSONValue? {
+            caller.hiddenSecrets.contains(.sessionTokens) ? nil : .string(token)
+        }
     }
 
     /// Keys of a session that only the server sets.

@@ -4,7 +4,7 @@ import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
-import { mayChangeClasses, session } from "../../core/session.js";
+import { mayChangeClasses } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { addWords, bytes, date, plain, said, shown, t } from "../../core/words.js";
 import { counted } from "../../data/cells.js";
@@ -110,12 +110,9 @@ function showClass(content, className, scope) {
   const indexBox = h("div");
   const drawIndexes = (sizes, since) => put(indexBox, indexList(className, indexes, mayChange, sizes, since));
   drawIndexes([]);
-  const { classes: only, hidden } = session.peek().operator;
-  if (!only && !hidden) {
-    send("GET", "indexes", { query: { className }, signal: scope }).then(({ body }) => {
-      if (!scope.aborted) keepFocus(indexBox, () => drawIndexes(body.indexes, body.since));
-    }, () => {});
-  }
+  send("GET", "indexes", { query: { className }, signal: scope }).then(({ body }) => {
+    if (!scope.aborted) keepFocus(indexBox, () => drawIndexes(body.indexes, body.since));
+  }, () => {});
   const used = new Map();
   const fieldTable = h("div");
   const drawFields = () => put(fieldTable, table(t("schema.fields"),

@@ -69,8 +69,7 @@ function user(object, again, scope) {
   const id = object.objectId;
   const name = plain(nameOf("_User", id) || id, 60);
   const isLocked = object.ACL !== undefined && object.ACL !== null && Object.keys(object.ACL).length === 0;
-  const { authData } = object;
-  const providers = typeof authData === "string" ? t("one.hidden") : shown(Object.keys(authData ?? {}).join(", ") || t("one.password"), 120);
+  const providers = mayWrite() ? shown(Object.keys(object.authData ?? {}).join(", ") || t("one.password"), 120) : t("one.hidden");
   const sessions = h("div");
   const drawSessions = async () => put(sessions, later(scope, async () => {
     const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-createdAt" });
