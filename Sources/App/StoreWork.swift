@@ -2,7 +2,6 @@ import FileStorage
 import FileStores
 import Foundation
 package import Logging
-import ParseStorage
 import ServerConfiguration
 
 /// `roost files`: what is done with the stores of a deployment beside the server.
@@ -47,14 +46,6 @@ package struct StoreWork: Sendable {
         init(_ report: FileCopy.Report) {
             (copied, bytes, skipped, failed) = (report.copied, report.bytes, report.skipped, report.failed)
         }
-    }
-
-    /// What a sweep found.
-    package struct SweepReport: Sendable {
-        package let files: Int
-        package let orphans: Int
-        package let deleted: Int
-        package let unfinished: [String]
     }
 
     /// Tries everything that the server asks of its store.
@@ -140,21 +131,6 @@ package struct StoreWork: Sendable {
             all.failed += report.failed
         }
         return CopyReport(all)
-    }
-
-    /// Finds files that no object mentions.
-    package func sweep(
-        olderThan seconds: Int, deletes: Bool, _ found: (String, Int64) -> Void
-    ) async throws -> SweepReport {
-        try await DatabaseAccess(deployment, logger: logger).withClient { client in
-            try await files.withStored { storage in
-                let sweep = FileSweep(storage, FileReferences(client: client), olderThan: seconds)
-                let report = try await sweep.run(deletes: deletes) { found($0.name, $0.size) }
-                return SweepReport(
-                    files: report.files, orphans: report.orphans.count, deleted: report.deleted,
-                    unfinished: report.unfinished)
-            }
-        }
     }
 
     /// Runs `body` with a store that a word names.

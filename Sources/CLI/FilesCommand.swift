@@ -8,11 +8,8 @@ import ServerConfiguration
 struct FilesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "files",
-        abstract:
-            "Checks the file store, copies it to another, re-encrypts it, or finds unreferenced files.",
-        subcommands: [
-            FilesCheckCommand.self, FilesCopyCommand.self, FilesRotateCommand.self, FilesSweepCommand.self,
-        ])
+        abstract: "Checks the file store, copies it to another, or re-encrypts it.",
+        subcommands: [FilesCheckCommand.self, FilesCopyCommand.self, FilesRotateCommand.self])
 }
 
 /// `roost files check`
@@ -156,63 +153,6 @@ struct FilesRotateCommand: AsyncParsableCommand {
                 lines.step("files", $0.copied + $0.skipped, of: nil, unit: "files")
             }
             return FilesCopyCommand.end(report, lines, isDryRun ? "to encrypt" : "encrypted")
-        }
-    }
-}
-
-/// `roost files sweep`
-struct FilesSweepCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "sweep",
-        abstract: "Finds files that no object refers to.",
-        usage: "roost files sweep [--older HOURS] [--delete] [--json] [roost.json] [--OPTION VALUE ...]",
-        discussion: """
-            References are File fields, files nested in objects and lists, and URLs in strings, in all classes. A file that \
-            is referred to only elsewhere, such as in an app, counts as unreferenced. Deletes nothing without --delete. \
-            Also lists, and with --delete aborts, unfinished uploads of that age in a bucket.
-
-            \(CommandRun.exitHelp). See docs/files.md.
-            """)
-
-    @Option(help: "Only files stored at least this many hours ago.")
-    var older = 24
-
-    @Flag(help: "Delete them.")
-    var delete = false
-
-    @Flag(help: "Print the findings as lines of JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
-
-    func validate() throws {
-        guard (0...1_000_000).contains(older) else { throw ValidationError("--older must not be negative") }
-    }
-
-    func run() async throws {
-        let (isForScripts, arguments, deletes, seconds) = (json, arguments, delete, older * 3600)
-        try await CommandRun.run(isForScripts: isForScripts) {
-            let lines = ProgressLines(isForScripts: isForScripts)
-            let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
-            let report = try await work.sweep(olderThan: seconds, deletes: deletes) { name, size in
-                lines.done(
-                    "\(name)  \(DoctorText.bytes(Int(size)))",
-                    ["event": "orphan", "file": .string(name), "bytes": .number(Double(size))])
-            }
-            for name in report.unfinished {
-                lines.done(
-                    "\(name)  an upload that never ended\(deletes ? ": it is given up" : "")",
-                    ["event": "unfinished", "file": .string(name)])
-            }
-            lines.done(
-                "\(report.orphans) of \(report.files) files are mentioned by no object; \(report.deleted) were removed",
-                [
-                    "event": "done", "files": .number(Double(report.files)), "orphans": .number(Double(report.orphans)),
-                    "deleted": .number(Double(report.deleted)),
-                    "unfinished": .number(Double(report.unfinished.count)),
-                ])
-            return 0
         }
     }
 }

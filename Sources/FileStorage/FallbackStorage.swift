@@ -31,13 +31,6 @@ public struct FallbackStorage: FileStorage {
         }
     }
 
-    /// Those of all of them.
-    public func unfinishedUploads(before seconds: Int, givesUp: Bool) async throws -> [String] {
-        var names: [String] = []
-        for storage in all { names += try await storage.unfinishedUploads(before: seconds, givesUp: givesUp) }
-        return names
-    }
-
     /// Closes all of them.
     public func shutdown() async {
         for storage in all { await storage.shutdown() }

@@ -65,15 +65,6 @@ public protocol FileStorage: Sendable {
     /// - Throws: ``FileStorageError/notFound``, which a storage need not know, or the storage's error.
     func delete(name: String) async throws
 
-    /// Finds uploads that were begun and never ended, whose parts take room that no file shows.
-    ///
-    /// - Parameters:
-    ///   - seconds: Only those that were begun before this time, in seconds since 1970.
-    ///   - givesUp: Whether what they left is removed.
-    /// - Returns: The names of their files.
-    /// - Throws: The storage's error.
-    func unfinishedUploads(before seconds: Int, givesUp: Bool) async throws -> [String]
-
     /// Gives the files whose names begin with a text, in no certain order, without holding them all.
     ///
     /// - Throws: What `use` throws, or the storage's error.
@@ -87,8 +78,6 @@ extension FileStorage {
     public var memoryOfWrites: Int { 0 }
     /// Clients go through the server with most.
     public var location: (@Sendable (_ name: String) -> String?)? { nil }
-    /// Most leave none, or clear them away by themselves.
-    public func unfinishedUploads(before seconds: Int, givesUp: Bool) async throws -> [String] { [] }
     /// Most need nothing.
     public func tend() async {}
     /// Most have nothing open.

@@ -258,12 +258,4 @@ struct DirectFileTests {
             #expect(addresses < 20 * sums)
         }
     }
-
-    @Test("An address in a text counts as a mention")
-    func mentions() {
-        let text = "see <https://cdn.example/p/a%20b.txt?X-Amz-Date=1>"
-        var names: Set<String> = []
-        FileSweep.Mentioned.visitNames(in: text) { names.insert($0) }
-        #expect(names.contains("a b.txt"))
-    }
 }

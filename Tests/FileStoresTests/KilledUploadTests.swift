@@ -7,7 +7,7 @@ import TestSupport
 import TestTools
 import Testing
 
-/// A process that is killed while a file goes to the store, and what the operator sees of it.
+/// A process that is killed while a file goes to the store, and what it leaves there.
 @Suite("Uploads of a killed process", .enabled(if: BucketServer.isInstalled))
 struct KilledUploadTests {
     /// Begins an upload of 64 MB and sends 20 MB of it.
@@ -22,12 +22,7 @@ struct KilledUploadTests {
         return channel
     }
 
-    private static func sweep(_ arguments: [String], _ configuration: String) async throws -> Program.Outcome {
-        let roost = try #require(Checkout.program())
-        return try await Program.run([roost, "files", "sweep", "--json"] + arguments + [configuration])
-    }
-
-    @Test("What it leaves is listed by roost files sweep, given up with --delete, and no file shows it")
+    @Test("No file shows what it leaves, which is given up when it is old enough")
     func killed() async throws {
         let roost = try #require(Checkout.program())
         let folder = FileManager.default.temporaryDirectory.path + "/roost-killed-\(UUID().uuidString)"
@@ -54,7 +49,7 @@ struct KilledUploadTests {
                     #expect(isUp)
                     let upload = try await Self.beginUpload(at: port)
                     let isBegun = try await eventually(within: .seconds(60)) {
-                        try await storage.unfinishedUploads(before: Int.max, givesUp: false).count == 1
+                        try await storage.openUploads() == 1
                     }
                     #expect(isBegun)
                     _ = upload
@@ -62,51 +57,13 @@ struct KilledUploadTests {
                 let names = try await storage.names()
                 #expect(names.isEmpty)
                 // One that is just going on elsewhere is left alone.
-                let young = try await Self.sweep([], path)
-                #expect(young.status == 0, "\(young.output)")
-                #expect(young.output.contains(#""unfinished":0"#), "\(young.output)")
-                let isOld = try await eventually {
-                    try await Self.sweep(["--older", "0"], path).output.contains("_long.bin")
-                }
-                #expect(isOld)
-                let left = try await storage.unfinishedUploads(before: Int.max, givesUp: false)
-                #expect(left.count == 1)
-                let swept = try await Self.sweep(["--older", "0", "--delete"], path)
-                #expect(swept.status == 0 && swept.output.contains(#""unfinished":1"#), "\(swept.output)")
-                let after = try await storage.unfinishedUploads(before: Int.max, givesUp: false)
-                #expect(after.isEmpty)
+                try await storage.giveUpUploads(before: Int(Date().timeIntervalSince1970) - 24 * 3600)
+                let young = try await storage.openUploads()
+                #expect(young == 1)
+                try await storage.giveUpUploads(before: Int.max)
+                let after = try await storage.openUploads()
+                #expect(after == 0)
             }
-        }
-    }
-
-    @Test("On the command line a sweep lists what no object mentions, and removes it when it is told to")
-    func command() async throws {
-        let adapter = try await BucketServer.adapter(["bucketPrefix": .string("\(UUID().uuidString)/")])
-        var options: JSONObject = ["preserveFileName": true]
-        options.merge(adapter) { $1 }
-        let path = FileManager.default.temporaryDirectory.path + "/roost-sweep-\(UUID().uuidString).json"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try await TestServer.run(options) { server in
-            for name in ["kept.txt", "orphan.txt"] {
-                _ = try await server.send("POST", "/files/\(name)", bytes: [1], as: .master)
-            }
-            _ = try await server.create("Song", ["cover": ["__type": "File", "name": "kept.txt"]])
-            var file: JSONObject = ["appId": "a", "masterKey": "m", "databaseURI": .string(server.databaseURI)]
-            file.merge(adapter) { $1 }
-            try Data(file.serialized()).write(to: URL(fileURLWithPath: path))
-            let young = try await Self.sweep([], path)
-            #expect(young.status == 0 && young.output.contains(#""orphans":0"#), "\(young.output)")
-            let isFound = try await eventually {
-                try await Self.sweep(["--older", "0"], path).output.contains(#""orphans":1"#)
-            }
-            #expect(isFound)
-            let swept = try await Self.sweep(["--older", "0", "--delete"], path)
-            #expect(swept.status == 0, "\(swept.output)")
-            #expect(swept.output.contains(#""file":"orphan.txt""#) && swept.output.contains(#""deleted":1"#))
-            let names = try await BucketServer.withStorage(adapter["filesAdapter"]?["options"]?.objectValue) {
-                try await $0.names()
-            }
-            #expect(names == ["kept.txt"])
         }
     }
 }

@@ -100,9 +100,7 @@ struct S3AnswerTests {
                 var sizes: [Int64] = []
                 try await storage.visit(prefix: "") { sizes.append($0.size) }
                 #expect(sizes == [1])
-                await #expect(throws: FileStorageError.self) {
-                    try await storage.unfinishedUploads(before: .max, givesUp: false)
-                }
+                await #expect(throws: FileStorageError.self) { try await storage.giveUpUploads(before: .max) }
             }
         }
     }

@@ -11,13 +11,6 @@ struct S3StorageTests {
     private static let part = S3Upload.partSize
 
     /// The uploads that were begun and not ended.
-    private static func openUploads(_ storage: S3Storage) async throws -> Int {
-        let prefix = storage.client.bucket.prefix.replacing("/", with: "%2F")
-        let (_, body) = try await storage.client.exchange(
-            S3Request("GET", nil, query: ["uploads=", "prefix=\(prefix)"]))
-        return XMLText(body).elements("Upload").count
-    }
-
     @Test(
         "Files of any length come back byte for byte, and no upload stays open",
         arguments: [1, 100_000, part - 1, part, part + 1, 2 * part, 2 * part + 1])
@@ -31,7 +24,7 @@ struct S3StorageTests {
             #expect(file.size == size)
             #expect(!file.entityTag.isEmpty)
             #expect(abs(file.modified.seconds - Int(Date().timeIntervalSince1970)) < 60)
-            return try await Self.openUploads(storage)
+            return try await storage.openUploads()
         }
         #expect(open == 0)
     }
@@ -47,7 +40,7 @@ struct S3StorageTests {
             #expect(sum.digest == contents.digest)
             // The version ends with the number of parts.
             #expect(file.entityTag.hasSuffix("-13\""), "\(file.entityTag)")
-            let open = try await Self.openUploads(storage)
+            let open = try await storage.openUploads()
             #expect(open == 0)
         }
     }
@@ -119,7 +112,7 @@ struct S3StorageTests {
             }
             let file = try await storage.open(name: "a.bin")
             #expect(file == nil)
-            let open = try await Self.openUploads(storage)
+            let open = try await storage.openUploads()
             #expect(open == 0)
         }
     }
@@ -129,15 +122,11 @@ struct S3StorageTests {
         try await BucketServer.withStorage { storage in
             let key = try #require(storage.key(of: "left.bin"))
             _ = try await storage.client.exchange(S3Request("POST", key, query: ["uploads="]))
-            _ = try await storage.unfinishedUploads(
-                before: Int(Date().timeIntervalSince1970) - 24 * 3600, givesUp: true)
-            let before = try await Self.openUploads(storage)
+            try await storage.giveUpUploads(before: Int(Date().timeIntervalSince1970) - 24 * 3600)
+            let before = try await storage.openUploads()
             #expect(before == 1)
-            let now = Int(Date().timeIntervalSince1970) + 60
-            let found = try await storage.unfinishedUploads(before: now, givesUp: false)
-            #expect(found == ["left.bin"])
-            _ = try await storage.unfinishedUploads(before: now, givesUp: true)
-            let after = try await Self.openUploads(storage)
+            try await storage.giveUpUploads(before: Int(Date().timeIntervalSince1970) + 60)
+            let after = try await storage.openUploads()
             #expect(after == 0)
         }
     }

@@ -32,7 +32,7 @@ struct ConsoleInterface: Sendable {
     let backups: ConsoleBackups
     /// Lets so many bodies with rows of imports be in memory, one of each session.
     let importing = Gate(capacity: 2, share: 1, waitingShare: 4)
-    /// Lets one list of the store, or one look through all objects, be under way: they read everything.
+    /// Lets one list of the store be under way: it reads everything.
     let searching = Gate(capacity: 1)
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
     let counting = Gate(capacity: 1)

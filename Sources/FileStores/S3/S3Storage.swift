@@ -56,7 +56,7 @@ public struct S3Storage: FileStorage {
         }
         while !Task.isCancelled {
             let limit = Int(Date().addingTimeInterval(-Self.grace).timeIntervalSince1970)
-            _ = try? await unfinishedUploads(before: limit, givesUp: true)
+            try? await giveUpUploads(before: limit)
             try? await Task.sleep(for: .seconds(24 * 3600))
         }
     }
@@ -246,12 +246,11 @@ public struct S3Storage: FileStorage {
         }
     }
 
-    /// Uploads that were begun before a time and never ended: the process was killed, or the store out of reach. The parts
-    /// of each cost money until it is given up.
+    /// Gives up uploads that were begun before a time and never ended: the process was killed, or the store out of reach.
+    /// The parts of each cost money until then.
     ///
     /// Several servers may give them up at a time: the second finds nothing.
-    public func unfinishedUploads(before seconds: Int, givesUp: Bool) async throws -> [String] {
-        var names: [String] = []
+    package func giveUpUploads(before seconds: Int) async throws {
         var marker: [String] = []
         var former: [String] = []
         repeat {
@@ -268,8 +267,7 @@ public struct S3Storage: FileStorage {
                     key.utf8.starts(with: client.bucket.prefix.utf8),
                     let begun = upload["Initiated"].flatMap({ StoreDate.seconds(ofISODate: $0) }), begun < seconds
                 else { continue }
-                names.append(String(decoding: key.utf8.dropFirst(client.bucket.prefix.utf8.count), as: UTF8.self))
-                if givesUp { try await giveUp(key, id) }
+                try await giveUp(key, id)
             }
             marker = [("key-marker", "NextKeyMarker"), ("upload-id-marker", "NextUploadIdMarker")].compactMap {
                 name, element in
@@ -282,7 +280,6 @@ public struct S3Storage: FileStorage {
             }
             former = marker
         } while !marker.isEmpty
-        return names
     }
 
     private func giveUp(_ key: String, _ id: String) async throws {

@@ -68,8 +68,6 @@ public struct ObjectStore: Sendable {
     public var audit: AuditRows { AuditRows(store: self) }
     /// How many objects classes have.
     public var classCounts: ClassCountRows { ClassCountRows(store: self) }
-    /// Who mentions a file.
-    public var fileUses: FileUses { FileUses(store: self) }
     /// What indexes take.
     public var indexSizes: IndexSizeRows { IndexSizeRows(store: self) }
     /// How many objects point to one.

@@ -189,7 +189,7 @@ struct CommandLineHelpTests {
         "Each command shows a line that can be typed",
         arguments: [
             "serve", "import", "export", "doctor", "backup", "restore", "files", "files check", "files copy",
-            "files rotate", "files sweep", "mail preview", "mail test", "push check", "push test", "console open",
+            "files rotate", "mail preview", "mail test", "push check", "push test", "console open",
             "console operator", "version",
         ])
     func usage(command: String) async throws {

@@ -506,17 +506,13 @@ def open_file(console, name):
     console.settle()
     console.click("main table .link")
     console.wait("document.querySelector('dialog .preview')?.childElementCount")
-    console.wait("!document.querySelector('dialog').innerText.includes('Looking through')", 30)
     console.settle()
 
 
-def scenario_47_files_are_listed_shown_and_deleted_with_who_mentions_them(console, rest):
-    rest.define("Filed", name={"type": "String"}, file={"type": "File"}, text={"type": "String"})
+def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     mark = f"m{time.time_ns()}"
     files = [upload(rest, f"{mark}-{number}.txt", "words " * number, "text/plain") for number in range(1, 4)]
     picture = upload(rest, f"{mark}-p.png", PIXEL, "image/png")
-    object_id = rest.create("Filed", name="one", file=picture)
-    rest.create("Filed", name="two", text=f"look at {picture['url']}")
     console.open("files", text=mark)
     console.wait("document.querySelectorAll('main tbody tr').length === 4")
     console.value("(() => { const e = document.querySelector('main header select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
@@ -524,13 +520,10 @@ def scenario_47_files_are_listed_shown_and_deleted_with_who_mentions_them(consol
     console.wait(f"document.querySelector('main tbody tr')?.textContent.includes('{mark}-p.png')")
     open_file(console, f"{mark}-2")
     console.wait_text("words words", "dialog .preview")
-    console.wait_text("No object mentions it", "dialog")
     open_file(console, f"{mark}-p")
     console.wait("document.querySelector('dialog .preview img')?.naturalWidth === 1 || document.querySelector('dialog .preview p')")
-    assert console.text("dialog").count("Filed, ") == 2, console.text("dialog")
     console.click_text("Delete \u2026", "dialog")
     console.wait_text("Objects that mention it lead nowhere", "dialog:last-of-type")
-    assert object_id in console.text("dialog:last-of-type")
     console.click_text("Delete", "dialog:last-of-type")
     console.wait_text("deleted", ".toasts")
     console.wait("document.querySelector('dialog') === null && document.querySelector('main .state')")

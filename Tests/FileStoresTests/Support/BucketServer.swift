@@ -98,6 +98,15 @@ enum BucketServer {
     }
 }
 
+extension S3Storage {
+    /// The number of uploads that were begun and have not ended.
+    func openUploads() async throws -> Int {
+        let prefix = client.bucket.prefix.replacing("/", with: "%2F")
+        let (_, body) = try await client.exchange(S3Request("GET", nil, query: ["uploads=", "prefix=\(prefix)"]))
+        return XMLText(body).elements("Upload").count
+    }
+}
+
 extension FileStorage {
     /// All bytes of a file, or of a part of it; nil if there is none.
     func read(_ name: String, _ range: Range<Int64>? = nil) async throws -> [UInt8]? {

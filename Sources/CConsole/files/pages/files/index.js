@@ -1,4 +1,4 @@
-/** Uploaded files: a list in pages, a preview in which nothing runs, who mentions one, and its end. */
+/** Uploaded files: a list in pages, a preview in which nothing runs, and the end of one. */
 
 import { send } from "../../core/api.js";
 import { button, h, icon, option, put } from "../../core/dom.js";
@@ -27,11 +27,6 @@ addWords({
   "files.upload": "Upload",
   "files.uploaded": "{name} uploaded",
   "files.more": "Show more",
-  "files.uses": "Mentioned by",
-  "files.looking": "Looking through the objects…",
-  "files.noUse": "No object mentions it.",
-  "files.notAll": "Not all objects could be looked through in time.",
-  "files.use": "{class}, {field}",
   "files.delete": "Delete …",
   "files.deleteTitle": "Delete {name}?",
   "files.deleteText": "It does not go into the trash. Objects that mention it lead nowhere then.",
@@ -128,14 +123,10 @@ function ownURL({ name }) {
   return `${location.origin}${(mount ?? "/parse").replace(/\/$/, "")}/files/${encodeURIComponent(appId)}/${encodeURIComponent(name)}`;
 }
 
-/** One file: what it shows, and which objects mention it. */
+/** One file, and what it shows. */
 function openFile(file, again) {
   const preview = h(".preview");
-  const uses = h("div", { "aria-live": "polite" });
-  const control = new AbortController();
   return openDialog({ title: plain(fileName(file.name), 80), kind: "sheet" }, (close) => {
-    put(uses, h("p.quiet", t("files.looking")));
-    usesOf(file, control.signal).then((found) => put(uses, drawUses(found, close)), (problem) => control.signal.aborted || put(uses, h("p.problem", plain(problem.message, 300))));
     queueMicrotask(() => show(preview, { name: file.name, url: ownURL(file) }));
     const remove = async () => {
       if (!(await askToDelete(file))) return;
@@ -143,27 +134,18 @@ function openFile(file, again) {
       again();
     };
     return {
-      body: [preview, h("code.quiet.wrap", shown(file.name, 200)), h("p.quiet", `${bytes(file.size)} \u00b7 ${date(file.modified, true)}`), h("h3.label", t("files.uses")), uses],
+      body: [preview, h("code.quiet.wrap", shown(file.name, 200)), h("p.quiet", `${bytes(file.size)} \u00b7 ${date(file.modified, true)}`)],
       foot: [button(".button", () => navigator.clipboard?.writeText(file.url), icon("copy"), t("files.copy")),
         mayWrite() && button(".button", remove, icon("trash"), t("files.delete")), button(".button.primary", () => close(), t("close"))],
     };
-  }).finally(() => control.abort());
+  });
 }
 
-const usesOf = async ({ name }, signal) => (await send("GET", "files/uses", { query: { name }, signal })).body;
-
-function drawUses({ uses, isComplete }, close) {
-  return [uses.length === 0 ? h("p", t("files.noUse")) : h("ul.names", uses.map(({ className, objectId, field }) => h("li",
-    h("a", { href: address("data", [className, objectId]), onclick: () => close() }, t("files.use", { class: className, field }), " ", h("code", plain(objectId, 40)))))),
-  !isComplete && h("p.quiet", t("files.notAll"))];
-}
-
-/** Says who mentions the file, and deletes it; gives whether it is gone. */
+/** Deletes the file; gives whether it is gone. */
 async function askToDelete(file) {
   const name = fileName(file.name);
   try {
-    const found = await usesOf(file);
-    if (!(await confirm({ title: t("files.deleteTitle", { name }), text: h(".form", h("p", t("files.deleteText")), drawUses(found, () => {})), button: t("delete"), isDanger: true }))) return false;
+    if (!(await confirm({ title: t("files.deleteTitle", { name }), text: t("files.deleteText"), button: t("delete"), isDanger: true }))) return false;
     await send("DELETE", "parse/files/" + encodeURIComponent(file.name));
     toast(t("files.deleted", { name }));
     return true;
