@@ -26,7 +26,7 @@ fail() {
 command -v swift >/dev/null || fail "the Swift toolchain (6.3 or later) is missing: see https://www.swift.org/install"
 
 install_debian() {
-    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3 python3-requests)
+    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3)
     case "$purpose" in
     tests) packages+=(nodejs) ;;
     package) packages+=(dpkg-dev binutils) ;;
@@ -40,7 +40,6 @@ install_debian() {
                 postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && continue ;;
                 python3) command -v python3 >/dev/null && continue ;;
                 nodejs) command -v node >/dev/null && continue ;;
-                python3-requests) python3 -c 'import requests' 2>/dev/null && continue ;;
             esac
             missing+=("$package")
         fi
@@ -58,13 +57,13 @@ check_other_linux() {
     [ -e /usr/include/crypt.h ] || missing+=("libxcrypt")
     compgen -G '/usr/*/postgresql*/bin/initdb' >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ||
         compgen -G '/usr/pgsql*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=("the PostgreSQL server")
-    command -v python3 >/dev/null && python3 -c 'import requests' 2>/dev/null || missing+=("Python with requests")
+    command -v python3 >/dev/null || missing+=("Python")
     [ "$purpose" != tests ] || command -v node >/dev/null || missing+=("Node.js 18 or later (for tests of cloud code)")
     [ ${#missing[@]} -gt 0 ] || return 0
     fail "missing: $(printf '%s, ' "${missing[@]}" | sed 's/, $//'). Their packages:
-  Fedora, RHEL  dnf install libpq-devel libcurl-devel libxcrypt-devel zlib-devel pkgconf-pkg-config postgresql-server python3-requests nodejs
-  Alpine        apk add libpq-dev curl-dev libxcrypt-dev zlib-dev pkgconf postgresql bash python3 py3-requests nodejs
-  Debian        apt-get install libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3-requests nodejs"
+  Fedora, RHEL  dnf install libpq-devel libcurl-devel libxcrypt-devel zlib-devel pkgconf-pkg-config postgresql-server python3 nodejs
+  Alpine        apk add libpq-dev curl-dev libxcrypt-dev zlib-dev pkgconf postgresql bash python3 nodejs
+  Debian        apt-get install libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3 nodejs"
 }
 
 check_macos() {
@@ -77,8 +76,6 @@ check_macos() {
     command -v python3 >/dev/null || missing+=("python")
     [ "$purpose" != tests ] || command -v node >/dev/null || missing+=("node")
     [ ${#missing[@]} -eq 0 ] || fail "these formulas are missing: brew install ${missing[*]}"
-    python3 -c 'import requests' 2>/dev/null ||
-        fail "the Python package requests is missing: python3 -m pip install --user requests"
     local prefix
     prefix="$(brew --prefix libpq)/lib/pkgconfig"
     case ":${PKG_CONFIG_PATH:-}:" in
