@@ -36,7 +36,6 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMinor(from: "1.0.0")),
         .package(url: "https://github.com/swift-server/async-http-client", .upToNextMinor(from: "1.37.0")),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
-        .package(url: "https://github.com/vapor/jwt-kit", .upToNextMinor(from: "5.7.0")),
     ],
     targets: [
         .systemLibrary(
@@ -150,7 +149,6 @@ let package = Package(
                 deque,
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -163,7 +161,7 @@ let package = Package(
             dependencies: [
                 "Encoding", "JSON", "ServerConfiguration", httpClient,
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -192,7 +190,6 @@ let package = Package(
                 "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
@@ -296,7 +293,7 @@ let package = Package(
         .testTarget(
             name: "PushTests",
             dependencies: [
-                "JSON", "ParseModel", "Push", "ServerConfiguration", "TestSupport",
+                "JSON", "Outgoing", "ParseModel", "Push", "ServerConfiguration", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
@@ -383,9 +380,10 @@ let package = Package(
         .testTarget(
             name: "AccountsTests",
             dependencies: [
-                "App", "Encoding", "JSON", "Operations", "ParseStorage", "Postgres", "Rules", "ServerConfiguration",
-                "SignIn", "TestSupport", "TestTools", logging,
+                "App", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "Postgres", "Rules",
+                "ServerConfiguration", "SignIn", "TestSupport", "TestTools", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "CloudTests",

@@ -1,6 +1,6 @@
+import CryptoExtras
 import Foundation
 public import JSON
-import JWTKit
 import ServerConfiguration
 
 /// A service account of Google's: who it is, and the key that it signs by.
@@ -9,7 +9,7 @@ public struct ServiceAccount: Sendable {
     public let projectId: String?
     private let email: String
     private let keyId: String
-    private let key: Insecure.RSA.PrivateKey
+    private let key: _RSA.Signing.PrivateKey
     private let tokenAddress: String
 
     /// Why there is no token. Holds nothing secret.
@@ -35,16 +35,6 @@ public struct ServiceAccount: Sendable {
             self.text = text
             lifetime = min(reply.json?["expires_in"]?.numberValue ?? 3600, 86_400)
         }
-    }
-
-    private struct Claims: JWTPayload {
-        var iss: String
-        var scope: String
-        var aud: String
-        var iat: Int
-        var exp: Int
-
-        func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
     /// Reads an account.
@@ -78,7 +68,7 @@ public struct ServiceAccount: Sendable {
         keyId = member("private_key_id", "privateKeyId") ?? ""
         tokenAddress = member("token_uri", "tokenUri") ?? "https://oauth2.googleapis.com/token"
         do {
-            self.key = try Insecure.RSA.PrivateKey(pem: key.replacing("\\n", with: "\n"))
+            self.key = try _RSA.Signing.PrivateKey(pemRepresentation: key.replacing("\\n", with: "\n"))
         } catch {
             throw ConfigurationError("option \(option): the private_key of the service account cannot be read")
         }
@@ -89,14 +79,12 @@ public struct ServiceAccount: Sendable {
     /// - Parameter scope: What it is for, as Google names it, such as `devstorage.read_write`.
     /// - Throws: ``Failure``.
     public func token(for scope: String, by caller: HTTPCaller) async throws -> Token {
-        let now = Int(Date.now.timeIntervalSince1970)
-        let keys = JWTKeyCollection()
-        let id = JWKIdentifier(string: keyId)
-        await keys.add(rsa: key, digestAlgorithm: .sha256, kid: id)
-        let assertion = try await keys.sign(
-            Claims(
-                iss: email, scope: "https://www.googleapis.com/auth/\(scope)", aud: tokenAddress, iat: now,
-                exp: now + 3600), kid: id)
+        let now = Date.now.timeIntervalSince1970.rounded(.down)
+        let claims: JSONObject = [
+            "iss": .string(email), "scope": .string("https://www.googleapis.com/auth/\(scope)"),
+            "aud": .string(tokenAddress), "iat": .number(now), "exp": .number(now + 3600),
+        ]
+        let assertion = try JSONWebToken.signed(claims, keyId: keyId, by: key)
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)"
         let reply: HTTPReply
         do {

@@ -1,6 +1,7 @@
 import Encoding
 import JSON
 import Operations
+import Outgoing
 import ParseModel
 import ServerConfiguration
 
@@ -52,7 +53,6 @@ struct LineProvider: AuthProvider {
     /// The claims of a token that the channel's secret signed; nil for one that says to be signed otherwise.
     private func bySecret(_ data: JSONObject, _ options: JSONObject) throws -> JSONObject? {
         guard let token = data["id_token"]?.stringValue.flatMap({ JSONWebToken($0) }), token.header["alg"] == "HS256",
-            token.header["crit"] == nil,
             let check = signed.rules.check(options, ProviderOptions.texts(options["clientId"]))
         else { return nil }
         guard let secret = ProviderOptions.text(options["clientSecret"]) else {

@@ -114,6 +114,22 @@ import Testing
         }
     }
 
+    @Test("Allows the clocks of issuers 30 seconds, and not one more")
+    func clocks() async throws {
+        try await Self.run { server, _, key in
+            let now = Date().timeIntervalSince1970.rounded(.down)
+            let late = try await Self.logIn(server, try key.token(Self.claims(["exp": .number(now - 31)])))
+            #expect(late.code == 101 && late.error == "jwt expired", "\(late.text)")
+            let early = try await Self.logIn(server, try key.token(Self.claims(["nbf": .number(now + 90)])))
+            #expect(early.code == 101 && early.error == "jwt not active", "\(early.text)")
+            #expect(try await server.texts("SELECT count(*)::text FROM \"_User\"") == ["0"])
+            for times: JSONObject in [["exp": .number(now - 1)], ["nbf": .number(now + 29)]] {
+                let answer = try await Self.logIn(server, try key.token(Self.claims(times)))
+                #expect(answer.status < 300, "\(answer.text)")
+            }
+        }
+    }
+
     @Test(
         "A name that looks like a provider's is none; what is in its place is told to be unsupported, and not looked up"
     )

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Outgoing
 
 /// The encryption of web push (RFC 8291): only the browser that subscribed reads what is sent.
 package struct WebPushEncryption {
@@ -9,7 +10,7 @@ package struct WebPushEncryption {
 
     /// Reads a subscription's keys, in Base64 for URLs; nil for what is none.
     package init?(p256dh: String, auth: String) {
-        guard let key = Self.bytes(p256dh), let secret = Self.bytes(auth), secret.count == 16,
+        guard let key = Base64URL.decode(p256dh), let secret = Base64URL.decode(auth), secret.count == 16,
             let browserKey = try? P256.KeyAgreement.PublicKey(x963Representation: key)
         else { return nil }
         self.browserKey = browserKey
@@ -39,13 +40,5 @@ package struct WebPushEncryption {
         // The byte after the text says that no record follows.
         let box = try AES.GCM.seal(text + [2], using: derive("aes128gcm", 16), nonce: nonce)
         return salt + [0, 0, 0x10, 0, UInt8(sender.count)] + sender + Array(box.ciphertext) + Array(box.tag)
-    }
-
-    /// The bytes of a text in Base64 for URLs, with padding or without.
-    package static func bytes(_ text: String) -> [UInt8]? {
-        var plain = text.replacing("-", with: "+").replacing("_", with: "/")
-        while plain.hasSuffix("=") { plain.removeLast() }
-        plain += String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
-        return Data(base64Encoded: plain).map { Array($0) }
     }
 }

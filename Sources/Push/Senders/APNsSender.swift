@@ -79,7 +79,7 @@ package final class APNsSender: PushSender {
     package func check() async -> [(step: String, problem: String?)] {
         var steps: [(step: String, problem: String?)] = []
         if let token {
-            let isSigned = (try? await token.text(at: now())) != nil
+            let isSigned = (try? token.text(at: now())) != nil
             steps.append(("the key signs", isSigned ? nil : "it does not"))
         } else {
             steps.append(("the certificate and its key were read", nil))
@@ -113,7 +113,7 @@ package final class APNsSender: PushSender {
         var authorization: String?
         if let token {
             do {
-                let text = try await token.text(at: now())
+                let text = try token.text(at: now())
                 authorization = text
                 headers.add(name: "authorization", value: "bearer \(text)")
             } catch {
@@ -159,7 +159,7 @@ package final class APNsSender: PushSender {
             if !known.isEmpty { await report(known) }
         }
         guard !expired.isEmpty, let token else { return }
-        _ = try? await token.text(at: now(), refused: authorization)
+        _ = try? token.text(at: now(), refused: authorization)
         await send(message, body, app, devices, expired, isRetry: true, report)
     }
 }

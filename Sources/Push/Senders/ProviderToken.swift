@@ -1,24 +1,17 @@
-import Foundation
-import JWTKit
-import ServerConfiguration
+import Crypto
+import JSON
+import Outgoing
 import Synchronization
 
 /// The token by which Apple knows who sends. The same one is used for all requests, and made anew in good time: Apple takes
 /// none that is older than an hour, and none that is made anew more often than every 20 minutes.
 package final class ProviderToken: Sendable {
-    private struct Claims: JWTPayload {
-        var iss: String
-        var iat: Int
-
-        func verify(using algorithm: some JWTAlgorithm) throws {}
-    }
-
     private struct Kept {
         var text: String
         var at: Double
     }
 
-    private let key: ES256PrivateKey
+    private let key: P256.Signing.PrivateKey
     private let keyId: String
     private let teamId: String
     private let kept = Mutex<Kept?>(nil)
@@ -29,7 +22,7 @@ package final class ProviderToken: Sendable {
 
     /// Makes a signer; throws when the text is no key of the curve P-256.
     package init(key: String, keyId: String, teamId: String) throws {
-        self.key = try ES256PrivateKey(pem: key)
+        self.key = try P256.Signing.PrivateKey(pemRepresentation: key)
         self.keyId = keyId
         self.teamId = teamId
     }
@@ -39,12 +32,10 @@ package final class ProviderToken: Sendable {
     /// - Parameters:
     ///   - now: The time, in seconds since 1970.
     ///   - refused: A token that Apple did not take any more: another is made if it is old enough.
-    package func text(at now: Double, refused: String? = nil) async throws -> String {
+    package func text(at now: Double, refused: String? = nil) throws -> String {
         if let token = current(now, refused) { return token }
-        let keys = JWTKeyCollection()
-        await keys.add(ecdsa: key, kid: JWKIdentifier(string: keyId))
-        let text = try await keys.sign(Claims(iss: teamId, iat: Int(now)), kid: JWKIdentifier(string: keyId))
-        return keep(text, now)
+        let claims: JSONObject = ["iss": .string(teamId), "iat": .number(now.rounded(.towardZero))]
+        return keep(try JSONWebToken.signed(claims, keyId: keyId, by: key), now)
     }
 
     private func current(_ now: Double, _ refused: String?) -> String? {

@@ -1,7 +1,6 @@
 import Crypto
 import Foundation
 import JSON
-import JWTKit
 import Outgoing
 import ServerConfiguration
 import Synchronization
@@ -12,7 +11,7 @@ final class WebPushSender: PushSender {
     let name = "web push"
     private let settings: WebPush
     private let caller: HTTPCaller
-    private let key: ES256PrivateKey
+    private let key: P256.Signing.PrivateKey
     private let services = Mutex(BoundedTable<String, Service>(capacity: 1000))
 
     /// What is known of one service.
@@ -21,14 +20,6 @@ final class WebPushSender: PushSender {
         var pauseEnd = ContinuousClock.now
         /// What says to it who sends, and until when, in seconds since 1970.
         var authorization: (text: String, until: Int)?
-    }
-
-    private struct Claims: JWTPayload {
-        var aud: String
-        var exp: Int
-        var sub: String
-
-        func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
     private struct Subscription {
@@ -57,15 +48,15 @@ final class WebPushSender: PushSender {
     init(_ settings: WebPush, caller: HTTPCaller) throws {
         self.settings = settings
         self.caller = caller
-        guard let bytes = WebPushEncryption.bytes(settings.privateKey),
+        guard let bytes = Base64URL.decode(settings.privateKey),
             let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes),
-            let publicKey = WebPushEncryption.bytes(settings.publicKey),
+            let publicKey = Base64URL.decode(settings.publicKey),
             publicKey == Array(key.publicKey.x963Representation)
         else {
             throw ConfigurationError(
                 "option push.web: WEB Push Configuration is invalid: privateKey is no key, or publicKey is not its own")
         }
-        self.key = try ES256PrivateKey(backing: key)
+        self.key = key
     }
 
     func size(of message: PushMessage) -> Int? { message.data.map { JSONValue.object($0).serialized().count } }
@@ -76,7 +67,7 @@ final class WebPushSender: PushSender {
 
     func check() async -> [(step: String, problem: String?)] {
         do {
-            _ = try await authorization(for: "https://push.example", at: Int(Date.now.timeIntervalSince1970))
+            _ = try authorization(for: "https://push.example", at: Int(Date.now.timeIntervalSince1970))
             return [("the key signs; browsers choose their services themselves", nil)]
         } catch {
             return [("the key signs", "\(error)")]
@@ -84,12 +75,13 @@ final class WebPushSender: PushSender {
     }
 
     /// What says to a service who sends.
-    private func authorization(for origin: String, at now: Int) async throws -> String {
+    private func authorization(for origin: String, at now: Int) throws -> String {
         let kept = services.withLock { $0.value(of: origin)?.authorization }
         if let kept, kept.until > now { return kept.text }
-        let keys = JWTKeyCollection()
-        await keys.add(ecdsa: key)
-        let token = try await keys.sign(Claims(aud: origin, exp: now + Self.tokenTime, sub: settings.subject))
+        let claims: JSONObject = [
+            "aud": .string(origin), "exp": .number(Double(now + Self.tokenTime)), "sub": .string(settings.subject),
+        ]
+        let token = try JSONWebToken.signed(claims, by: key)
         let text = "vapid t=\(token), k=\(settings.publicKey)"
         change(origin) { $0.authorization = (text, now + Self.tokenTime - Self.tokenRest) }
         return text
@@ -183,7 +175,7 @@ final class WebPushSender: PushSender {
         }
         let call: HTTPCall
         do {
-            call = try await self.call(text, message, subscription)
+            call = try self.call(text, message, subscription)
         } catch {
             return .failed("it cannot be encrypted")
         }
@@ -208,12 +200,12 @@ final class WebPushSender: PushSender {
         }
     }
 
-    private func call(_ text: [UInt8], _ message: PushMessage, _ subscription: Subscription) async throws -> HTTPCall {
+    private func call(_ text: [UInt8], _ message: PushMessage, _ subscription: Subscription) throws -> HTTPCall {
         let now = Int(Date.now.timeIntervalSince1970)
         var timeToLive = settings.timeToLive
         if let expiry = message.expiry { timeToLive = min(timeToLive, max(Int(expiry / 1000) - now, 0)) }
         var headers = [
-            ("Authorization", try await authorization(for: subscription.origin, at: now)),
+            ("Authorization", try authorization(for: subscription.origin, at: now)),
             ("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream"), ("TTL", "\(timeToLive)"),
         ]
         if let urgency = settings.urgency { headers.append(("Urgency", urgency)) }
