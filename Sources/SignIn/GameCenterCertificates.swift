@@ -1,12 +1,9 @@
-import Crypto
 import CryptoExtras
 import Foundation
 import JSON
 import Operations
 import Outgoing
-import SwiftASN1
 import Tasks
-import X509
 
 /// The certificates that Game Center signs with. Each must be signed by the authority that Apple's certificates come from.
 ///
@@ -26,7 +23,7 @@ actor GameCenterCertificates {
     /// And for one sender.
     private static let mostOfSender = 10
 
-    private let certificates: SharedFetches<Certificate>
+    private let certificates: SharedFetches<RSACertificate>
     private let others = RecentCounts(within: .seconds(60))
     private var trusted: Set<String> = []
 
@@ -57,23 +54,18 @@ actor GameCenterCertificates {
         async let leaf = certificates.value(at: url)
         async let issuer = certificates.value(at: root ?? Self.authority)
         let (certificate, authority) = try await (leaf, issuer)
-        let today = Date()
-        guard authority.publicKey.isValidSignature(certificate.signature, for: certificate),
-            certificate.notValidBefore <= today, today <= certificate.notValidAfter,
-            authority.notValidBefore <= today, today <= authority.notValidAfter,
-            let key = _RSA.Signing.PublicKey(certificate.publicKey)
-        else { throw NotTrusted() }
+        let now = Date().timeIntervalSince1970
+        guard certificate.isSigned(by: authority), certificate.isValid(at: now), authority.isValid(at: now) else {
+            throw NotTrusted()
+        }
         if trusted.count >= Self.mostTrusted { trusted = [] }
         trusted.insert(url)
-        return key
+        return certificate.key
     }
 
-    private static func certificate(at url: String, _ caller: HTTPCaller) async throws -> Certificate {
+    private static func certificate(at url: String, _ caller: HTTPCaller) async throws -> RSACertificate {
         let reply = try await caller.send(HTTPCall("GET", url), mostBytes: largest)
         guard reply.isSuccess else { throw NotTrusted() }
-        if let text = String(validating: reply.body, as: UTF8.self), text.contains("-----BEGIN") {
-            return try Certificate(pemEncoded: text)
-        }
-        return try Certificate(derEncoded: reply.body)
+        return try RSACertificate(reply.body)
     }
 }

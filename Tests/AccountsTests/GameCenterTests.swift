@@ -91,12 +91,12 @@ import Testing
         }
     }
 
-    @Test("A certificate that the authority did not sign is not taken")
-    func authority() async throws {
-        let key = try PlayerKey()
-        let other = try PlayerKey()
+    @Test("A certificate that the authority did not sign, or that has ended, is not taken", arguments: [false, true])
+    func authority(isSigned: Bool) async throws {
+        let key = try PlayerKey(end: isSigned ? -60 : 86_400)
+        let authority = isSigned ? key.authority : try PlayerKey().authority
         let answer: IdentityStandIn.Answer = { request in
-            .init(request.host == "authority.example" ? other.authority : key.certificate)
+            .init(request.host == "authority.example" ? authority : key.certificate)
         }
         try await IdentityStandIn.run(answer) { standIn in
             let provider: JSONValue = [

@@ -2,8 +2,6 @@ import Crypto
 import CryptoExtras
 import Foundation
 import JSON
-import SwiftASN1
-import X509
 
 /// A key by which a stand-in of Game Center signs who a player is, and the authority that signed its certificate.
 public struct PlayerKey: Sendable {
@@ -13,31 +11,19 @@ public struct PlayerKey: Sendable {
     private let key: _RSA.Signing.PrivateKey
 
     /// Makes a key and an authority of its own.
-    public init() throws {
-        let root = try Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits2048))
+    ///
+    /// - Parameter end: When the certificate of the key ends, in seconds from now.
+    public init(end: Double = 86_400) throws {
+        let root = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-        let name = try DistinguishedName { CommonName("Authority of the players") }
-        authority = try Self.certificate(root.publicKey, name, isAuthority: true, name, root)
-        let own = try DistinguishedName { CommonName("Players") }
-        certificate = try Self.certificate(
-            Certificate.PublicKey(key.publicKey), own, isAuthority: false, name, root)
-    }
-
-    private static func certificate(
-        _ key: Certificate.PublicKey, _ subject: DistinguishedName, isAuthority: Bool, _ issuer: DistinguishedName,
-        _ signer: Certificate.PrivateKey
-    ) throws -> String {
-        try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key, notValidBefore: Date() - 3600,
-            notValidAfter: Date() + 86_400, issuer: issuer, subject: subject,
-            signatureAlgorithm: .sha256WithRSAEncryption,
-            extensions: try Certificate.Extensions {
-                Critical(
-                    isAuthority
-                        ? BasicConstraints.isCertificateAuthority(maxPathLength: nil)
-                        : BasicConstraints.notCertificateAuthority)
-            }, issuerPrivateKey: signer
-        ).serializeAsPEM().pemString
+        let name = "Authority of the players"
+        func signed(_ form: CertificateForm) throws -> String {
+            CertificateForm.pem(
+                try form.signed { try root.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation })
+        }
+        authority = try signed(CertificateForm(authority: name, key: root.publicKey.derRepresentation, .rsaSHA256))
+        certificate = try signed(
+            CertificateForm("Players", issuer: name, key: key.publicKey.derRepresentation, .rsaSHA256, end: end))
     }
 
     /// What the SDK of Game Center gives an app about a player.

@@ -1,28 +1,22 @@
 import Crypto
 import Foundation
 import NIOSSL
-import SwiftASN1
-import X509
 
 /// An authority of a test's own, which signs certificates of servers.
 public final class TestAuthority: Sendable {
+    private static let name = "Authority of the tests"
     private let key = P256.Signing.PrivateKey()
-    private let name: DistinguishedName
     /// The certificate of the authority itself, which clients are to trust.
     public let pem: String
 
     /// Makes one with a new key.
     public init() throws {
-        name = try DistinguishedName { CommonName("Authority of the tests") }
-        let certificate = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
-            notValidBefore: Date() - 3600, notValidAfter: Date() + 86_400, issuer: name, subject: name,
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-                Critical(KeyUsage(keyCertSign: true))
-            }, issuerPrivateKey: .init(key))
-        pem = try certificate.serializeAsPEM().pemString
+        let form = CertificateForm(authority: Self.name, key: key.publicKey.derRepresentation, .ecdsaSHA256)
+        pem = try Self.signed(form, by: key)
+    }
+
+    private static func signed(_ form: CertificateForm, by key: P256.Signing.PrivateKey) throws -> String {
+        CertificateForm.pem(try form.signed { try key.signature(for: $0).derRepresentation })
     }
 
     /// A certificate for a host, and its key, in PEM.
@@ -30,16 +24,9 @@ public final class TestAuthority: Sendable {
     /// - Parameter end: When it ends, in seconds from now.
     public func certificate(for host: String, end: Double = 86_400) throws -> (certificate: String, key: String) {
         let own = P256.Signing.PrivateKey()
-        let certificate = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(own.publicKey),
-            notValidBefore: Date() - 3600, notValidAfter: Date() + end, issuer: name,
-            subject: try DistinguishedName { CommonName(host) }, signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.notCertificateAuthority)
-                SubjectAlternativeNames([.dnsName(host)])
-                try ExtendedKeyUsage([.serverAuth, .clientAuth])
-            }, issuerPrivateKey: .init(key))
-        return (try certificate.serializeAsPEM().pemString, own.pemRepresentation)
+        let form = CertificateForm(
+            host, issuer: Self.name, key: own.publicKey.derRepresentation, .ecdsaSHA256, end: end)
+        return (try Self.signed(form, by: key), own.pemRepresentation)
     }
 
     /// Writes a certificate for a host, and its key, to the files `certificate.pem` and `key.pem` of a folder.
