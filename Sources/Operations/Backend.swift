@@ -11,8 +11,8 @@ public import Telemetry
 
 /// The operations of Parse over one database, or inside of one transaction of it.
 ///
-/// It is a table of contents: each family of operations is a type of its own, a ``BackendPart`` that names at its head what it
-/// needs besides.
+/// It is a table of contents: each family of operations is a type of its own, a ``BackendPart``, and reaches the others
+/// through its backend.
 public struct Backend: Sendable {
     @usableFromInline let services: Services
     /// The objects.
@@ -157,8 +157,6 @@ public struct Backend: Sendable {
     public var clock: WallClock { services.clock }
     /// Subscribers to changes of the declared webhooks.
     public var hookChanges: HookChanges { services.hookChanges }
-    /// Where other processes keep files.
-    var peerFolders: PeerFolders { services.peerFolders }
     /// Subscribers to changes of what sessions depend on.
     public var userChanges: UserChanges { services.userChanges }
     /// What runs jobs; nil where there are none.
@@ -167,22 +165,8 @@ public struct Backend: Sendable {
     public var meters: Meters { services.meters }
     /// How many hashes of passwords wait to be computed.
     public var waitingHashes: Int { services.passwords.waiting }
-    var passwords: Passwords { services.passwords }
-    var sessionCache: SessionCache { services.sessionCache }
-    var unknownAccounts: UnknownAccounts { services.unknownAccounts }
-    var addressChanges: RecentCounts { services.addressChanges }
     var logger: Logger { services.logger }
-    /// The latest log lines.
     package var log: LogRing { services.log }
-    var triggerSet: (any TriggerSet)? { services.triggerSet }
-    /// Has observers know of changes of objects.
-    var changes: ChangeReporter { services.changes }
-    var mailer: (any Mailer)? { services.mailer }
-    var pusher: (any Pusher)? { services.pusher }
-    var schedulePause: Duration { services.schedulePause }
-    var authProviders: [Name: any AuthProvider] { services.authProviders }
-    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { services.loginDataView }
-    var protectedFields: ProtectedFields { services.protectedFields }
 
     /// Runs calls in one transaction: what `body` throws undoes everything that it did through the rules it is given.
     ///
@@ -197,8 +181,8 @@ public struct Backend: Sendable {
         if let deferred {
             return try await store.transaction { try await body(Backend(services, store: $0, deferred: deferred)) }
         }
-        let writes = changes.begin()
-        defer { changes.end(writes) }
+        let writes = services.changes.begin()
+        defer { services.changes.end(writes) }
         let deferred = DeferredEffects()
         let outcome: Result<R, any Error>
         do {
@@ -213,7 +197,7 @@ public struct Backend: Sendable {
         // as well: a commit whose answer was lost may have been carried out.
         for user in deferred.users { await caches.invalidate(user: user.text) }
         if deferred.invalidatesRoles { await caches.invalidateRoles() }
-        if deferred.hasMails { mailer?.wake() }
+        if deferred.hasMails { services.mailer?.wake() }
         return try outcome.get()
     }
 
@@ -240,6 +224,7 @@ extension BackendPart {
     var store: ObjectStore { backend.store }
     var catalog: SchemaCatalog { backend.catalog }
     var logger: Logger { backend.logger }
+    var services: Services { backend.services }
 }
 
 /// What is to be done when a transaction has been committed.

@@ -8,16 +8,11 @@ import Synchronization
 /// What other processes announce, and what they keep silent about.
 public struct CacheInvalidation: Sendable, BackendPart {
     let backend: Backend
-    var userChanges: UserChanges { backend.userChanges }
-    var sessionCache: SessionCache { backend.sessionCache }
-    var hookChanges: HookChanges { backend.hookChanges }
-    var peerFolders: PeerFolders { backend.peerFolders }
-    var deferred: DeferredEffects? { backend.deferred }
 
     /// Follows what other processes and parse-server do to users and classes; returns when the client is shut down.
     public func follow() async {
         let watch = SchemaWatch(
-            catalog: catalog, sessions: sessionCache, period: configuration.databaseOptions.schemaCacheTtl,
+            catalog: catalog, sessions: services.sessionCache, period: configuration.databaseOptions.schemaCacheTtl,
             logger: logger)
         // Classes are read once for however many announcements came meanwhile, and users do not wait for it.
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -26,7 +21,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
             group.addTask {
                 await self.listen(watch, hooksChanged: { hook.yield() }, classesChanged: { change.yield() })
             }
-            group.addTask { for await _ in hooks { await self.hookChanges.notify() } }
+            group.addTask { for await _ in hooks { await self.services.hookChanges.notify() } }
             group.addTask { await watch.run() }
             group.addTask { for await _ in changes { await self.reloadSchema(watch) } }
             // Listening ends only with the client.
@@ -43,11 +38,11 @@ public struct CacheInvalidation: Sendable, BackendPart {
             case .connected:
                 watch.announcements(arrive: true)
                 // Whatever was announced while this process did not listen is lost: forget everything.
-                sessionCache.invalidateAll()
+                services.sessionCache.invalidateAll()
                 classesChanged()
                 hooksChanged()
                 // In a task of its own: what others announce meanwhile is not kept waiting.
-                if let question = peerFolders.question { Task { await announce(question) } }
+                if let question = services.peerFolders.question { Task { await announce(question) } }
             case .notification("schema.change", let payload):
                 if catalog.concerns(announcement: payload) { classesChanged() }
             case .notification(_, Self.hooksPayload): hooksChanged()
@@ -55,10 +50,10 @@ public struct CacheInvalidation: Sendable, BackendPart {
                 if PeerFolders.isAnnouncement(payload) {
                     note(folder: payload)
                 } else if let id = payload.dropping(prefix: "user:") {
-                    sessionCache.invalidate(user: id)
-                    userChanges.notify(id)
+                    services.sessionCache.invalidate(user: id)
+                    services.userChanges.notify(id)
                 } else {
-                    sessionCache.invalidateAll()
+                    services.sessionCache.invalidateAll()
                 }
             case .disconnected: watch.announcements(arrive: false)
             }
@@ -66,10 +61,10 @@ public struct CacheInvalidation: Sendable, BackendPart {
     }
 
     /// Has the folder of uploaded files known to other processes, which say so when theirs is another.
-    public func begin(filesIn mark: String) { peerFolders.begin(mark) }
+    public func begin(filesIn mark: String) { services.peerFolders.begin(mark) }
 
     private func note(folder payload: String) {
-        guard let other = peerFolders.other(in: payload) else { return }
+        guard let other = services.peerFolders.other(in: payload) else { return }
         if let answer = other.answer { Task { await announce(answer) } }
         guard other.isNew else { return }
         logger.warning(
@@ -93,22 +88,22 @@ public struct CacheInvalidation: Sendable, BackendPart {
 
     /// Forgets what is remembered of a user, here and in every other process.
     func invalidate(user id: String) async {
-        if let deferred { return deferred.add(user: id) }
-        sessionCache.invalidate(user: id)
-        userChanges.notify(id)
+        if let deferred = backend.deferred { return deferred.add(user: id) }
+        services.sessionCache.invalidate(user: id)
+        services.userChanges.notify(id)
         await announce("user:\(id)")
     }
 
     /// Forgets everybody's roles, here and in every other process.
     func invalidateRoles() async {
-        if let deferred { return deferred.addRoles() }
-        sessionCache.invalidateAll()
+        if let deferred = backend.deferred { return deferred.addRoles() }
+        services.sessionCache.invalidateAll()
         await announce("roles")
     }
 
     /// Has the declared webhooks read anew, here and in every other process.
     func hooksChanged() async {
-        await hookChanges.notify()
+        await services.hookChanges.notify()
         await announce(Self.hooksPayload)
     }
 

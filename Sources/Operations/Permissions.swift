@@ -8,7 +8,6 @@ import ServerConfiguration
 /// Class-level permissions, where they need to know more than the class.
 public struct Permissions: Sendable, BackendPart {
     let backend: Backend
-    var protectedFields: ProtectedFields { backend.protectedFields }
 
     /// Whether a count is answered as an empty list: up to line 7 to a caller without a user, in a class that lets
     /// through to some objects only.

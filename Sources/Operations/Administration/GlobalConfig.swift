@@ -42,8 +42,6 @@ public struct GlobalConfig: Sendable, BackendPart {
 /// Saving parameters: one row, whose fields no schema lists, with triggers of its own (`@Config`).
 private struct GlobalConfigRules: SaveRules {
     var backend: Backend
-    private var triggers: Triggers { backend.triggers }
-    private var globalConfig: GlobalConfig { backend.globalConfig }
 
     /// The parameters as they were, where a trigger wants to know.
     private var original: JSONObject?
@@ -59,10 +57,10 @@ private struct GlobalConfigRules: SaveRules {
     }
 
     mutating func callBefore(_ save: inout Save) async throws {
-        guard triggers.callsSaveTriggers("@Config") else { return }
-        original = try await globalConfig.row()?["params"]?.objectValue
+        guard backend.triggers.callsSaveTriggers("@Config") else { return }
+        original = try await backend.globalConfig.row()?["params"]?.objectValue
         // What a trigger changes of the parameters is not stored, as with parse-server.
-        save.cloudContext = try await triggers.callConfigTrigger(
+        save.cloudContext = try await backend.triggers.callConfigTrigger(
             .beforeSave, Self.changes(save), original: original, save.context, cloudContext: nil)
     }
 
@@ -85,7 +83,7 @@ private struct GlobalConfigRules: SaveRules {
     }
 
     func finish(_ save: Save, _ result: inout WriteResult) async throws {
-        _ = try await triggers.callConfigTrigger(
+        _ = try await backend.triggers.callConfigTrigger(
             .afterSave, Self.changes(save), original: original, save.context, cloudContext: save.cloudContext)
     }
 

@@ -7,7 +7,6 @@ import Rules
 /// Webhooks as they are declared: kept in `_Hooks`, one row a hook.
 public struct Hooks: Sendable, BackendPart {
     let backend: Backend
-    var caches: CacheInvalidation { backend.caches }
 
     /// Which hook a declaration is about.
     public enum HookName: Sendable, Hashable {
@@ -93,7 +92,7 @@ public struct Hooks: Sendable, BackendPart {
         guard try await find(name) != nil else { throw name.missing }
         if body["__op"]?.stringValue == "Delete" {
             try await store.deleteAll("_Hooks", where: name.filter)
-            await caches.hooksChanged()
+            await backend.caches.hooksChanged()
             return [:]
         }
         guard let url = body["url"]?.stringValue else { throw Self.invalidHook }
@@ -138,7 +137,7 @@ public struct Hooks: Sendable, BackendPart {
         var hook = name.json
         hook["url"] = .string(url)
         try await store.settings.replaceHook(name.filter, with: hook)
-        await caches.hooksChanged()
+        await backend.caches.hooksChanged()
         return hook
     }
 }

@@ -7,7 +7,6 @@ import ServerConfiguration
 /// What is over and would pile up: sessions that cannot be used any more, and counts of requests.
 public struct Sweeps: Sendable, BackendPart {
     let backend: Backend
-    var clock: WallClock { backend.clock }
 
     /// How long a session stays after its end, so that its client learns that it has ended.
     private static let sessionGrace = 86_400_000
@@ -28,7 +27,7 @@ public struct Sweeps: Sendable, BackendPart {
                 await attempt("the trash") { try await backend.trash.sweep() }
             }
             if minute % 60 == 0 {
-                let end = ParseDate(milliseconds: clock.now.milliseconds - Int64(Self.sessionGrace))
+                let end = ParseDate(milliseconds: services.clock.now.milliseconds - Int64(Self.sessionGrace))
                 await attempt("sessions") { try await store.sessions.remove(endedBefore: end) }
                 if configuration.console.reach != .closed {
                     await attempt("audit") { try await store.audit.sweep(days: configuration.console.auditDays) }

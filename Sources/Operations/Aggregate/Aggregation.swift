@@ -8,8 +8,6 @@ import ServerConfiguration
 /// `/aggregate`: pipelines and distinct values, for the master key.
 public struct Aggregating: Sendable, BackendPart {
     let backend: Backend
-    var findTriggers: FindTriggers { backend.findTriggers }
-    var finding: Finding { backend.finding }
 
     private static let options: Set<Name> = [
         "distinct", "where", "pipeline", "hint", "explain", "comment", "readPreference", "rawValues", "rawFieldNames",
@@ -21,8 +19,8 @@ public struct Aggregating: Sendable, BackendPart {
     public func run(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
-        let place = try finding.place(parameters["readPreference"])
-        let triggered = try await findTriggers.callAggregateTrigger(className, parameters, context)
+        let place = try backend.finding.place(parameters["readPreference"])
+        let triggered = try await backend.findTriggers.callAggregateTrigger(className, parameters, context)
         if let given = triggered.given { return ["results": .array(given.map { .object($0) })] }
         let asked = triggered.query
         if let distinct = asked["distinct"], distinct.isTruthy {

@@ -10,9 +10,6 @@ import ServerConfiguration
 /// time, and takes the locks in the order in which every other transaction does.
 public struct Transactions: Sendable, BackendPart {
     let backend: Backend
-    var changes: ChangeReporter { backend.changes }
-    var permissions: Permissions { backend.permissions }
-    var users: Users { backend.users }
 
     /// What is done of the calls of a transaction before it begins.
     ///
@@ -90,7 +87,7 @@ public struct Transactions: Sendable, BackendPart {
             let key = [Name(change.className), Name(change.objectId)]
             changed[key] = (changed[key]?.first ?? change, change)
         }
-        for (first, last) in changed.values { await changes.report(last, after: first, by: context.caller) }
+        for (first, last) in changed.values { await services.changes.report(last, after: first, by: context.caller) }
     }
 
     /// What follows a step when the transaction is committed.
@@ -124,7 +121,7 @@ public struct Transactions: Sendable, BackendPart {
                 if let row = lockedRow(write.className, objectId, .delete, context.caller) { rows.append(row) }
                 continue
             }
-            if write.className == "_User" { names.formUnion(users.claimedNames(write.body)) }
+            if write.className == "_User" { names.formUnion(backend.users.claimedNames(write.body)) }
         }
         try await store.lock(rows, claiming: names)
     }
@@ -149,7 +146,7 @@ public struct Transactions: Sendable, BackendPart {
     /// Refuses what no caller with these keys may do with objects of a class.
     func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
         try caller.check(operation, of: className)
-        try permissions.checkClassCreation(className, caller)
+        try backend.permissions.checkClassCreation(className, caller)
     }
 
     /// Takes note of a request's id where the deployment wants it for the path.

@@ -6,7 +6,6 @@ import Rules
 /// What a user, or a client without one, may do with a class and one of its objects, and by which rule.
 public struct Allowances: Sendable, BackendPart {
     let backend: Backend
-    var permissions: Permissions { backend.permissions }
 
     /// Whether an operation is allowed, and why.
     public struct Allowance: Sendable {
@@ -57,7 +56,7 @@ public struct Allowances: Sendable, BackendPart {
         do throws(ParseError) {
             filter = try schema.permit(operation, to: caller)
             let isOwn = caller.isOwn(schema.name, object?["objectId"]?.stringValue)
-            access = try permissions.readAccess(schema, operation, caller, isOwnUser: isOwn)
+            access = try backend.permissions.readAccess(schema, operation, caller, isOwnUser: isOwn)
         } catch {
             return Allowance(operation: operation, isAllowed: false, reasons: reasons)
         }

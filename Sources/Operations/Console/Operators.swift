@@ -5,7 +5,6 @@ import ParseStorage
 /// Operators of the console: their names and passwords.
 public struct Operators: Sendable, BackendPart {
     let backend: Backend
-    var passwords: Passwords { backend.passwords }
 
     /// How many characters the password of an operator has at least.
     public static let shortestPassword = 8
@@ -24,7 +23,7 @@ public struct Operators: Sendable, BackendPart {
     /// - Throws: `ServiceUnavailable` when too many hashes wait to be computed.
     public func verify(name: String, password: String, from address: String) async throws -> StoredOperator? {
         let known = try await store.operators.find(name: name)
-        let isRight = try await passwords.verify(
+        let isRight = try await services.passwords.verify(
             password, hash: known.flatMap { BcryptHash($0.hash) }, from: address)
         return isRight ? known : nil
     }
@@ -69,6 +68,6 @@ public struct Operators: Sendable, BackendPart {
                 ParseError.passwordMissing,
                 "The password of an operator has at least \(Self.shortestPassword) characters.")
         }
-        return try await passwords.hash(password, from: address)
+        return try await services.passwords.hash(password, from: address)
     }
 }

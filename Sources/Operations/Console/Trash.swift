@@ -84,8 +84,8 @@ public struct Trash: Sendable {
         let object =
             try await backend.store.trash.objects(
                 [id], of: className, shorten: .max, links: backend.links(context), without: misfits)[id] ?? [:]
-        let wants = backend.changes.wants(className)
-        let dropped = try await backend.changes.reporting(className, objectId, by: context.caller) {
+        let wants = backend.services.changes.wants(className)
+        let dropped = try await backend.services.changes.reporting(className, objectId, by: context.caller) {
             let restored = try await backend.transaction(conflictKey: objectId) { backend in
                 if className.hasSameBytes(as: "_User") {
                     try await backend.store.accounts.claim(backend.users.claimedNames(object))

@@ -92,7 +92,7 @@ public struct DeletePipeline {
         if backend.isInTransaction {
             (planned.trashId, planned.change) = try await remove(planned)
         } else {
-            planned.trashId = try await backend.changes.reporting(
+            planned.trashId = try await backend.services.changes.reporting(
                 planned.className, planned.objectId, by: planned.context.caller
             ) {
                 try await remove(planned)
@@ -102,7 +102,7 @@ public struct DeletePipeline {
     }
 
     private func remove(_ planned: Planned) async throws -> (trashId: String?, ObjectStore.ChangedObject?) {
-        let (store, wants) = (backend.store, backend.changes.wants(planned.className))
+        let (store, wants) = (backend.store, backend.services.changes.wants(planned.className))
         let notFound = planned.rules?.notFound ?? ParseError.notFound
         if let operatorName = planned.operatorName {
             let kept = try await backend.timed(.delete, planned.className, planned.context) {

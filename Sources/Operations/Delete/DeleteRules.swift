@@ -50,7 +50,6 @@ extension ClassRules {
 /// Users remove themselves alone.
 private struct UserDeleteRules: DeleteRules {
     var backend: Backend
-    private var caches: CacheInvalidation { backend.caches }
 
     func authorize(_ objectId: String, _ caller: Caller) async throws {
         guard caller.userId != nil else {
@@ -61,38 +60,35 @@ private struct UserDeleteRules: DeleteRules {
         }
     }
 
-    func finish(_ objectId: String) async { await caches.invalidate(user: objectId) }
+    func finish(_ objectId: String) async { await backend.caches.invalidate(user: objectId) }
 }
 
 /// Sessions are removed by their users, who are forgotten then.
 private struct SessionDeleteRules: DeleteRules {
     var backend: Backend
-    private var sessions: Sessions { backend.sessions }
-    private var caches: CacheInvalidation { backend.caches }
 
     private var owner: String?
 
     init(backend: Backend) { self.backend = backend }
 
     func authorize(_ objectId: String, _ caller: Caller) async throws {
-        try await sessions.checkOwn(objectId, caller)
+        try await backend.sessions.checkOwn(objectId, caller)
     }
 
     mutating func look(_ objectId: String) async throws {
-        owner = try await sessions.owner(objectId)
+        owner = try await backend.sessions.owner(objectId)
     }
 
     var notFound: ParseError { ParseError(ParseError.objectNotFound, "Object not found for delete.") }
 
     func finish(_ objectId: String) async {
-        if let owner { await caches.invalidate(user: owner) }
+        if let owner { await backend.caches.invalidate(user: owner) }
     }
 }
 
 /// Users that are remembered with roles may have others when one is gone.
 private struct RoleDeleteRules: DeleteRules {
     var backend: Backend
-    private var caches: CacheInvalidation { backend.caches }
 
-    func finish(_ objectId: String) async { await caches.invalidateRoles() }
+    func finish(_ objectId: String) async { await backend.caches.invalidateRoles() }
 }

@@ -99,7 +99,7 @@ extension Files {
         try check(upload.metadata, upload.tags)
         // The random digits keep others from guessing it.
         let prefix = directory + (configuration.preserveFileName ? "" : Identifiers.hexadecimal(32) + "_")
-        if triggers.has(.beforeSave, .afterSave) {
+        if backend.triggers.has(.beforeSave, .afterSave) {
             return try await storeTriggered(content, upload, naming, prefix, limit: limit, context)
         }
         let name = prefix + naming.name
@@ -114,18 +114,18 @@ extension Files {
         _ content: FileContent, _ upload: FileUpload, _ naming: FileNaming, _ prefix: String, limit: Int,
         _ context: RequestContext
     ) async throws -> (name: String, url: String) {
-        var file = try await triggers.file(naming.name, context)
+        var file = try await backend.triggers.file(naming.name, context)
         file.bytes = try await content.bytes(upTo: limit)
         file.size = file.bytes?.count
         file.contentType = naming.typeToKeep ?? upload.contentType
         file.metadata = upload.metadata
         file.tags = upload.tags
-        let changed = try await triggers.call(.beforeSave, file)
+        let changed = try await backend.triggers.call(.beforeSave, file)
         var stored = changed ?? file
         if let changed, let url = changed.url {
             // It is stored elsewhere already.
             stored.size = nil
-            try await triggers.call(.afterSave, stored)
+            try await backend.triggers.call(.afterSave, stored)
             return (changed.name, url)
         }
         let checked = try FileNaming(
@@ -137,7 +137,7 @@ extension Files {
         let url = address(of: stored.name, context)
         stored.url = url
         stored.size = stored.bytes?.count
-        try await triggers.call(.afterSave, stored)
+        try await backend.triggers.call(.afterSave, stored)
         return (stored.name, url)
     }
 

@@ -9,17 +9,14 @@ import ServerConfiguration
 /// Uploaded files: who may store, read and delete them, and what cloud code has to say about it.
 ///
 /// Who asks is found out by a closure, when a rule needs it: keys that are refused cost no look-up of a session.
-public struct Files: Sendable {
+public struct Files: Sendable, BackendPart {
     let backend: Backend
     /// Where the files are.
     package let storage: any FileStorage
-    var configuration: Configuration { backend.configuration }
-    var logger: Logger { backend.logger }
-    var triggers: Triggers { backend.triggers }
 
     /// The address of a file, as every answer about it has it.
     func address(of name: String, _ context: RequestContext) -> String {
-        backend.services.fileLinks.below(context.mountURL).url(name)
+        services.fileLinks.below(context.mountURL).url(name)
     }
 
     /// What a client gets of an error of the storage. What may pass is a 503, after which SDKs try again.
@@ -53,15 +50,15 @@ public struct Files: Sendable {
             throw deletionRefusal(error)
         }
         let file =
-            triggers.has(.beforeDelete, .afterDelete)
-            ? try await triggers.file(name, url: address(of: name, context), context) : nil
-        if let file { try await triggers.call(.beforeDelete, file) }
+            backend.triggers.has(.beforeDelete, .afterDelete)
+            ? try await backend.triggers.file(name, url: address(of: name, context), context) : nil
+        if let file { try await backend.triggers.call(.beforeDelete, file) }
         do {
             try await storage.delete(name: name)
         } catch {
             throw deletionRefusal(error)
         }
-        if let file { try await triggers.call(.afterDelete, file) }
+        if let file { try await backend.triggers.call(.afterDelete, file) }
     }
 
     private func deletionRefusal(_ error: any Error) -> any Error {
@@ -104,17 +101,19 @@ public struct Files: Sendable {
         if !callers.includesAll, let group = callers.refusal(of: try await reader(false).caller) {
             throw ParseError(ParseError.operationForbidden, "File download by \(group) is disabled.")
         }
-        if triggers.has(.beforeFind) { try await call(.beforeFind, name, try await reader(true)) }
+        if backend.triggers.has(.beforeFind) { try await call(.beforeFind, name, try await reader(true)) }
         guard let found = try await find() else { return nil }
-        if triggers.has(.afterFind) { try await call(.afterFind, name, try await reader(false), size: size(found)) }
+        if backend.triggers.has(.afterFind) {
+            try await call(.afterFind, name, try await reader(false), size: size(found))
+        }
         return found
     }
 
     private func call(_ event: FileEvent, _ name: String, _ context: RequestContext, size: Int? = nil) async throws {
-        var file = try await triggers.file(name, url: address(of: name, context), context)
+        var file = try await backend.triggers.file(name, url: address(of: name, context), context)
         file.size = size
         do {
-            try await triggers.call(event, file)
+            try await backend.triggers.call(event, file)
         } catch let error as ParseError {
             throw Forbidden(error.message, publicMessage: nil)
         }

@@ -207,7 +207,6 @@ extension JSONValue {
 /// Finds and gets, and what other operations read with a caller's rights.
 public struct Finding: Sendable, BackendPart {
     let backend: Backend
-    var permissions: Permissions { backend.permissions }
 
     /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
     ///

@@ -248,7 +248,7 @@ extension Finding {
         expectedBytes: Int? = nil, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
     ) async throws -> ObjectStore.Found {
         try context.caller.check("get", of: className)
-        try permissions.checkClassCreation(className, context.caller)
+        try backend.permissions.checkClassCreation(className, context.caller)
         let find = try Find(className, .object(id: objectId), parameters, context)
         var request = try await FindPipeline(backend: backend).request(find)
         request.access.loginData = request.access.loginData ?? loginData

@@ -104,9 +104,9 @@ extension FindTriggers {
         _ className: String, _ included: OrderedDictionary<Name, JSONObject>, _ cloudContext: JSONObject?,
         _ context: RequestContext
     ) async throws -> [Name: JSONObject] {
-        try triggers.checkMayCallCode()
+        try backend.triggers.checkMayCallCode()
         let ids = included.keys.map { JSONValue.string($0.text) }
-        let request = try await triggers.withUser(context)
+        let request = try await backend.triggers.withUser(context)
         var query: JSONObject = ids.count == 1 ? [:] : ["where": ["objectId": ["$in": .array(ids)]]]
         let objectId = ids.count == 1 ? ids[0].stringValue : nil
         var found = included.values.filter { $0["__type"] == "Object" }.map { object in
@@ -122,7 +122,7 @@ extension FindTriggers {
             if let given = call.objects {
                 found = given
             } else if call.query["where"] != asked {
-                found = try await finding.search(included: ids.count, of: className, call.query, context)
+                found = try await backend.finding.search(included: ids.count, of: className, call.query, context)
             }
         }
         if let after = findTrigger(.afterFind, className) {

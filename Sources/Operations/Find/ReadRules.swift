@@ -89,7 +89,7 @@ extension Permissions {
     func readAccess(
         _ schema: ClassSchema, _ operation: ClassOperation, _ caller: Caller, isOwnUser: Bool = false
     ) throws(ParseError) -> ReadAccess {
-        var access = try protectedFields.readAccess(schema, operation, caller, isOwnUser: isOwnUser)
+        var access = try services.protectedFields.readAccess(schema, operation, caller, isOwnUser: isOwnUser)
         guard let rules = ClassRules.reading(schema.name) else { return access }
         access.filter = access.filter.and(rules.condition(for: caller))
         if caller.power != .maintenance { access.hide(rules.hidden.filter { schema.fields[$0] != nil }) }

@@ -8,7 +8,6 @@ import ServerConfiguration
 /// Importing objects: rows of an export become objects with the ids and dates that they had.
 public struct Imports: Sendable, BackendPart {
     let backend: Backend
-    var caches: CacheInvalidation { backend.caches }
 
     /// How many rows go to the database together.
     private static let pageSize = 100
@@ -58,7 +57,7 @@ public struct Imports: Sendable, BackendPart {
 
     /// Forgets what is remembered of users, when it may be of rows that an import changed.
     private func invalidateIfNeeded(_ className: String) async {
-        if ["_User", "_Role", "_Session"].contains(className) { await caches.invalidateRoles() }
+        if ["_User", "_Role", "_Session"].contains(className) { await backend.caches.invalidateRoles() }
     }
 
     private func importPage(_ values: [JSONValue], _ className: String, _ context: RequestContext) async throws

@@ -35,7 +35,7 @@ extension Imports {
             let page = rows[start..<min(start + Self.pageSize, rows.count)]
             outcomes += try await relatePage(Array(page), field, className)
         }
-        if className == "_Role", !rows.isEmpty { await caches.invalidateRoles() }
+        if className == "_Role", !rows.isEmpty { await backend.caches.invalidateRoles() }
         return outcomes
     }
 

@@ -8,9 +8,6 @@ import ServerConfiguration
 /// hash of a password may stand in its place.
 struct ImportRules: SaveRules {
     var backend: Backend
-    private var users: Users { backend.users }
-    private var passwords: Passwords { backend.passwords }
-    private var saving: Saving { backend.saving }
 
     let row: ImportRow
 
@@ -20,13 +17,13 @@ struct ImportRules: SaveRules {
         save.hidden = row.hidden
         save.acl = row.acl
         guard save.className == "_User" else { return }
-        users.normalizeNames(&save.body)
+        backend.users.normalizeNames(&save.body)
         if let password = row.password {
             try PasswordRules.check(
                 password, username: save.body["username"]?.stringValue, configuration.passwordPolicy,
                 refusesUncompared: false)
             save.hidden["_hashed_password"] = .string(
-                try await passwords.hash(password, from: save.context.address))
+                try await services.passwords.hash(password, from: save.context.address))
         }
         if save.isNew, save.acl == nil {
             save.acl = try ObjectACL.ofUser(
@@ -39,7 +36,7 @@ struct ImportRules: SaveRules {
     func plan(_ save: Save) async throws -> PlannedWrite {
         let (className, isNew) = (save.className, save.isNew)
         var operations = try WrittenFields.operations(save.body, className, isCreating: isNew)
-        let schema = try await saving.prepare(className, operations, save.caller, isCreating: isNew).schema
+        let schema = try await backend.saving.prepare(className, operations, save.caller, isCreating: isNew).schema
         var write = ObjectWrite()
         write.hidden = save.hidden
         write.acl = save.acl
@@ -63,7 +60,7 @@ struct ImportRules: SaveRules {
         return PlannedWrite(
             className: className, objectId: objectId, write: write,
             result: WriteResult(
-                status: 201, location: saving.location(className, objectId, save.context),
+                status: 201, location: backend.saving.location(className, objectId, save.context),
                 body: ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]))
     }
 }

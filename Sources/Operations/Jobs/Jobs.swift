@@ -7,13 +7,9 @@ import ServerConfiguration
 /// Jobs, as administrators start and schedule them.
 public struct Jobs: Sendable, BackendPart {
     let backend: Backend
-    var jobRunner: JobRunner? { backend.jobRunner }
-    var clock: WallClock { backend.clock }
-    var schedulePause: Duration { backend.schedulePause }
-    var saving: Saving { backend.saving }
 
     /// The names of all jobs, in order.
-    public var names: [Name] { jobRunner?.jobs.jobNames.sorted() ?? [] }
+    public var names: [Name] { services.jobRunner?.jobs.jobNames.sorted() ?? [] }
 
     /// Starts a job, which runs on by itself.
     ///
@@ -25,7 +21,7 @@ public struct Jobs: Sendable, BackendPart {
             throw ParseError.denied(
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to run a job.")
         }
-        guard let runner = jobRunner, let job = runner.jobs.job(named: name) else {
+        guard let runner = services.jobRunner, let job = runner.jobs.job(named: name) else {
             throw ParseError(ParseError.scriptFailed, "Invalid job.")
         }
         do {
@@ -57,17 +53,17 @@ public struct Jobs: Sendable, BackendPart {
         let undeployed = ParseError(ParseError.scriptFailed, "Cannot Schedule a job that is not deployed")
         guard case .object(var schedule)? = body["job_schedule"] else { throw undeployed }
         if let value = schedule["jobName"] {
-            guard let name = value.nameValue, jobRunner?.jobs.job(named: name) != nil else { throw undeployed }
+            guard let name = value.nameValue, services.jobRunner?.jobs.job(named: name) != nil else { throw undeployed }
         }
         if schedule["startAfter"] == nil { schedule["startAfter"] = .string(context.now.iso) }
-        if let objectId { return try await saving.update("_JobSchedule", objectId, schedule, context) }
-        return try await saving.create("_JobSchedule", schedule, context)
+        if let objectId { return try await backend.saving.update("_JobSchedule", objectId, schedule, context) }
+        return try await backend.saving.create("_JobSchedule", schedule, context)
     }
 
     /// Runs jobs when their schedules say so, until the task is cancelled. Does nothing where the option is off.
     public func followSchedules() async {
-        guard let runner = jobRunner, configuration.jobSchedules else { return }
-        await JobScheduler(runner: runner, clock: clock, pause: schedulePause).run()
+        guard let runner = services.jobRunner, configuration.jobSchedules else { return }
+        await JobScheduler(runner: runner, clock: services.clock, pause: services.schedulePause).run()
     }
 }
 

@@ -6,8 +6,6 @@ import Rules
 /// Live queries: who may subscribe to what, and what a subscriber gets of a change.
 public struct LiveQueries: Sendable, BackendPart {
     let backend: Backend
-    var permissions: Permissions { backend.permissions }
-    var finding: Finding { backend.finding }
 
     /// What one subscription may cost for one version of an object: values looked at, and characters of texts that
     /// patterns look at.
@@ -142,7 +140,7 @@ public struct LiveQueries: Sendable, BackendPart {
         let className = query.className.text
         try caller.check(query.isById ? "get" : "find", of: className)
         try ClassRules.reading(className)?.authorize(caller)
-        let parser = finding.filterParser(context)
+        let parser = backend.finding.filterParser(context)
         let version = catalog.version
         guard let schema = catalog.schema(className) else {
             let filter = try parser.parse(query.condition)
@@ -153,7 +151,7 @@ public struct LiveQueries: Sendable, BackendPart {
             }
             return
         }
-        let access = try permissions.readAccess(schema, query.isById ? .get : .find, caller)
+        let access = try backend.permissions.readAccess(schema, query.isById ? .get : .find, caller)
         let filter: Filter
         do throws(ParseError) {
             filter = try parser.parse(query.condition)

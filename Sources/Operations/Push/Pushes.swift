@@ -8,9 +8,6 @@ import ServerConfiguration
 /// Notifications, as administrators and cloud code send them.
 public struct Pushes: Sendable, BackendPart {
     let backend: Backend
-    var triggers: Triggers { backend.triggers }
-    var finding: Finding { backend.finding }
-    var pusher: (any Pusher)? { backend.pusher }
 
     /// Notes a push. It is sent soon after, or at its time.
     ///
@@ -21,8 +18,8 @@ public struct Pushes: Sendable, BackendPart {
             throw ParseError.denied(
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to send push notifications.")
         }
-        let body = try PushBody(parameters, isConfigured: pusher != nil)
-        if let problem = pusher?.problem(with: body) { throw PushBody.error(problem) }
+        let body = try PushBody(parameters, isConfigured: services.pusher != nil)
+        if let problem = services.pusher?.problem(with: body) { throw PushBody.error(problem) }
         _ = try filter(body.query, now: context.now)
         let now = context.now
         var push = NewPush(
@@ -66,7 +63,7 @@ public struct Pushes: Sendable, BackendPart {
         }
         // The trigger sees the row as it waits; then it is begun.
         await noteChange(of: push.id)
-        if push.due == nil { pusher?.wake() }
+        if push.due == nil { services.pusher?.wake() }
         return push.id
     }
 
@@ -81,17 +78,17 @@ public struct Pushes: Sendable, BackendPart {
             guard ContinuousClock.now < end else {
                 throw PushBody.error("\(Self.mostWaiting) pushes are waiting to be sent already")
             }
-            pusher?.wake()
+            services.pusher?.wake()
             try await Task.sleep(for: .milliseconds(100))
         }
     }
 
     /// Calls the trigger after saves of `_PushStatus`, with the row as it is.
     public func noteChange(of id: String) async {
-        guard let after = triggers.trigger(.afterSave, "_PushStatus") else { return }
-        _ = await triggers.logging(.afterSave, "_PushStatus") { () -> TriggerAnswer? in
-            guard let row = try await triggers.original("_PushStatus", id) else { return nil }
-            let request = RequestContext(caller: .server, mountURL: "", now: backend.clock.now)
+        guard let after = backend.triggers.trigger(.afterSave, "_PushStatus") else { return }
+        _ = await backend.triggers.logging(.afterSave, "_PushStatus") { () -> TriggerAnswer? in
+            guard let row = try await backend.triggers.original("_PushStatus", id) else { return nil }
+            let request = RequestContext(caller: .server, mountURL: "", now: services.clock.now)
             return try await after(TriggerCall(.afterSave, "_PushStatus", row, request))
         }
     }
@@ -100,7 +97,7 @@ public struct Pushes: Sendable, BackendPart {
     ///
     /// - Throws: 101 for a push that there is not, or that was no trial run.
     public func report(of id: String, _ context: RequestContext) async throws -> JSONObject {
-        _ = try await finding.object("_PushStatus", id, context)
+        _ = try await backend.finding.object("_PushStatus", id, context)
         guard let report = try await store.pushes.report(id) else {
             throw ParseError(ParseError.objectNotFound, "Object not found.")
         }
@@ -111,7 +108,7 @@ public struct Pushes: Sendable, BackendPart {
     ///
     /// - Throws: 101 for a push that there is not.
     public func failures(of id: String, _ context: RequestContext) async throws -> [JSONObject] {
-        _ = try await finding.object("_PushStatus", id, context)
+        _ = try await backend.finding.object("_PushStatus", id, context)
         return try await store.pushes.failures(id, most: 10_000)
     }
 

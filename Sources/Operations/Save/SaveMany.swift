@@ -25,8 +25,8 @@ extension Saving {
                 outcomes.append(.failure(error))
             }
         }
-        let unobserved = changes.begin()
-        defer { changes.end(unobserved) }
+        let unobserved = services.changes.begin()
+        defer { services.changes.end(unobserved) }
         var made: [ObjectStore.ChangedObject] = []
         do {
             made = try await insert(plans.map(\.write))
@@ -43,7 +43,7 @@ extension Saving {
                 }
             }
         }
-        for change in made { await changes.report(change, by: context.caller) }
+        for change in made { await services.changes.report(change, by: context.caller) }
         guard mustFinish else { return outcomes }
         for plan in plans {
             guard case .success(let result) = outcomes[plan.place] else { continue }
@@ -61,13 +61,13 @@ extension Saving {
     /// - Returns: What observers want to know of them.
     private func insert(_ objects: [PlannedWrite]) async throws -> [ObjectStore.ChangedObject] {
         let rows = objects.map { ($0.className, $0.objectId, $0.write) }
-        guard objects.contains(where: { changes.observes($0.className) }) else {
+        guard objects.contains(where: { services.changes.observes($0.className) }) else {
             try await store.insert(rows)
             return []
         }
-        return try await store.insert(rows) { changes.wants($0) }
+        return try await store.insert(rows) { services.changes.wants($0) }
     }
 
     /// Whether anything follows when an object of an ordinary class is stored.
-    private var mustFinish: Bool { triggers.isObserved || !configuration.protectedFieldsSaveResponseExempt }
+    private var mustFinish: Bool { backend.triggers.isObserved || !configuration.protectedFieldsSaveResponseExempt }
 }

@@ -64,7 +64,7 @@ public struct SavePipeline {
         guard backend.triggers.isObserved else { return StoredSave(planned: planned, result: try await write(planned)) }
         if backend.isInTransaction { return try await storeNoting(planned) }
         let save = planned.save
-        var stored = try await backend.changes.reporting(
+        var stored = try await backend.services.changes.reporting(
             save.className, save.objectId ?? planned.write?.objectId, by: save.caller
         ) {
             let stored = try await storeNoting(planned)
@@ -148,7 +148,7 @@ extension Saving {
     /// Checks what can be said of a save before its class is looked at.
     func checkSave(_ save: Save) throws(ParseError) {
         try save.caller.check(save.isNew ? "create" : "update", of: save.className)
-        try permissions.checkClassCreation(save.className, save.caller)
+        try backend.permissions.checkClassCreation(save.className, save.caller)
         try configuration.requestKeywordDenylist.check(save.body)
         try FileURLRules.check(.object(save.body), allowed: configuration.fileUpload.allowedFileUrlDomains)
     }

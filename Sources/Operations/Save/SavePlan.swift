@@ -25,18 +25,12 @@ public struct WriteResult: Sendable {
 /// What is to be written, by the rules that hold for every class.
 public struct Saving: Sendable, BackendPart {
     let backend: Backend
-    var changes: ChangeReporter { backend.changes }
-    var clock: WallClock { backend.clock }
-    var protectedFields: ProtectedFields { backend.protectedFields }
-    var isInTransaction: Bool { backend.isInTransaction }
-    var permissions: Permissions { backend.permissions }
-    var triggers: Triggers { backend.triggers }
 
     /// Checks a save against its class, makes the fields that the class lacks, and says what is to be written.
     ///
     /// - Throws: 101 or 119 when the caller may not; the errors of what is no object of the class.
     func plan(_ save: Save) async throws -> PlannedWrite {
-        try await clock.approach(save.context.now)
+        try await services.clock.approach(save.context.now)
         if let objectId = save.objectId { return try await planUpdate(save, objectId) }
         return try await planInsert(save)
     }
@@ -132,7 +126,7 @@ public struct Saving: Sendable, BackendPart {
             } else {
                 try await store.insert(planned.className, objectId: planned.objectId, planned.write)
             }
-            clock.note(context.now)
+            services.clock.note(context.now)
             return result
         }
         let updated = try await store.update(
@@ -140,7 +134,7 @@ public struct Saving: Sendable, BackendPart {
             echo: Array(Set(planned.echoed.map { FieldPath($0).root })), links: backend.links(context), wants: wants)
         guard let updated else { throw ParseError.notFound }
         let changed = updated.echoed
-        clock.note(context.now)
+        services.clock.note(context.now)
         var answer = planned.result.body
         for key in planned.echoed {
             let path = FieldPath(key)
@@ -203,7 +197,7 @@ public struct Saving: Sendable, BackendPart {
             let schema = catalog.schema(className), let id = objectId ?? result.body["objectId"]?.stringValue
         else { return result }
         var access = ReadAccess()
-        protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(className, id), &access)
+        services.protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(className, id), &access)
         let doubtful = access.hidden.intersection(result.body.keys).subtracting(Self.alwaysShown)
         guard !doubtful.isEmpty else { return result }
         // A field of the object itself can decide who sees what, so the object is asked.

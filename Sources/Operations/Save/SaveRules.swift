@@ -74,9 +74,8 @@ enum ClassRules {
 /// Roles: users that are remembered with roles may have others from now on.
 struct RoleRules: SaveRules {
     var backend: Backend
-    private var caches: CacheInvalidation { backend.caches }
 
     func finish(_ save: Save, _ result: inout WriteResult) async throws {
-        await caches.invalidateRoles()
+        await backend.caches.invalidateRoles()
     }
 }

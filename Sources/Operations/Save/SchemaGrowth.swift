@@ -36,7 +36,7 @@ extension Saving {
                 throw ParseError(ParseError.invalidJSON, "schema class name does not revalidate")
             }
             try WrittenFields.checkPoints(fields, operations)
-            if isInTransaction { throw isCreating ? Self.cannotAddFields : ParseError.notFound }
+            if backend.isInTransaction { throw isCreating ? Self.cannotAddFields : ParseError.notFound }
             return (try await store.ensure(className, fields, atMost: mostFields), .everything)
         }
         guard let first = fields.keys.first else { return (known, .everything) }
@@ -53,9 +53,9 @@ extension Saving {
                 throw ParseError.notFound
             }
         }
-        if isInTransaction { throw Self.cannotAddFields }
+        if backend.isInTransaction { throw Self.cannotAddFields }
         let schema = try await store.ensure(className, fields, atMost: mostFields)
-        if mostFields != nil, backend.services.growingClasses.insert(className) {
+        if mostFields != nil, services.growingClasses.insert(className) {
             logger.warning(
                 "A client added fields to a class. Deny addField in its class-level permissions when the app is done.",
                 metadata: ["class": "\(className)", "field": "\(first)", "fields": "\(schema.fields.count)"])

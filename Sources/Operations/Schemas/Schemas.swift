@@ -9,8 +9,6 @@ import ServerConfiguration
 /// The schemas API: classes as administrators see and change them.
 public struct Schemas: Sendable, BackendPart {
     let backend: Backend
-    var caches: CacheInvalidation { backend.caches }
-    var protectedFields: ProtectedFields { backend.protectedFields }
 
     /// All classes but the volatile ones.
     public func all() async throws -> [JSONObject] {
@@ -90,7 +88,7 @@ public struct Schemas: Sendable, BackendPart {
             schema.indexes = try SchemaRules.indexes(body["indexes"], of: schema, configuration)
             return schema
         }
-        return protectedFields.describe(schema.name, in: description(schema))
+        return services.protectedFields.describe(schema.name, in: description(schema))
     }
 
     /// Checks indexes that are to be added to a class, before they are built.
@@ -146,7 +144,7 @@ public struct Schemas: Sendable, BackendPart {
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to purge a schema.")
         }
         try await store.deleteAll(name, where: .everything)
-        if name == "_Session" || name == "_User" || name == "_Role" { await caches.invalidateRoles() }
+        if name == "_Session" || name == "_User" || name == "_Role" { await backend.caches.invalidateRoles() }
     }
 
     private func change(

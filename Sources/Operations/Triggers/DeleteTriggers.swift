@@ -6,38 +6,32 @@ import Rules
 /// The calls of triggers and of observers around a deletion.
 public struct DeleteTriggers: Sendable, BackendPart {
     let backend: Backend
-    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
-    var protectedFields: ProtectedFields { backend.protectedFields }
-    var triggers: Triggers { backend.triggers }
-    var findTriggers: FindTriggers { backend.findTriggers }
-    var finding: Finding { backend.finding }
 
     /// Calls the trigger before a deletion. No code is called for a caller who may not delete.
     ///
     /// - Throws: What the trigger throws; 101 when there is no such object or the caller may not delete it.
     func beforeDelete(_ planned: inout DeletePipeline.Planned) async throws {
         let className = planned.className
-        let before = triggers.trigger(.beforeDelete, className)
-        let hasTrigger = before != nil || triggers.trigger(.afterDelete, className) != nil
+        let before = backend.triggers.trigger(.beforeDelete, className)
+        let hasTrigger = before != nil || backend.triggers.trigger(.afterDelete, className) != nil
         guard hasTrigger else { return }
         planned.outcome.original = try await deletable(planned)
         guard let before, let original = planned.outcome.original else { return }
-        let call = planned.call(.beforeDelete, original, try await triggers.withUser(planned.context))
+        let call = planned.call(.beforeDelete, original, try await backend.triggers.withUser(planned.context))
         if let context = try await before(call).context { planned.outcome.cloudContext = context }
     }
 
     /// Calls the trigger after a deletion. Its errors are logged; up to preset 8 they fail the request, as with
     /// parse-server.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
-        guard let original = planned.outcome.original, let after = triggers.trigger(.afterDelete, planned.className)
-        else {
-            return
-        }
+        guard let original = planned.outcome.original,
+            let after = backend.triggers.trigger(.afterDelete, planned.className)
+        else { return }
         @Sendable func call() async throws -> TriggerAnswer {
-            try await after(planned.call(.afterDelete, original, try await triggers.withUser(planned.context)))
+            try await after(planned.call(.afterDelete, original, try await backend.triggers.withUser(planned.context)))
         }
         if configuration.preset >= 9 {
-            _ = await triggers.logging(.afterDelete, planned.className) { try await call() }
+            _ = await backend.triggers.logging(.afterDelete, planned.className) { try await call() }
         } else {
             _ = try await call()
         }
@@ -50,32 +44,32 @@ public struct DeleteTriggers: Sendable, BackendPart {
         var access = ReadAccess(filter: planned.access.filter)
         access.writers = caller.writePrincipals
         if !caller.readsEverything {
-            access.loginData = loginDataView
-            protectedFields.protect(
+            access.loginData = services.loginDataView
+            services.protectedFields.protect(
                 schema, caller, isOwnUser: caller.isOwn(className, planned.objectId), &access)
         }
         let context = planned.context
         var query: JSONObject = [:]
-        if let before = findTriggers.findTrigger(.beforeFind, className) {
+        if let before = backend.findTriggers.findTrigger(.beforeFind, className) {
             // A deletion hands nothing on to its own find.
             var call = FindCall(
                 .beforeFind, className, query: query, objectId: planned.objectId, cloudContext: [:],
-                try await triggers.withUser(context))
+                try await backend.triggers.withUser(context))
             try await before(&call)
             query = call.query
             let options = try FindOptions(find: query)
             if options.condition != ["objectId": .string(planned.objectId)] {
-                access.filter = access.filter.and(try finding.filterParser(context).parse(options.condition))
+                access.filter = access.filter.and(try backend.finding.filterParser(context).parse(options.condition))
             }
         }
         var original: JSONObject
         do {
-            original = try await triggers.object(className, planned.objectId, access, context)
+            original = try await backend.triggers.object(className, planned.objectId, access, context)
         } catch let error as ParseError where error.code == ParseError.objectNotFound { throw Self.goneAlready }
-        if let after = findTriggers.findTrigger(.afterFind, className) {
+        if let after = backend.findTriggers.findTrigger(.afterFind, className) {
             var call = FindCall(
                 .afterFind, className, query: query, objectId: planned.objectId, cloudContext: [:],
-                try await triggers.withUser(context))
+                try await backend.triggers.withUser(context))
             call.objects = [original]
             try await after(&call)
             guard let first = call.objects?.first else { throw Self.goneAlready }

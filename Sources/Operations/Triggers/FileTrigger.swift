@@ -64,7 +64,7 @@ extension Triggers {
     }
 
     private func fileTrigger(_ event: FileEvent) -> FileTrigger? {
-        guard let triggerSet, triggerSet.isActive else { return nil }
+        guard let triggerSet = services.triggerSet, triggerSet.isActive else { return nil }
         return triggerSet.fileTrigger(for: event)
     }
 }

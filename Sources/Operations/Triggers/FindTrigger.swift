@@ -56,13 +56,10 @@ public typealias FindTrigger = @Sendable (inout FindCall) async throws -> Void
 /// The triggers before and after finds, those of included objects and of inner queries among them.
 public struct FindTriggers: Sendable, BackendPart {
     let backend: Backend
-    var triggerSet: (any TriggerSet)? { backend.triggerSet }
-    var triggers: Triggers { backend.triggers }
-    var finding: Finding { backend.finding }
 
     /// What is called around finds of a class; nil for nothing.
     func findTrigger(_ event: FindEvent, _ className: String) -> FindTrigger? {
-        guard let triggerSet, triggerSet.isActive else { return nil }
+        guard let triggerSet = services.triggerSet, triggerSet.isActive else { return nil }
         return triggerSet.findTrigger(for: event, of: Name(className))
     }
 }
@@ -84,7 +81,7 @@ struct TriggeredFind: Sendable {
 extension FindTriggers {
     /// Whether anything is called around finds, of whatever class.
     var hasFindTriggers: Bool {
-        guard let triggerSet, triggerSet.isActive else { return false }
+        guard let triggerSet = services.triggerSet, triggerSet.isActive else { return false }
         return triggerSet.hasFindTriggers
     }
 
@@ -95,11 +92,11 @@ extension FindTriggers {
     /// - Throws: What the trigger throws.
     func beforeFind(_ find: Find, of className: String) async throws -> TriggeredFind? {
         guard hasFindTrigger(className) else { return nil }
-        try triggers.checkMayCallCode()
+        try backend.triggers.checkMayCallCode()
         guard let before = findTrigger(.beforeFind, className) else {
             return find.triggered ?? TriggeredFind(query: shownParameters(find), objectId: find.objectId)
         }
-        let request = try await triggers.withUser(find.context)
+        let request = try await backend.triggers.withUser(find.context)
         var call = FindCall(
             .beforeFind, className, query: find.triggered?.query ?? shownParameters(find), objectId: find.objectId,
             cloudContext: find.triggered?.cloudContext, request)
@@ -125,7 +122,7 @@ extension FindTriggers {
         guard let after = findTrigger(.afterFind, find.target) else { return objects }
         var call = FindCall(
             .afterFind, find.target, query: triggered.query, objectId: triggered.objectId,
-            cloudContext: triggered.cloudContext, try await triggers.withUser(find.context))
+            cloudContext: triggered.cloudContext, try await backend.triggers.withUser(find.context))
         call.objects = objects
         try await after(&call)
         return call.objects ?? objects

@@ -36,10 +36,8 @@ public struct LiveQueryCall: Sendable {
 public typealias LiveQueryTrigger = @Sendable (inout LiveQueryCall) async throws -> Void
 
 /// The triggers of live queries: before a connection, before a subscription, after an event.
-public struct LiveQueryTriggers: Sendable {
+public struct LiveQueryTriggers: Sendable, BackendPart {
     let backend: Backend
-    var triggerSet: (any TriggerSet)? { backend.triggerSet }
-    var triggers: Triggers { backend.triggers }
 
     /// Calls the trigger before a client is connected.
     ///
@@ -94,7 +92,7 @@ public struct LiveQueryTriggers: Sendable {
     private func liveQueryCall(
         _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext
     ) async throws -> (trigger: LiveQueryTrigger, call: LiveQueryCall)? {
-        guard let triggerSet, triggerSet.isActive,
+        guard let triggerSet = services.triggerSet, triggerSet.isActive,
             let trigger = triggerSet.liveQueryTrigger(for: event, of: className)
         else { return nil }
         var context = context
@@ -102,7 +100,8 @@ public struct LiveQueryTriggers: Sendable {
         return (
             trigger,
             LiveQueryCall(
-                event: event, className: className, details: details, request: try await triggers.withUser(context))
+                event: event, className: className, details: details,
+                request: try await backend.triggers.withUser(context))
         )
     }
 }

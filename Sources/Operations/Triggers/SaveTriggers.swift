@@ -8,27 +8,21 @@ import ServerConfiguration
 /// The calls of triggers and of observers in the life of a save.
 public struct SaveTriggers: Sendable, BackendPart {
     let backend: Backend
-    var changes: ChangeReporter { backend.changes }
-    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
-    var protectedFields: ProtectedFields { backend.protectedFields }
-    var triggers: Triggers { backend.triggers }
-    var saving: Saving { backend.saving }
-    var installations: Installations { backend.installations }
 
     /// Calls the trigger before a save, and takes over what it changed. No code is called for a caller who may not
     /// save.
     ///
     /// - Throws: What the trigger throws; 101 or 119 when the caller may not save this.
     func beforeSave(_ save: inout Save) async throws {
-        let before = triggers.trigger(.beforeSave, save.className)
-        guard before != nil || triggers.trigger(.afterSave, save.className) != nil else { return }
+        let before = backend.triggers.trigger(.beforeSave, save.className)
+        guard before != nil || backend.triggers.trigger(.afterSave, save.className) != nil else { return }
         if let objectId = save.objectId, !save.isMadeInTransaction {
             // Without a trigger before it, the statement that changes the object says what it was.
             if before != nil { save.original = try await changeable(save.className, objectId, save) }
         } else if save.isNew, let schema = catalog.schema(save.className) {
             _ = try schema.permit(.create, to: save.caller)
-            if save.newId == nil { _ = try saving.newObjectId(save.body, save.className) }
-            if save.className == "_Installation", let id = try await installations.same(save) {
+            if save.newId == nil { _ = try backend.saving.newObjectId(save.body, save.className) }
+            if save.className == "_Installation", let id = try await backend.installations.same(save) {
                 save.sameId = id
                 // Of a row that a new one is the same as, triggers get its id, as with parse-server.
                 save.original = ["objectId": .string(id)]
@@ -41,7 +35,7 @@ public struct SaveTriggers: Sendable, BackendPart {
             save.body[key] = Save.withoutRepetitions(value)
         }
         save.cloudContext = save.cloudContext ?? save.context.facts?.cloudContext
-        let request = try await triggers.withUser(save.context)
+        let request = try await backend.triggers.withUser(save.context)
         let call = TriggerCall(
             .beforeSave, save.className, try save.objectBefore(), original: save.original, changes: save.body,
             cloudContext: save.cloudContext, request)
@@ -74,7 +68,7 @@ public struct SaveTriggers: Sendable, BackendPart {
     /// Adds what servers answer only where there is a trigger after saves: the name of a user, the relations of a new
     /// object.
     func addTriggeredFields(_ save: Save, _ result: inout WriteResult) {
-        guard triggers.trigger(.afterSave, save.className) != nil else { return }
+        guard backend.triggers.trigger(.afterSave, save.className) != nil else { return }
         if save.className == "_User", result.body["username"] == nil {
             result.body["username"] =
                 save.body["username"].flatMap { $0["__op"] == nil ? $0 : nil } ?? save.original?["username"]
@@ -89,15 +83,15 @@ public struct SaveTriggers: Sendable, BackendPart {
     ///
     /// - Returns: What the trigger gave; nil where there is none, or it failed.
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
-        guard let after = triggers.trigger(.afterSave, save.className),
+        guard let after = backend.triggers.trigger(.afterSave, save.className),
             (save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId) != nil,
             let object = try? save.objectAfter(save.original, result.body, tellsSession: true)
         else { return nil }
-        return await triggers.logging(.afterSave, save.className) {
+        return await backend.triggers.logging(.afterSave, save.className) {
             try await after(
                 TriggerCall(
                     .afterSave, save.className, object, original: save.original, changes: save.body,
-                    cloudContext: save.cloudContext, try await triggers.withUser(save.context)))
+                    cloudContext: save.cloudContext, try await backend.triggers.withUser(save.context)))
         }
     }
 
@@ -123,9 +117,9 @@ public struct SaveTriggers: Sendable, BackendPart {
     ///
     /// - Returns: Whether there is one: then the answer has no login data, as there.
     func notifyOfProviderLogin(_ userId: String, _ user: JSONObject, _ context: RequestContext) async -> Bool {
-        guard let after = triggers.trigger(.afterSave, "_User") else { return false }
-        _ = await triggers.logging(.afterSave, "_User") { () -> TriggerAnswer? in
-            var object = try await triggers.original("_User", userId) ?? user
+        guard let after = backend.triggers.trigger(.afterSave, "_User") else { return false }
+        _ = await backend.triggers.logging(.afterSave, "_User") { () -> TriggerAnswer? in
+            var object = try await backend.triggers.original("_User", userId) ?? user
             object["sessionToken"] = user["sessionToken"]
             return try await after(TriggerCall(.afterSave, "_User", object, context))
         }
@@ -141,21 +135,21 @@ public struct SaveTriggers: Sendable, BackendPart {
         var access = ReadAccess(filter: try schema.permit(.update, to: caller).and(save.condition))
         access.writers = caller.writePrincipals
         protect(schema, objectId, caller, &access)
-        return try await triggers.object(className, objectId, access, save.context)
+        return try await backend.triggers.object(className, objectId, access, save.context)
     }
 
     private func protect(_ schema: ClassSchema, _ objectId: String, _ caller: Caller, _ access: inout ReadAccess) {
         guard !caller.readsEverything else { return }
-        access.loginData = loginDataView
-        protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(schema.name, objectId), &access)
+        access.loginData = services.loginDataView
+        services.protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(schema.name, objectId), &access)
     }
 
     /// An object as the statement found it that changed it, as far as the caller sees it; nil where no trigger wants to
     /// know, or it is larger than values can be.
     func formerObject(_ change: ObjectStore.ChangedObject, _ save: Save) async -> JSONObject? {
-        guard triggers.trigger(.afterSave, save.className) != nil, let schema = catalog.schema(save.className) else {
-            return nil
-        }
+        guard backend.triggers.trigger(.afterSave, save.className) != nil,
+            let schema = catalog.schema(save.className)
+        else { return nil }
         var access = ReadAccess()
         protect(schema, change.objectId, save.caller, &access)
         return try? await change.former(access, backend.links(save.context))
@@ -163,8 +157,8 @@ public struct SaveTriggers: Sendable, BackendPart {
 
     /// What triggers and observers want to know of a write of an object of a class.
     func changeWants(_ className: String) -> ObjectStore.ChangeWants {
-        guard triggers.isObserved else { return [] }
-        let wants = changes.wants(className)
-        return triggers.trigger(.afterSave, className) == nil ? wants : wants.union(.former)
+        guard backend.triggers.isObserved else { return [] }
+        let wants = services.changes.wants(className)
+        return backend.triggers.trigger(.afterSave, className) == nil ? wants : wants.union(.former)
     }
 }

@@ -9,18 +9,13 @@ import Tasks
 /// What the calls of triggers share, and those around accounts and the configuration.
 public struct Triggers: Sendable, BackendPart {
     let backend: Backend
-    var triggerSet: (any TriggerSet)? { backend.triggerSet }
-    var changes: ChangeReporter { backend.changes }
-    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
-    var isInTransaction: Bool { backend.isInTransaction }
-    var ownRecords: OwnRecords { backend.ownRecords }
 
     /// Whether anybody could want to know of changes.
-    var isObserved: Bool { !changes.observers.isEmpty || triggerSet?.isActive == true }
+    var isObserved: Bool { !services.changes.observers.isEmpty || services.triggerSet?.isActive == true }
 
     /// What is called for an event of a class; nil for nothing.
     func trigger(_ event: TriggerEvent, _ className: String) -> Trigger? {
-        guard let triggerSet, triggerSet.isActive else { return nil }
+        guard let triggerSet = services.triggerSet, triggerSet.isActive else { return nil }
         return triggerSet.trigger(for: event, of: Name(className))
     }
 
@@ -29,14 +24,14 @@ public struct Triggers: Sendable, BackendPart {
     ///
     /// - Throws: 107.
     func checkMayCallCode() throws(ParseError) {
-        guard isInTransaction else { return }
+        guard backend.isInTransaction else { return }
         throw ParseError(
             ParseError.invalidJSON,
             "What cloud code is called for, besides saves and deletions, cannot be part of a transaction.")
     }
 
     /// Whether there is any trigger.
-    public var callsTriggers: Bool { triggerSet?.isActive == true }
+    public var callsTriggers: Bool { services.triggerSet?.isActive == true }
 
     /// Whether cloud code is called around saves of a class.
     public func callsSaveTriggers(_ className: String) -> Bool {
@@ -44,7 +39,7 @@ public struct Triggers: Sendable, BackendPart {
     }
 
     /// Prepares the database for what observers want to know of changes.
-    public func prepareChanges() async { await changes.prepare(store) }
+    public func prepareChanges() async { await services.changes.prepare(store) }
 
     /// An object as it is now, as changes carry it, with what it holds for as long as it is kept; nil where there is
     /// none.
@@ -53,7 +48,7 @@ public struct Triggers: Sendable, BackendPart {
     public func currentObject(_ className: String, _ objectId: String) async throws
         -> (object: JSONObject, place: ValuePlace?)?
     {
-        try await changes.current(className, objectId, in: store)
+        try await services.changes.current(className, objectId, in: store)
     }
 
     /// A request as cloud code gets it: with the record of its user, as the user sees it, and the session token.
@@ -61,9 +56,9 @@ public struct Triggers: Sendable, BackendPart {
     /// - Throws: Why it cannot be read; `CancellationError` when the caller left before.
     public func withUser(_ context: RequestContext) async throws -> RequestContext {
         guard context.userRecord == nil, let user = context.caller.user else { return context }
-        try await ownRecords.measure(user, context)
+        try await backend.ownRecords.measure(user, context)
         let bytes = try await HeldMemory.reading(expecting: user.recordSize, size: \.count) {
-            try await ownRecords.me(context)
+            try await backend.ownRecords.me(context)
         }
         var record = try await HeavyWork.makeValues(of: bytes.count) {
             try JSONValue(parsing: bytes).objectValue ?? [:]
@@ -86,7 +81,7 @@ public struct Triggers: Sendable, BackendPart {
         var context = context
         if let session { context.caller.user = session }
         var access = ReadAccess()
-        access.loginData = loginDataView
+        access.loginData = services.loginDataView
         guard var object = try? await self.object("_User", userId, access, context) else { return }
         if let session { object["sessionToken"] = .string(session.token) }
         _ = try await trigger(TriggerCall(event, "_User", object, try await withUser(context)))

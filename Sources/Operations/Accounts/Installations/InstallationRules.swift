@@ -8,7 +8,6 @@ import Rules
 /// What these rules remove goes only together with what is written: both are one transaction.
 struct InstallationRules: SaveRules {
     var backend: Backend
-    private var saving: Saving { backend.saving }
 
     private var device = DeviceIdentity()
     /// Whether the write says which device it is about, so that another row may stand for it.
@@ -41,7 +40,7 @@ struct InstallationRules: SaveRules {
             _ = try schema.permit(save.isNew ? .create : .update, to: save.caller)
         }
         // Missing fields are made before: a transaction that reads the table would lock out the change of it.
-        _ = try await saving.prepare(
+        _ = try await backend.saving.prepare(
             "_Installation", try WrittenFields.operations(body, "_Installation", isCreating: save.isNew), save.caller,
             isCreating: save.isNew, objectId: save.isMadeInTransaction ? nil : save.objectId)
     }
@@ -50,7 +49,7 @@ struct InstallationRules: SaveRules {
 
     /// - Throws: 132, 135 or 136 for identities that make no sense, 101 for a row that is not there.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
-        guard namesDevice else { return try await saving.carryOut(planned) }
+        guard namesDevice else { return try await backend.saving.carryOut(planned) }
         return try await backend.transaction(conflictKey: device.installationId ?? device.deviceToken) {
             [device] backend in
             try await backend.installations.lock(device)

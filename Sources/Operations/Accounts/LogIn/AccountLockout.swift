@@ -7,7 +7,6 @@ import ServerConfiguration
 /// The option `accountLockout`: so many wrong passwords lock an account for a while.
 public struct Lockout: Sendable, BackendPart {
     let backend: Backend
-    var unknownAccounts: UnknownAccounts { backend.unknownAccounts }
 
     /// Counts an attempt before its password is compared, so that of many sent side by side no more are compared than
     /// the threshold says, here or in other processes. The attempt that reaches it locks the account.
@@ -38,7 +37,7 @@ public struct Lockout: Sendable, BackendPart {
             configuration.caseInsensitiveLogin || configuration.convertUsernameToLowercase
             || configuration.convertEmailToLowercase
         let name = [username, email].filter { !$0.isEmpty }.map { ignoresCase ? $0.lowercased() : $0 }
-        guard let lock = unknownAccounts.reserveAttempt(name, policy) else {
+        guard let lock = services.unknownAccounts.reserveAttempt(name, policy) else {
             return try await store.accounts.simulateAttempt()
         }
         // The same statements as for a locked user, with an id that no object has.

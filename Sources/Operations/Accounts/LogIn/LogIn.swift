@@ -7,12 +7,6 @@ import Telemetry
 /// Logging in and out.
 public struct LogIn: Sendable, BackendPart {
     let backend: Backend
-    var caches: CacheInvalidation { backend.caches }
-    var userChanges: UserChanges { backend.userChanges }
-    var triggers: Triggers { backend.triggers }
-    var changes: ChangeReporter { backend.changes }
-    var sessions: Sessions { backend.sessions }
-    var ownRecords: OwnRecords { backend.ownRecords }
     private var proof: PasswordProof { PasswordProof(backend: backend) }
     private var pipeline: LogInPipeline { LogInPipeline(backend: backend) }
 
@@ -22,10 +16,10 @@ public struct LogIn: Sendable, BackendPart {
     public func withPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         do {
             let user = try await openWithPassword(parameters, context)
-            backend.meters.logins.add(.ok, method: "password")
+            services.meters.logins.add(.ok, method: "password")
             return user
         } catch {
-            backend.meters.logins.add(LoginMeters.Result(error), method: "password")
+            services.meters.logins.add(LoginMeters.Result(error), method: "password")
             throw error
         }
     }
@@ -40,8 +34,8 @@ public struct LogIn: Sendable, BackendPart {
         var members: JSONObject = [:]
         members["sessionToken"] = session.token(for: context.caller)
         if !change.responses.isEmpty { members["authDataResponse"] = .object(change.responses) }
-        let user = try await ownRecords.record(candidate.id, session.user, members, context)
-        try await triggers.callUserTrigger(.afterLogin, of: candidate.id, session: session.user, context)
+        let user = try await backend.ownRecords.record(candidate.id, session.user, members, context)
+        try await backend.triggers.callUserTrigger(.afterLogin, of: candidate.id, session: session.user, context)
         return user
     }
 
@@ -50,10 +44,9 @@ public struct LogIn: Sendable, BackendPart {
     /// - Returns: The user, as JSON.
     public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         let id = try await proof.check(parameters, context) { _ in nil }.candidate.id
-        return try await ownRecords.record(
-            id,
-            SessionUser(id: id, sessionId: "", token: "", roles: try await sessions.roles(of: id), isAnonymous: false),
-            [:], context)
+        let roles = try await backend.sessions.roles(of: id)
+        return try await backend.ownRecords.record(
+            id, SessionUser(id: id, sessionId: "", token: "", roles: roles, isAnonymous: false), [:], context)
     }
 
     /// The login data of the user whose name and password these are.
@@ -79,24 +72,24 @@ public struct LogIn: Sendable, BackendPart {
         let session = try await pipeline.run(ProvedUser(id: id, way: "masterkey", callsTrigger: false), context)
         var members: JSONObject = [:]
         members["sessionToken"] = session.token(for: context.caller)
-        return try await ownRecords.record(id, session.user, members, context)
+        return try await backend.ownRecords.record(id, session.user, members, context)
     }
 
     /// Ends the caller's session.
     public func logOut(_ context: RequestContext) async throws {
         guard let user = context.caller.user else { return }
-        let after = await triggers.logoutTrigger(of: user.sessionId, context)
-        try await changes.reporting("_Session", user.sessionId, by: context.caller) {
-            let wants = changes.wants("_Session")
+        let after = await backend.triggers.logoutTrigger(of: user.sessionId, context)
+        try await services.changes.reporting("_Session", user.sessionId, by: context.caller) {
+            let wants = services.changes.wants("_Session")
             guard wants.isEmpty else {
                 return ((), try await store.delete("_Session", objectId: user.sessionId, wants: wants))
             }
             _ = try await store.delete("_Session", objectId: user.sessionId)
             return ((), nil)
         }
-        await caches.invalidate(user: user.id)
+        await backend.caches.invalidate(user: user.id)
         // Clients close their live queries with the answer: that the session ended reaches them before.
-        await userChanges.settle(user.id)
+        await services.userChanges.settle(user.id)
         try await after?()
     }
 }

@@ -21,10 +21,6 @@ struct ProvedUser: Sendable {
 /// the login data, the session. What it answers is the way's own.
 struct LogInPipeline: Sendable, BackendPart {
     let backend: Backend
-    private var caches: CacheInvalidation { backend.caches }
-    private var providers: Providers { backend.providers }
-    private var sessions: Sessions { backend.sessions }
-    private var triggers: Triggers { backend.triggers }
 
     /// Logs a user in.
     ///
@@ -33,10 +29,10 @@ struct LogInPipeline: Sendable, BackendPart {
     ///   a password that was changed meanwhile; 141 for a proof that was spent meanwhile.
     func run(_ user: ProvedUser, _ context: RequestContext) async throws -> Sessions.OpenedSession {
         // A refusal is final: what the provider keeps of it is stored, and no trigger is called.
-        if user.change.refusal != nil { try await providers.apply(user.change, to: user.id) }
-        if user.callsTrigger { try await triggers.callUserTrigger(.beforeLogin, of: user.id, context) }
-        try await providers.apply(user.change, to: user.id)
-        let session = try await sessions.open(
+        if user.change.refusal != nil { try await backend.providers.apply(user.change, to: user.id) }
+        if user.callsTrigger { try await backend.triggers.callUserTrigger(.beforeLogin, of: user.id, context) }
+        try await backend.providers.apply(user.change, to: user.id)
+        let session = try await backend.sessions.open(
             for: user.id, createdWith: ["action": "login", "authProvider": .string(user.way)], context)
         if let hash = user.comparedHash { try await checkStillValid(hash, of: user.id, session) }
         return session
@@ -51,7 +47,7 @@ struct LogInPipeline: Sendable, BackendPart {
         guard try await !store.accounts.hasPassword(userId, hash: hash) else { return }
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(session.user.sessionId))))
-        await caches.invalidate(user: userId)
+        await backend.caches.invalidate(user: userId)
         throw PasswordProof.invalidPassword
     }
 }

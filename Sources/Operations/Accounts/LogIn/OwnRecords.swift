@@ -8,9 +8,6 @@ import Tasks
 /// The records of users as they see them: `GET /users/me`, the answers to log-ins, what functions know of their caller.
 public struct OwnRecords: Sendable, BackendPart {
     let backend: Backend
-    var isInTransaction: Bool { backend.isInTransaction }
-    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
-    var finding: Finding { backend.finding }
 
     /// The caller's own record, as `GET /users/me` gives it.
     ///
@@ -22,7 +19,7 @@ public struct OwnRecords: Sendable, BackendPart {
                 ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
         }
         let schemaVersion = catalog.version
-        if !isInTransaction, let known = user.record, known.mountURL == context.mountURL,
+        if !backend.isInTransaction, let known = user.record, known.mountURL == context.mountURL,
             known.schemaVersion == schemaVersion
         {
             return known.bytes
@@ -34,7 +31,7 @@ public struct OwnRecords: Sendable, BackendPart {
             members["className"] = "_User"
         }
         let bytes = try await record(user.id, user, members, context)
-        if !isInTransaction, bytes.count <= Self.largestRecord {
+        if !backend.isInTransaction, bytes.count <= Self.largestRecord {
             user.record = SessionUser.Record(bytes: bytes, mountURL: context.mountURL, schemaVersion: schemaVersion)
         }
         return bytes
@@ -43,7 +40,7 @@ public struct OwnRecords: Sendable, BackendPart {
     /// Reads the caller's own record once where its size is not known yet, for one request of a session at a time:
     /// of many that come at once each would have a large one before it could wait for the memory.
     func measure(_ user: SessionUser, _ context: RequestContext) async throws {
-        guard user.recordSize == 0, !isInTransaction else { return }
+        guard user.recordSize == 0, !backend.isInTransaction else { return }
         do {
             try await Self.firstReads.run(of: Sender(address: user.token)) {
                 if user.recordSize == 0 { _ = try await me(context) }
@@ -92,8 +89,8 @@ public struct OwnRecords: Sendable, BackendPart {
         own.caller = configuration.preset >= 9 ? Caller(user: user) : .server
         own.caller.hiddenSecrets = context.caller.hiddenSecrets
         do {
-            return try await finding.found(
-                "_User", id, own, expectedBytes: user.recordSize, loginData: loginDataView)
+            return try await backend.finding.found(
+                "_User", id, own, expectedBytes: user.recordSize, loginData: services.loginDataView)
         } catch let error as ParseError
             where error.code == ParseError.operationForbidden || error.code == ParseError.objectNotFound
         {

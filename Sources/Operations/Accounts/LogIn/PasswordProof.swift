@@ -9,11 +9,6 @@ import ServerConfiguration
 /// for `/challenge`.
 struct PasswordProof: Sendable, BackendPart {
     let backend: Backend
-    var passwords: Passwords { backend.passwords }
-    var lockout: Lockout { backend.lockout }
-    var users: Users { backend.users }
-    var providers: Providers { backend.providers }
-    var verifications: EmailVerifications { backend.verifications }
 
     static let invalidPassword = ParseError(ParseError.objectNotFound, "Invalid username/password.")
 
@@ -37,31 +32,31 @@ struct PasswordProof: Sendable, BackendPart {
         else { throw Self.invalidPassword }
         let username = name?.stringValue ?? ""
         let address = email?.stringValue ?? ""
-        guard let row = try await users.loginCandidate(username: username, email: address) else {
-            try await lockout.reserveAttempt(ofUnknown: username, address, context)
+        guard let row = try await backend.users.loginCandidate(username: username, email: address) else {
+            try await backend.lockout.reserveAttempt(ofUnknown: username, address, context)
             // As long as a real comparison takes, so that time does not reveal whether the name exists.
-            _ = try await passwords.verify(password, hash: nil, from: context.address)
+            _ = try await services.passwords.verify(password, hash: nil, from: context.address)
             throw Self.invalidPassword
         }
-        try await lockout.reserveAttempt(of: row.id, context)
+        try await backend.lockout.reserveAttempt(of: row.id, context)
         let isRight: Bool
         do {
-            isRight = try await passwords.verify(password, hash: affordableHash(row), from: context.address)
+            isRight = try await services.passwords.verify(password, hash: affordableHash(row), from: context.address)
         } catch {
-            await lockout.releaseAttempt(of: row.id)
+            await backend.lockout.releaseAttempt(of: row.id)
             throw error
         }
         guard isRight else { throw Self.invalidPassword }
         let change = try await prove(row)
         // The password alone clears no wrong codes of a second factor.
-        if change.map({ $0.refusal == nil }) ?? !providers.hasFactors(row.loginData) {
-            try await lockout.resetAttempts(of: row.id)
+        if change.map({ $0.refusal == nil }) ?? !backend.providers.hasFactors(row.loginData) {
+            try await backend.lockout.resetAttempts(of: row.id)
         } else {
-            await lockout.releaseAttempt(of: row.id)
+            await backend.lockout.releaseAttempt(of: row.id)
         }
         guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
         let isExempt = context.caller.writesEverything && parameters["ignoreEmailVerification"] == true
-        guard !verifications.blocksUnverified || row.isVerified || isExempt else {
+        guard !backend.verifications.blocksUnverified || row.isVerified || isExempt else {
             throw EmailVerifications.emailIsNotVerified
         }
         return (row, change ?? LoginDataChange())
@@ -72,9 +67,9 @@ struct PasswordProof: Sendable, BackendPart {
         -> LoginDataChange
     {
         do {
-            return try await providers.checkLogin(authData, of: row.id, stored: row.loginData, context)
+            return try await backend.providers.checkLogin(authData, of: row.id, stored: row.loginData, context)
         } catch let error as ParseError where error.code == -1 {
-            await lockout.releaseAttempt(of: row.id)
+            await backend.lockout.releaseAttempt(of: row.id)
             throw error
         }
     }

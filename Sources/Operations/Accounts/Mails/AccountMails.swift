@@ -24,8 +24,6 @@ extension MailUser {
 /// What asks for mails.
 public struct AccountMails: Sendable, BackendPart {
     let backend: Backend
-    var deferred: DeferredEffects? { backend.deferred }
-    var mailer: (any Mailer)? { backend.mailer }
 
     /// The error where mails cannot be sent. parse-server answers 500 here, which makes phones ask again and again.
     static let mailsAreMissing = ParseError(
@@ -35,7 +33,9 @@ public struct AccountMails: Sendable, BackendPart {
 
     /// What sends mails, and the links in them; throws 108 where the configuration lacks something for it.
     func sender() throws(ParseError) -> (mailer: any Mailer, links: AccountLinks) {
-        guard let mailer, configuration.accountMail.appName != nil, let links = AccountLinks(configuration) else {
+        guard let mailer = services.mailer, configuration.accountMail.appName != nil,
+            let links = AccountLinks(configuration)
+        else {
             throw Self.mailsAreMissing
         }
         return (mailer, links)
@@ -54,14 +54,14 @@ public struct AccountMails: Sendable, BackendPart {
 
     /// Whether users are notified of what happens to their accounts. Servers before 9 notify none.
     var sendsNotices: Bool {
-        configuration.preset >= 9 && mailer != nil && configuration.accountMail.appName != nil
+        configuration.preset >= 9 && services.mailer != nil && configuration.accountMail.appName != nil
     }
 
     /// Notifies a user of what happened to the account, where users are notified.
     func notify(_ kind: AccountMail.Kind, at address: String, _ user: MailRecipient, _ context: RequestContext)
         async throws
     {
-        guard sendsNotices, let mailer else { return }
+        guard sendsNotices, let mailer = services.mailer else { return }
         try await enqueue(
             AccountMail(kind, to: address, user: user.shown, userId: user.id, languages: context.languages), to: mailer)
     }
@@ -126,7 +126,7 @@ public struct AccountMails: Sendable, BackendPart {
     /// Puts a mail into the queue, whose sender is woken when others can see it.
     func enqueue(_ mail: AccountMail, to mailer: any Mailer) async throws {
         try await mailer.enqueue(mail, through: store)
-        if let deferred { deferred.addMails() } else { mailer.wake() }
+        if let deferred = backend.deferred { deferred.addMails() } else { mailer.wake() }
     }
 }
 

@@ -16,9 +16,6 @@ public enum EmailVerification: Sendable, Equatable {
 /// Confirming mail addresses by links.
 public struct EmailVerifications: Sendable, BackendPart {
     let backend: Backend
-    var users: Users { backend.users }
-    var triggers: Triggers { backend.triggers }
-    var mails: AccountMails { backend.mails }
 
     /// Whether users who have not confirmed their address are kept out.
     var blocksUnverified: Bool {
@@ -59,7 +56,9 @@ public struct EmailVerifications: Sendable, BackendPart {
                 try await store.mails.forgetSpentToken(token)
                 return .invalid
             }
-        } catch let error as ParseError where triggers.isObserved && error.code != ParseError.internalServerError {
+        } catch let error as ParseError
+            where backend.triggers.isObserved && error.code != ParseError.internalServerError
+        {
             // A trigger refused it, which the page has no words for.
             try await store.mails.forgetSpentToken(token)
             logger.warning(
@@ -98,16 +97,16 @@ public struct EmailVerifications: Sendable, BackendPart {
     /// - Throws: 204 or 125 for what is no address; 205 and -1 for one that needs none, where that may be revealed.
     public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
         let address = try AccountMails.address(in: body)
-        _ = try mails.sender()
+        _ = try backend.mails.sender()
         let reveals = !configuration.accountMail.emailVerifySuccessOnInvalidEmail
         let start = ContinuousClock.now
-        let user = try await users.user(withMail: address, .verification)
+        let user = try await backend.users.user(withMail: address, .verification)
         if let user, let email = user.email {
             if user.isVerified {
                 if reveals { throw ParseError(ParseError.otherCause, "Email \(address) is already verified.") }
             } else if configuration.accountMail.verifyUserEmails {
                 guard !reveals else { return try await sendVerification(to: user, email, context) }
-                return try await mails.answer(at: start + AccountMails.levelTime) {
+                return try await backend.mails.answer(at: start + AccountMails.levelTime) {
                     try await self.sendVerification(to: user, email, context)
                 }
             }
@@ -128,7 +127,7 @@ public struct EmailVerifications: Sendable, BackendPart {
             token = new
         }
         guard let token, options.sendUserEmailVerification else { return }
-        try await mails.send(.verification, to: email, token: token, of: user.recipient, context)
+        try await backend.mails.send(.verification, to: email, token: token, of: user.recipient, context)
     }
 
     /// Makes the address that a save brings one that is still to be confirmed.

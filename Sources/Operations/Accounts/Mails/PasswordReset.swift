@@ -15,16 +15,13 @@ public enum PasswordResetLink: Sendable, Equatable {
 /// Choosing a new password by a link.
 public struct PasswordResets: Sendable, BackendPart {
     let backend: Backend
-    var users: Users { backend.users }
-    var triggers: Triggers { backend.triggers }
-    var mails: AccountMails { backend.mails }
 
     /// `POST /requestPasswordReset`: sends a link to an address.
     ///
     /// - Throws: 204, 125 or 162 for what is no address or token; 205 for one without an account, where that may be
     ///   revealed.
     public func requestPasswordReset(_ body: JSONObject, _ context: RequestContext) async throws {
-        _ = try mails.sender()
+        _ = try backend.mails.sender()
         let options = configuration.accountMail
         let start = ContinuousClock.now
         let user: MailUser?
@@ -38,7 +35,7 @@ public struct PasswordResets: Sendable, BackendPart {
                 $0.email != nil && $0.tokenExpiry != nil && $0.isExpired(at: context.now) ? $0 : nil
             }
         } else {
-            user = try await users.user(withMail: try AccountMails.address(in: body), .passwordReset)
+            user = try await backend.users.user(withMail: try AccountMails.address(in: body), .passwordReset)
             if user == nil, !options.resetPasswordSuccessOnInvalidEmail {
                 throw ParseError(ParseError.objectNotFound, "A user with that email does not exist.")
             }
@@ -47,8 +44,9 @@ public struct PasswordResets: Sendable, BackendPart {
             if let user { try await sendReset(to: user, context) }
             return
         }
-        let hasTrigger = triggers.trigger(.beforePasswordResetRequest, "_User") != nil
-        try await mails.answer(at: start + (hasTrigger ? AccountMails.levelTimeWithTrigger : AccountMails.levelTime)) {
+        let hasTrigger = backend.triggers.trigger(.beforePasswordResetRequest, "_User") != nil
+        let levelTime = hasTrigger ? AccountMails.levelTimeWithTrigger : AccountMails.levelTime
+        try await backend.mails.answer(at: start + levelTime) {
             if let user { try await self.sendReset(to: user, context) }
         }
     }
@@ -59,10 +57,10 @@ public struct PasswordResets: Sendable, BackendPart {
     private func sendReset(to user: MailUser, _ context: RequestContext) async throws {
         let options = configuration.accountMail
         // More fill the user's letter box, and each has the link before it end.
-        guard context.caller.isMaster || backend.services.resetMails.countOneMore(Name(user.id), most: Self.mostMails)
+        guard context.caller.isMaster || services.resetMails.countOneMore(Name(user.id), most: Self.mostMails)
         else { return }
         do {
-            try await triggers.callUserTrigger(.beforePasswordResetRequest, of: user.id, context)
+            try await backend.triggers.callUserTrigger(.beforePasswordResetRequest, of: user.id, context)
         } catch let error as ParseError
             where error.code == ParseError.objectNotFound && options.resetPasswordSuccessOnInvalidEmail
         {
@@ -75,7 +73,7 @@ public struct PasswordResets: Sendable, BackendPart {
             guard try await store.accounts.setToken(new, expiry: expiry, of: user, .passwordReset) else { return }
             token = new
         }
-        try await mails.send(
+        try await backend.mails.send(
             .passwordReset, to: user.email ?? user.username, token: token ?? "", of: user.recipient, context)
     }
 
@@ -117,7 +115,9 @@ public struct PasswordResets: Sendable, BackendPart {
         // From here on the password is another: what fails now must not say that it is the old one.
         if let stored { await afterReset(of: user) { _ = try await pipeline.finish(stored) } }
         if let email = user.email {
-            await afterReset(of: user) { try await mails.notify(.passwordChanged, at: email, user.recipient, context) }
+            await afterReset(of: user) {
+                try await backend.mails.notify(.passwordChanged, at: email, user.recipient, context)
+            }
         }
     }
 

@@ -41,7 +41,7 @@ extension Users {
             password, username: body["username"]?.stringValue, configuration.passwordPolicy,
             refusesUncompared: configuration.preset >= 9)
         var columns: OrderedDictionary<Name, JSONValue> = [
-            "_hashed_password": .string(try await passwords.hash(password, from: context.address))
+            "_hashed_password": .string(try await services.passwords.hash(password, from: context.address))
         ]
         if configuration.passwordPolicy?.maxPasswordAge != nil { columns["_password_changed_at"] = context.now.json }
         return columns
@@ -54,7 +54,7 @@ extension Users {
         async throws -> OrderedDictionary<Name, JSONValue>
     {
         var columns = try await checkPasswordChange(password, body, objectId, context)
-        columns["_hashed_password"] = .string(try await passwords.hash(password, from: context.address))
+        columns["_hashed_password"] = .string(try await services.passwords.hash(password, from: context.address))
         return columns
     }
 }

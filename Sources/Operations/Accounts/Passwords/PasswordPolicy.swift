@@ -29,7 +29,7 @@ extension Users {
         let history = record.history + (record.hash.map { [$0] } ?? [])
         for text in history.suffix(policy.maxPasswordHistory) {
             guard let hash = BcryptHash(text), hash.isAffordable else { continue }
-            if try await passwords.verify(password, hash: hash, from: context.address) {
+            if try await services.passwords.verify(password, hash: hash, from: context.address) {
                 throw ParseError(
                     ParseError.validationError,
                     "New password should not be the same as last \(policy.maxPasswordHistory) passwords.")

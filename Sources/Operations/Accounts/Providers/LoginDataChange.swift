@@ -78,7 +78,7 @@ extension Providers {
                 let current = try await backend.store.accounts.authData(of: userId, locks: true)
                 try await backend.store.accounts.setAuthData(of: userId, to: try change.applied(to: current))
             }
-            await caches.invalidate(user: userId)
+            await backend.caches.invalidate(user: userId)
         }
         if let refusal = change.refusal { throw refusal }
     }

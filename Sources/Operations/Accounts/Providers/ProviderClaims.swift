@@ -36,7 +36,7 @@ extension Providers {
     func provider(_ name: Name) throws(ParseError) -> (any AuthProvider, JSONObject) {
         let options = configuration.auth[name]?.objectValue ?? [:]
         let isEnabled = options["enabled"] != false && (name != "anonymous" || configuration.enableAnonymousUsers)
-        guard isEnabled, let provider = authProviders[name] else { throw Self.unsupported }
+        guard isEnabled, let provider = services.authProviders[name] else { throw Self.unsupported }
         return (provider, options)
     }
 

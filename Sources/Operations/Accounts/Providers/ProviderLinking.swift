@@ -49,9 +49,9 @@ extension Providers {
             && claims.contains {
                 $0.id == nil && stored[$0.name]?.objectValue != nil && $0.provider.bringsProof($0.data)
             }
-        if isCounted { try await lockout.reserveAttempt(of: objectId, isOfFactor: true, context) }
+        if isCounted { try await backend.lockout.reserveAttempt(of: objectId, isOfFactor: true, context) }
         let change = try await check(claims, stored: stored, isLogin: false, of: objectId, context)
-        if isCounted { await lockout.releaseAttempt(of: objectId, isOfFactor: true) }
+        if isCounted { await backend.lockout.releaseAttempt(of: objectId, isOfFactor: true) }
         return change
     }
 

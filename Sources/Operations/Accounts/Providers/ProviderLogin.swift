@@ -9,11 +9,6 @@ import Telemetry
 /// Logging in by what providers say (`authData`).
 public struct Providers: Sendable, BackendPart {
     let backend: Backend
-    var caches: CacheInvalidation { backend.caches }
-    var authProviders: [Name: any AuthProvider] { backend.authProviders }
-    var saveTriggers: SaveTriggers { backend.saveTriggers }
-    var ownRecords: OwnRecords { backend.ownRecords }
-    var lockout: Lockout { backend.lockout }
 
     /// Whether a sign-up by what providers say needs no name and password.
     ///
@@ -49,7 +44,7 @@ public struct Providers: Sendable, BackendPart {
             let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }
             let change = try await checkUpdate(changed, of: id, stored: stored, context)
             try await apply(change, to: id)
-            let record = try await ownRecords.record(id, user, context)
+            let record = try await backend.ownRecords.record(id, user, context)
             return answer(record, id, changed.isEmpty ? nil : change, context)
         }
         let method = claims.identities.first?.name.text ?? ""
@@ -59,14 +54,14 @@ public struct Providers: Sendable, BackendPart {
             change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
             session = try await LogInPipeline(backend: backend).run(
                 ProvedUser(id: id, way: claims.names, change: change), context)
-            backend.meters.logins.add(.ok, method: method)
+            services.meters.logins.add(.ok, method: method)
         } catch {
-            backend.meters.logins.add(LoginMeters.Result(error), method: method)
+            services.meters.logins.add(LoginMeters.Result(error), method: method)
             throw error
         }
-        var user = try await ownRecords.record(id, session.user, context)
+        var user = try await backend.ownRecords.record(id, session.user, context)
         user["sessionToken"] = .string(session.token)
-        if await saveTriggers.notifyOfProviderLogin(id, user, context) { user["authData"] = nil }
+        if await backend.saveTriggers.notifyOfProviderLogin(id, user, context) { user["authData"] = nil }
         return answer(user, id, change, context)
     }
 
@@ -92,11 +87,11 @@ public struct Providers: Sendable, BackendPart {
     ) async throws -> LoginDataChange {
         let factors = claims.claims.filter { $0.id == nil }
         guard !factors.isEmpty else { return LoginDataChange() }
-        if counts { try await lockout.reserveAttempt(of: id, isOfFactor: true, context) }
+        if counts { try await backend.lockout.reserveAttempt(of: id, isOfFactor: true, context) }
         let change = try await check(factors, stored: stored, isLogin: true, of: id, context)
         // To ask for a code is no attempt.
-        if counts, change.refusal != nil { await lockout.releaseAttempt(of: id, isOfFactor: true) }
-        if counts, change.refusal == nil { try await lockout.resetAttempts(of: id, isOfFactor: true) }
+        if counts, change.refusal != nil { await backend.lockout.releaseAttempt(of: id, isOfFactor: true) }
+        if counts, change.refusal == nil { try await backend.lockout.resetAttempts(of: id, isOfFactor: true) }
         return change
     }
 

@@ -9,11 +9,11 @@ extension Sessions {
     /// - Throws: 209 when the token is unknown, its user is gone, or its time is over.
     public func user(token: String, now: ParseDate) async throws -> SessionUser {
         let entry: SessionCache.Entry
-        if let known = sessionCache.find(token, now: now.milliseconds) {
-            backend.meters.sessionCache.add(.hit)
+        if let known = services.sessionCache.find(token, now: now.milliseconds) {
+            services.meters.sessionCache.add(.hit)
             entry = known
         } else {
-            backend.meters.sessionCache.add(.miss)
+            services.meters.sessionCache.add(.miss)
             entry = try await backend.timed(.session, "_Session", nil) { try await loadSession(token, now: now) }
         }
         if let expiresAt = entry.expiresAt, expiresAt < now.milliseconds {
@@ -24,7 +24,7 @@ extension Sessions {
     }
 
     private func loadSession(_ token: String, now: ParseDate) async throws -> SessionCache.Entry {
-        let generation = sessionCache.generation
+        let generation = services.sessionCache.generation
         guard let stored = try await store.sessions.session(token: token) else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
         }
@@ -33,7 +33,7 @@ extension Sessions {
                 id: stored.userId, sessionId: stored.id, token: token, roles: try await roles(of: stored.userId),
                 isAnonymous: stored.providers == ["anonymous"] && !stored.hasPassword),
             expiresAt: stored.expiresAt, updatedAt: stored.updatedAt ?? now.milliseconds, loadedAt: now.milliseconds)
-        sessionCache.insert(entry, generation: generation)
+        services.sessionCache.insert(entry, generation: generation)
         return entry
     }
 
@@ -58,14 +58,14 @@ extension Sessions {
         let length = Int64(configuration.sessionLength) * 1000
         guard configuration.extendSessionOnUse, entry.expiresAt != nil,
             now.milliseconds - entry.updatedAt > length / 2,
-            sessionCache.claimExtension(
+            services.sessionCache.claimExtension(
                 of: entry.user.token, changedBefore: now.milliseconds - length / 2, now: now.milliseconds)
         else { return }
         do {
             try await store.sessions.extend(
                 entry.user.sessionId, until: ParseDate(milliseconds: now.milliseconds + length), now: now,
                 unlessChangedSince: ParseDate(milliseconds: entry.updatedAt))
-            sessionCache.invalidate(user: entry.user.id)
+            services.sessionCache.invalidate(user: entry.user.id)
         } catch {
             logger.warning("a session could not be extended", metadata: ["error": "\(error)"])
         }

@@ -6,9 +6,6 @@ import Rules
 /// Sessions that log-ins open and clients change; what the server owns of them stays.
 struct SessionRules: SaveRules {
     var backend: Backend
-    private var sessions: Sessions { backend.sessions }
-    private var saving: Saving { backend.saving }
-    private var caches: CacheInvalidation { backend.caches }
 
     /// Whose session opens this one, on the strength of which it stands; nil where something else does, as a password.
     var opener: SessionUser?
@@ -24,7 +21,7 @@ struct SessionRules: SaveRules {
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         guard !save.caller.writesEverything else {
             // Neither user may be remembered with it.
-            if let objectId = save.objectId { ownerBefore = try await sessions.owner(objectId) }
+            if let objectId = save.objectId { ownerBefore = try await backend.sessions.owner(objectId) }
             return nil
         }
         guard let user = save.caller.user else {
@@ -41,13 +38,13 @@ struct SessionRules: SaveRules {
                 let operations = try WrittenFields.operations(extra, "_Session", isCreating: true)
                 try WrittenFields.checkAddition(operations, to: schema, save.caller, isCreating: true)
             }
-            let session = try await sessions.open(
+            let session = try await backend.sessions.open(
                 for: user.id, createdWith: ["action": "create"], extra: save.body, by: user, save.context)
             return WriteResult(
-                status: 201, location: saving.location("_Session", session.user.sessionId, save.context),
+                status: 201, location: backend.saving.location("_Session", session.user.sessionId, save.context),
                 body: session.body)
         }
-        guard save.caller.isUser(try await sessions.owner(objectId)) else { throw ParseError.notFound }
+        guard save.caller.isUser(try await backend.sessions.owner(objectId)) else { throw ParseError.notFound }
         for key in save.body.keys where Sessions.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
             // The id may stand in a body, as SDKs put it there; it changes nothing.
             if key == "objectId" { continue }
@@ -63,7 +60,7 @@ struct SessionRules: SaveRules {
         let installationId = body["installationId"]?.stringValue
         guard planned.save.isNew, opener != nil || installationId != nil,
             let userId = body["user"]?["objectId"]?.stringValue, let objectId = planned.write?.objectId
-        else { return try await saving.carryOut(planned) }
+        else { return try await backend.saving.carryOut(planned) }
         let result = try await backend.transaction(conflictKey: userId) { [opener] backend in
             if let opener {
                 // The request that changed the password meanwhile ended it, and what it opens would stay.
@@ -81,15 +78,15 @@ struct SessionRules: SaveRules {
                     .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
             return result
         }
-        if installationId != nil { await caches.invalidate(user: userId) }
+        if installationId != nil { await backend.caches.invalidate(user: userId) }
         return result
     }
 
     func finish(_ save: Save, _ result: inout WriteResult) async throws {
         guard let objectId = save.objectId else { return }
-        if let ownerBefore { await caches.invalidate(user: ownerBefore) }
-        if let owner = try await sessions.owner(objectId), !owner.hasSameBytes(as: ownerBefore) {
-            await caches.invalidate(user: owner)
+        if let ownerBefore { await backend.caches.invalidate(user: ownerBefore) }
+        if let owner = try await backend.sessions.owner(objectId), !owner.hasSameBytes(as: ownerBefore) {
+            await backend.caches.invalidate(user: owner)
         }
     }
 }

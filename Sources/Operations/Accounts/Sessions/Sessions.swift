@@ -8,10 +8,6 @@ import ServerConfiguration
 /// Sessions: opening them, and who may see them.
 public struct Sessions: Sendable, BackendPart {
     let backend: Backend
-    var sessionCache: SessionCache { backend.sessionCache }
-    var saving: Saving { backend.saving }
-    var isInTransaction: Bool { backend.isInTransaction }
-    var permissions: Permissions { backend.permissions }
 
     struct OpenedSession: Sendable {
         var token: String
@@ -61,12 +57,12 @@ public struct Sessions: Sendable, BackendPart {
         save.isOfClient = !extra.isEmpty
         let pipeline = SavePipeline(backend: backend)
         let row: WriteResult
-        if isInTransaction {
+        if backend.isInTransaction {
             // Of a session that is opened in a transaction, no other process is notified before it is committed.
             row = try await pipeline.store(
                 PlannedSave(
                     save: save, rules: SessionRules(opener: opener, backend: backend),
-                    write: try await saving.plan(save))
+                    write: try await backend.saving.plan(save))
             ).result
         } else {
             row = try await pipeline.run(save, rules: SessionRules(opener: opener, backend: backend))
@@ -114,7 +110,7 @@ public struct Sessions: Sendable, BackendPart {
     /// A session as its user sees it: from preset 9 on what class permissions and protected fields leave.
     private func ownView(_ session: JSONObject, _ user: SessionUser) -> JSONObject {
         guard configuration.preset >= 9, let schema = catalog.schema("_Session") else { return session }
-        guard let access = try? permissions.readAccess(schema, .get, Caller(user: user)) else {
+        guard let access = try? backend.permissions.readAccess(schema, .get, Caller(user: user)) else {
             return session.filter { $0.key == "objectId" || $0.key == "sessionToken" }
         }
         return session.filter { !access.hidden.contains($0.key) }

@@ -9,16 +9,6 @@ import ServerConfiguration
 /// Signing up, and changing a user.
 struct UserRules: SaveRules {
     var backend: Backend
-    private var users: Users { backend.users }
-    private var permissions: Permissions { backend.permissions }
-    private var providers: Providers { backend.providers }
-    private var saving: Saving { backend.saving }
-    private var verifications: EmailVerifications { backend.verifications }
-    private var mails: AccountMails { backend.mails }
-    private var addressChanges: RecentCounts { backend.addressChanges }
-    private var isInTransaction: Bool { backend.isInTransaction }
-    private var caches: CacheInvalidation { backend.caches }
-    private var sessions: Sessions { backend.sessions }
 
     /// What the user signs up with, by provider.
     private var claims = ProviderClaims()
@@ -44,24 +34,24 @@ struct UserRules: SaveRules {
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         if let objectId = save.objectId {
             // A caller who may not change the record is refused before anything of it is looked at.
-            try await users.authorizeUserUpdate(objectId, save.caller)
-            try users.checkEmailVerified(save.body, save.caller)
-            save.hidden.merge(try permissions.takeInternalFields(&save.body, save.caller)) { $1 }
+            try await backend.users.authorizeUserUpdate(objectId, save.caller)
+            try backend.users.checkEmailVerified(save.body, save.caller)
+            save.hidden.merge(try backend.permissions.takeInternalFields(&save.body, save.caller)) { $1 }
             return nil
         }
-        save.hidden = try permissions.takeInternalFields(&save.body, save.caller)
-        claims = try await providers.claims(try providers.named(save.body["authData"]))
-        if save.isPartOfTransaction, try await providers.isKnown(claims, save.caller) {
+        save.hidden = try backend.permissions.takeInternalFields(&save.body, save.caller)
+        claims = try await backend.providers.claims(try backend.providers.named(save.body["authData"]))
+        if save.isPartOfTransaction, try await backend.providers.isKnown(claims, save.caller) {
             throw Providers.noLogInOfTransaction
         }
-        if !claims.identities.isEmpty, let result = try await providers.logIn(with: claims, save.context) {
+        if !claims.identities.isEmpty, let result = try await backend.providers.logIn(with: claims, save.context) {
             return result
         }
         try checkNames(&save)
-        try users.checkEmailVerified(save.body, save.caller)
+        try backend.users.checkEmailVerified(save.body, save.caller)
         if let schema = catalog.schema("_User") { _ = try schema.permit(.create, to: save.caller) }
         guard !claims.isEmpty else { return nil }
-        let change = try await providers.check(claims.claims, stored: [:], isLogin: false, save.context)
+        let change = try await backend.providers.check(claims.claims, stored: [:], isLogin: false, save.context)
         save.body["authData"] = .object(change.added)
         linking = change
         return nil
@@ -69,7 +59,7 @@ struct UserRules: SaveRules {
 
     /// Who signs up without a provider has a name and a password; with one, a name that says nothing.
     private mutating func checkNames(_ save: inout Save) throws {
-        let needsNoPassword = try providers.needsNoPassword(save.body["authData"], save.body, save.caller)
+        let needsNoPassword = try backend.providers.needsNoPassword(save.body["authData"], save.body, save.caller)
         if claims.isEmpty { save.body["authData"] = nil }
         if claims.identities.isEmpty, !needsNoPassword {
             guard let name = save.body["username"]?.stringValue, !name.isEmpty else {
@@ -92,14 +82,14 @@ struct UserRules: SaveRules {
         } else {
             try await completeSignUp(&save)
         }
-        try users.checkNames(save.body)
+        try backend.users.checkNames(save.body)
     }
 
     /// What a client may not keep as a field of a user: it would be shown to all who may read the user.
     private static let noFields: [Name] = ["sessionToken"]
 
     private mutating func completeSignUp(_ save: inout Save) async throws {
-        let objectId = try saving.newObjectId(save.body, "_User")
+        let objectId = try backend.saving.newObjectId(save.body, "_User")
         save.newId = objectId
         if needsName, save.body["username"]?.stringValue?.isEmpty ?? true {
             let name = Identifiers.alphanumeric(25)
@@ -107,16 +97,16 @@ struct UserRules: SaveRules {
             generatedName = name
         }
         if let password = save.body["password"]?.stringValue {
-            let columns = try await users.columns(ofNew: password, save.body, save.context)
+            let columns = try await backend.users.columns(ofNew: password, save.body, save.context)
             save.hidden.merge(columns) { $1 }
         }
         save.body["password"] = nil
         let sentAddress = save.body["email"]?.stringValue
-        users.normalizeNames(&save.body)
+        backend.users.normalizeNames(&save.body)
         if let sentAddress, linking?.vouchedAddresses.contains(Name(sentAddress)) == true {
             // What a provider's token says of the address is worth as much as a link.
             if configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
-        } else if let token = verifications.beginVerification(of: &save) {
+        } else if let token = backend.verifications.beginVerification(of: &save) {
             verification = (token, save.body["username"]?.stringValue ?? "")
         }
         save.acl = try ObjectACL.ofUser(
@@ -132,7 +122,7 @@ struct UserRules: SaveRules {
                     ParseError.incorrectType, "schema mismatch for _User.password; expected String but got \(type)")
             }
             guard !password.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
-            let columns = try await users.columns(ofChanged: password, save.body, objectId, save.context)
+            let columns = try await backend.users.columns(ofChanged: password, save.body, objectId, save.context)
             save.hidden.merge(columns) { $1 }
             changesPassword = true
         }
@@ -148,11 +138,11 @@ struct UserRules: SaveRules {
         }
         if let authData = save.body.removeValue(forKey: "authData") {
             namedProviders = authData.objectValue?.keys.sorted().texts.joined(separator: ",") ?? ""
-            linking = try await providers.linking(
+            linking = try await backend.providers.linking(
                 authData, to: objectId, setsPassword: changesPassword, save.context)
             save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
         }
-        users.normalizeNames(&save.body)
+        backend.users.normalizeNames(&save.body)
         try await completeAddress(&save, objectId)
         // Users cannot lock themselves out; the master key can lock out anybody.
         if save.body["ACL"] != nil, !save.caller.writesEverything {
@@ -170,7 +160,7 @@ struct UserRules: SaveRules {
         else { return }
         let email = change.stringValue ?? ""
         let confirms = configuration.accountMail.verifyUserEmails && !email.isEmpty
-        guard confirms || mails.sendsNotices,
+        guard confirms || backend.mails.sendsNotices,
             let user = try await store.accounts.mailUser(objectId, .verification)
         else { return }
         if let known = user.email, change.stringValue != nil, known.hasSameBytes(as: email) {
@@ -178,19 +168,19 @@ struct UserRules: SaveRules {
             save.body["email"] = nil
             return
         }
-        let former = mails.sendsNotices ? user.email ?? "" : ""
+        let former = backend.mails.sendsNotices ? user.email ?? "" : ""
         guard confirms || !former.isEmpty else { return }
         // The new address is sent a mail, and so is the one before it, whichever user has them.
         guard
             save.caller.writesEverything
-                || addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
+                || services.addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
         else {
             throw ParseError(
                 ParseError.requestLimitExceeded, "The address was changed too often. Please try again later.")
         }
         let username = save.body["username"]?.stringValue ?? user.username
         if !former.isEmpty { notice = (former, username) }
-        if let token = verifications.beginVerification(of: &save) { verification = (token, username) }
+        if let token = backend.verifications.beginVerification(of: &save) { verification = (token, username) }
     }
 
     /// Mails wait in the same transaction in which their users are stored.
@@ -199,11 +189,11 @@ struct UserRules: SaveRules {
         let email = save.body["email"]?.stringValue
         if let notice {
             let user = MailRecipient(id: id, username: notice.username, email: email)
-            try await mails.notify(.emailChanged, at: notice.address, user, save.context)
+            try await backend.mails.notify(.emailChanged, at: notice.address, user, save.context)
         }
         guard let verification, let email, configuration.accountMail.sendUserEmailVerification else { return }
         let user = MailRecipient(id: id, username: verification.username, email: email)
-        try await mails.send(.verification, to: email, token: verification.token, of: user, save.context)
+        try await backend.mails.send(.verification, to: email, token: verification.token, of: user, save.context)
     }
 
     /// While names are written no other request can take them, and a password changes together with the sessions.
@@ -212,14 +202,14 @@ struct UserRules: SaveRules {
     /// caller who writes a name holds a lock on it, in any case, until the write is committed.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         let save = planned.save
-        let names = users.claimedNames(save.body)
+        let names = backend.users.claimedNames(save.body)
         do {
             guard !names.isEmpty || changesPassword || notice != nil || (linking != nil && !save.isNew) else {
-                try await users.checkUnique(save.body, except: save.objectId)
-                return try await saving.carryOut(planned)
+                try await backend.users.checkUnique(save.body, except: save.objectId)
+                return try await backend.saving.carryOut(planned)
             }
             // The class is made before: a transaction that reads the table would lock out the change of it.
-            if changesPassword, !isInTransaction { _ = try await store.ensure("_Session", [:]) }
+            if changesPassword, !backend.isInTransaction { _ = try await store.ensure("_Session", [:]) }
             return try await backend.transaction(conflictKey: save.objectId ?? names.min()?.text) {
                 [changesPassword, linking] backend in
                 try await backend.store.accounts.claim(names)
@@ -257,28 +247,28 @@ struct UserRules: SaveRules {
 
     func finish(_ save: Save, _ result: inout WriteResult) async throws {
         if let objectId = save.objectId {
-            await caches.invalidate(user: objectId)
+            await backend.caches.invalidate(user: objectId)
             guard let linking else { return }
-            providers.addResponses(of: linking, to: &result.body)
+            backend.providers.addResponses(of: linking, to: &result.body)
             // As if the caller had logged in by the providers, unless a session or cloud code sends it.
             guard save.caller.userId == nil, !isForOthers(save) else {
                 return
             }
-            let session = try await sessions.open(
+            let session = try await backend.sessions.open(
                 for: objectId, createdWith: ["action": "login", "authProvider": .string(namedProviders)], save.context)
             result.body["sessionToken"] = .string(session.token)
             return
         }
         if let generatedName { result.body["username"] = .string(generatedName) }
-        if let linking { providers.addResponses(of: linking, to: &result.body) }
-        let isBlocked = verifications.blocksUnverified && claims.identities.isEmpty
+        if let linking { backend.providers.addResponses(of: linking, to: &result.body) }
+        let isBlocked = backend.verifications.blocksUnverified && claims.identities.isEmpty
         if isBlocked, configuration.accountMail.preventSignupWithUnverifiedEmail {
             throw EmailVerifications.emailIsNotVerified
         }
         guard !isForOthers(save), !isBlocked, let objectId = save.newId else { return }
         let action = claims.identities.isEmpty ? "signup" : "login"
         let provider = claims.identities.isEmpty ? "password" : claims.names
-        let session = try await sessions.open(
+        let session = try await backend.sessions.open(
             for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], save.context)
         result.body["sessionToken"] = .string(session.token)
     }

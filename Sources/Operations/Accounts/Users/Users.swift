@@ -8,9 +8,6 @@ import ServerConfiguration
 /// What the rules of users are made of: names that are one in any case, ACLs, who may change whom.
 public struct Users: Sendable, BackendPart {
     let backend: Backend
-    var caches: CacheInvalidation { backend.caches }
-    var passwords: Passwords { backend.passwords }
-    var sessions: Sessions { backend.sessions }
 
     /// Ends the sessions of a user whose password was changed, and opens a new one for a client.
     ///
@@ -18,10 +15,10 @@ public struct Users: Sendable, BackendPart {
     func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
         if configuration.revokeSessionOnPasswordReset {
             try await store.deleteAll("_Session", where: SessionReadRules.sessions(of: userId))
-            await caches.invalidate(user: userId)
+            await backend.caches.invalidate(user: userId)
         }
         guard !context.caller.writesEverything else { return nil }
-        return try await sessions.open(
+        return try await backend.sessions.open(
             for: userId, createdWith: ["action": "signup", "authProvider": "password"], context
         ).token
     }
