@@ -15,8 +15,6 @@ public struct WallClock: Sendable {
     private let read: @Sendable () -> ParseDate
     private let latest: LatestTime?
 
-    /// Makes a clock.
-    ///
     /// - Parameters:
     ///   - rising: Whether it is later after each write than what the write was dated.
     ///   - read: Gives the present time. Requests call it at once and often: it must not wait.

@@ -12,7 +12,6 @@ final class PeerFolders: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many folders are reported at most.
     private static let mostReports = 100
 
     /// The announcement of the own folder, which others answer; nil for a process without one.

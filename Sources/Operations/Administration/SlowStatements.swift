@@ -109,7 +109,6 @@ public struct SlowStatements: Sendable {
         }
     }
 
-    /// What this process noted.
     private var noted: [Row] {
         backend.slowLog.shapes.map { hash, shape in
             let total = shape.total / .milliseconds(1)

@@ -23,7 +23,6 @@ public struct Transactions: Sendable, BackendPart {
         return steps
     }
 
-    /// - Parameter earlier: The calls before it.
     private func plan(
         _ write: TransactionWrite?, after earlier: ArraySlice<TransactionWrite?>, _ context: RequestContext
     ) async -> TransactionStep {
@@ -210,7 +209,6 @@ public struct TransactionWrite: Sendable {
     /// What is sent of the object.
     public var body: JSONObject
 
-    /// Makes a call from its parts.
     public init(_ kind: Kind, _ className: String, _ body: JSONObject = [:]) {
         self.kind = kind
         self.className = className

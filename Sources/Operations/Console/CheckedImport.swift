@@ -52,7 +52,6 @@ public struct CheckedImport: Sendable {
     }
 
     let backend: Backend
-    /// How many rows are looked through in one go.
     private static let pieceSize = 100
 
     /// Looks through rows, and stores them unless it is a dry run.

@@ -14,7 +14,6 @@ public final class SignInAttempts: Sendable {
     static let mostOfName = 100
     /// In milliseconds.
     public static let window = 300_000
-    /// How many counts are kept at most.
     private static let capacity = 10_000
 
     private struct Count {
@@ -25,8 +24,6 @@ public final class SignInAttempts: Sendable {
     private let shared: ObjectStore?
     private let counts = Mutex(BoundedTable<[UInt8], Count>(capacity: capacity))
 
-    /// Counts from nothing on.
-    ///
     /// - Parameter backend: Its option `rateLimitStore` says whether all processes count together.
     public init(_ backend: Backend) {
         shared = backend.configuration.rateLimitStore == .database ? backend.store : nil

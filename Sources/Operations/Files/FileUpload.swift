@@ -16,7 +16,6 @@ package struct FileUpload: Sendable {
     /// How large it may be, in words, where that is not what the server takes of everybody.
     package var sizeLimit: String?
 
-    /// Names a file.
     package init(name: String) { self.name = name }
 }
 

@@ -59,7 +59,6 @@ struct FindPipeline {
         try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
     }
 
-    /// Calls the trigger before finds of a class, and takes over what it makes of the find.
     private func callBefore(_ find: inout Find, of className: String) async throws {
         let triggered =
             try await backend.findTriggers.beforeFind(find, of: className) ?? find.triggered
@@ -104,7 +103,6 @@ struct FindPipeline {
         return found
     }
 
-    /// The answer to a question for the plan of a find.
     private func explain(_ find: Find) async throws -> [UInt8] {
         let plan = try await backend.store.explain(try await request(find))
         return JSONValue.object(["results": [["QUERY PLAN": plan]]]).serialized()

@@ -110,7 +110,6 @@ public struct Imports: Sendable, BackendPart {
         }
     }
 
-    /// Stores one row that was not stored with its page.
     private func storeAlone(_ planned: PlannedRow, _ className: String, _ context: RequestContext) async throws
         -> Result<WriteResult, any Error>
     {

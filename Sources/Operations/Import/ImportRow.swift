@@ -20,8 +20,6 @@ struct ImportRow: Sendable {
     /// A user's password in clear, where no hash of it is given.
     var password: String?
 
-    /// Takes a row apart.
-    ///
     /// - Throws: Parse's errors for what is no object, or has an id, a date or an ACL of the wrong form.
     init(_ value: JSONValue, of className: String) throws(ParseError) {
         guard let object = value.objectValue else {

@@ -38,8 +38,6 @@ public final class JobRunner: Sendable {
     /// The message of a job whose process ended before it.
     static let stopped = "Server stopped."
 
-    /// Makes a runner.
-    ///
     /// - Parameters:
     ///   - most: How many jobs run at a time.
     ///   - idSize: The length of the ids of runs.

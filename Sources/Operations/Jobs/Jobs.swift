@@ -86,7 +86,6 @@ public struct Job: Sendable {
     /// what it throws. When the server ends, the task is cancelled.
     public var run: @Sendable (JobCall) async throws -> String?
 
-    /// Makes a job.
     public init(isExclusive: Bool = false, run: @escaping @Sendable (JobCall) async throws -> String?) {
         self.isExclusive = isExclusive
         self.run = run

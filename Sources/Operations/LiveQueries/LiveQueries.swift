@@ -176,7 +176,6 @@ public struct LiveQueries: Sendable, BackendPart {
         }
     }
 
-    /// Why a condition is none for live queries.
     private static func refusal(_ error: FilterMatcherError) -> ParseError {
         switch error {
         case .invalid(let error): error

@@ -40,7 +40,6 @@ public struct AccountMail: Sendable {
     /// What the request says about languages (`Accept-Language`); nil for nothing.
     public var languages: String?
 
-    /// Makes a mail.
     public init(
         _ kind: Kind, to recipient: String, link: String? = nil, token: String? = nil, user: JSONObject, userId: String,
         languages: String? = nil

@@ -33,7 +33,6 @@ public struct Change: Sendable {
         case later(JSONObject?)
     }
 
-    /// Notes a change.
     public init(
         className: String, objectId: String, before: JSONObject?, after: JSONObject?, number: Int64? = nil,
         size: Int = 0, origin: Caller, place: ValuePlace? = nil

@@ -35,7 +35,6 @@ public struct FileCall: Sendable {
     /// The request, with the record of its user.
     public var request: RequestContext
 
-    /// A file of a name.
     public init(name: String, url: String? = nil, _ request: RequestContext) {
         self.name = name
         self.url = url

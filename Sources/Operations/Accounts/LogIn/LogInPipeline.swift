@@ -24,7 +24,6 @@ struct LogInPipeline: Sendable, BackendPart {
 
     /// Logs a user in.
     ///
-    /// - Returns: The session that was opened.
     /// - Throws: The refusal that a proof ends with, such as a code that was sent only now; what the trigger throws; 101 for
     ///   a password that was changed meanwhile; 141 for a proof that was spent meanwhile.
     func run(_ user: ProvedUser, _ context: RequestContext) async throws -> Sessions.OpenedSession {

@@ -6,7 +6,6 @@ import Tasks
 package final class UnknownAccounts: Sendable {
     private struct Count {
         var attempts = 0
-        /// Until when the name is locked.
         var lockEnd: ContinuousClock.Instant?
     }
 

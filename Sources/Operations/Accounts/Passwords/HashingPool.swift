@@ -17,7 +17,6 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private struct State {
         var queue = FairQueue<Job>()
         var lastNumber = 0
-        /// How many threads are at work.
         var working = 0
     }
 

@@ -24,7 +24,6 @@ extension Users {
         var objectId: String?
     }
 
-    /// Whether a path leads to users, and to which.
     private static func userPlace(_ path: [String]) -> UserPlace? {
         switch path.first?.asciiLowercased {
         case "users": UserPlace(objectId: path.dropFirst().first)

@@ -12,8 +12,6 @@ public struct Passwords: Sendable {
     public let cost: Int
     private let pool: HashingPool<Bcrypt, String?>
 
-    /// Makes a hasher.
-    ///
     /// - Parameters:
     ///   - cost: The cost of new hashes; below 10 for tests only.
     ///   - threads: How many hashes are computed at once; nil for the number of processors less one.

@@ -146,7 +146,6 @@ public struct AuthAttempt: Sendable {
     /// When the request came.
     public var now: ParseDate
 
-    /// Makes an attempt.
     public init(
         _ purpose: Purpose, _ data: JSONObject, stored: JSONObject? = nil, options: JSONObject, isMaster: Bool = false,
         now: ParseDate
@@ -171,7 +170,6 @@ public struct AuthOutcome: Sendable {
     /// The mail address that the provider says is the user's; nil where it says nothing of one.
     public var vouchedAddress: String?
 
-    /// Makes an outcome.
     public init(
         stored: JSONObject? = nil, response: JSONObject? = nil, refusal: ParseError? = nil,
         vouchedAddress: String? = nil

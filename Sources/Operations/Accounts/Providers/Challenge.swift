@@ -36,7 +36,6 @@ extension Providers {
         return answers
     }
 
-    /// What names the user by providers, where anything does.
     private static func identity(_ authData: JSONValue?, hasName: Bool) throws(ParseError) -> JSONObject? {
         guard let authData, authData.isTruthy else { return nil }
         guard let providers = authData.objectValue else { throw ParseError(-1, "authData should be an object.") }

@@ -21,7 +21,6 @@ public struct Sessions: Sendable, BackendPart {
         }
     }
 
-    /// Keys of a session that only the server sets.
     private static let serverOwned = ["sessionToken", "expiresAt", "createdWith", "objectId", "user"]
 
     /// Whether a key, dots included, leads into what only the server sets.

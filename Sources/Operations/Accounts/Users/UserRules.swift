@@ -16,12 +16,10 @@ struct UserRules: SaveRules {
     private var linking: LoginDataChange?
     /// The providers that an update names, as a session records what opened it.
     private var namedProviders = ""
-    /// The name that a user without one got.
     private var generatedName: String?
     /// Whether the user needs a name that says nothing, unless a trigger gives another.
     private var needsName = false
     private var changesPassword = false
-    /// The link that confirms the address.
     private var verification: (token: String, username: String)?
     /// The address that the user has no more, where a notice goes to it.
     private var notice: (address: String, username: String)?
