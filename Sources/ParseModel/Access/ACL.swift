@@ -9,7 +9,6 @@ public struct ACL: Hashable, Sendable {
     /// Principals that may write.
     public var writers: [Name]
 
-    /// Makes an ACL from its two lists.
     public init(readers: [Name] = [], writers: [Name] = []) {
         self.readers = readers
         self.writers = writers

@@ -34,7 +34,6 @@ public struct ReadAccess: Sendable {
         /// The hidden fields for such objects: the intersection is taken over all rules that apply.
         public var hidden: Set<Name>
 
-        /// Makes a rule.
         public init(field: String?, userId: String, hidden: Set<Name>) {
             self.field = field
             self.userId = userId

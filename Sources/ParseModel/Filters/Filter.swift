@@ -7,7 +7,6 @@ public struct Pointer: Hashable, Sendable {
     /// The object's id within its class.
     public var objectId: String
 
-    /// Makes a pointer from its two parts.
     public init(className: String, objectId: String) {
         self.className = className
         self.objectId = objectId
@@ -210,7 +209,6 @@ public struct TextSearch: Sendable, Hashable {
     /// Whether accents count.
     public var isDiacriticSensitive: Bool
 
-    /// Makes a search from its parts.
     public init(term: String, language: String?, isCaseSensitive: Bool, isDiacriticSensitive: Bool) {
         self.term = term
         self.language = language
@@ -248,7 +246,6 @@ public struct SortKey: Sendable, Hashable {
     /// Whether the largest comes first.
     public var isDescending: Bool
 
-    /// Makes a sort key.
     public init(_ path: FieldPath, isDescending: Bool) {
         self.path = path
         self.isDescending = isDescending

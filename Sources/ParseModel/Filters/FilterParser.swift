@@ -42,7 +42,6 @@ public struct FilterParser: Sendable {
     /// The time that relative dates count from, in milliseconds since 1970.
     public var now: Int64
 
-    /// Makes a parser for one request.
     public init(
         isMaster: Bool, now: Int64, limits: Limits = Limits(), unknownOperatorCode: Int = 102,
         requiresInnerCondition: Bool = false, isAggregation: Bool = false

@@ -124,7 +124,6 @@ struct RegexReader {
         throw Self.invalid
     }
 
-    /// Writes a byte that stands for itself.
     private mutating func appendLiteral(_ byte: UInt8) {
         if "\\.[]{}()*+?^$|-#&~".utf8.contains(byte) { output.append(UInt8(ascii: "\\")) }
         output.append(byte)

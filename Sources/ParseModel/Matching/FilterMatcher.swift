@@ -25,8 +25,6 @@ public struct FilterMatcher: Sendable {
     /// What it takes in memory, in bytes, roughly.
     public let weight: Int
 
-    /// Makes a matcher for the objects of a class.
-    ///
     /// - Throws: ``FilterMatcherError`` for what cannot be said without the database, and for what the database would
     ///   refuse.
     public init(_ filter: Filter, schema: ClassSchema) throws(FilterMatcherError) {

@@ -8,7 +8,6 @@ public struct MatchBudget: Sendable {
     /// What is left: values looked at, and characters of texts that patterns look at.
     public private(set) var left: Int
 
-    /// Makes a budget.
     public init(steps: Int) { left = steps }
 
     /// Takes away some of it.

@@ -196,7 +196,6 @@ public struct UnorderedValue: Hashable, Sendable {
     /// The value, with its members in any order.
     public let value: JSONValue
 
-    /// Makes one of a value.
     public init(_ value: JSONValue) { self.value = value }
 
     public static func == (left: UnorderedValue, right: UnorderedValue) -> Bool { areSame(left.value, right.value) }
