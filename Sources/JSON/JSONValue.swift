@@ -103,12 +103,10 @@ extension JSONValue: CustomStringConvertible {
 }
 
 extension JSONValue: ExpressibleByNilLiteral {
-    /// Makes `null`.
     public init(nilLiteral: ()) { self = .null }
 }
 
 extension JSONValue: ExpressibleByBooleanLiteral {
-    /// Makes a boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
@@ -168,22 +166,18 @@ extension OrderedDictionary where Key == Name, Value == JSONValue {
 }
 
 extension JSONValue: ExpressibleByIntegerLiteral {
-    /// Makes a number.
     public init(integerLiteral value: Int) { self = .number(Double(value)) }
 }
 
 extension JSONValue: ExpressibleByFloatLiteral {
-    /// Makes a number.
     public init(floatLiteral value: Double) { self = .number(value) }
 }
 
 extension JSONValue: ExpressibleByStringLiteral {
-    /// Makes a string.
     public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension JSONValue: ExpressibleByArrayLiteral {
-    /// Makes an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 }
 

@@ -9,11 +9,9 @@ public struct Name: Sendable {
     /// The name as it came.
     public let text: String
 
-    /// Makes a name of a text.
     @inlinable
     public init(_ text: String) { self.text = text }
 
-    /// Makes a name of a part of a text.
     public init(_ text: Substring) { self.text = String(text) }
 
     /// Whether it has no characters.

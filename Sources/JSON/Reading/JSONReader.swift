@@ -187,7 +187,6 @@ public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     /// What is wrong there, as a phrase in lower case.
     public var reason: String
 
-    /// Makes an error from its two parts.
     public init(offset: Int, reason: String) {
         self.offset = offset
         self.reason = reason
