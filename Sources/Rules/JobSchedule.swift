@@ -26,8 +26,6 @@ public struct JobSchedule: Sendable {
         public let reason: String
     }
 
-    /// Reads a row.
-    ///
     /// - Throws: ``Unreadable``.
     public init(_ row: JSONObject) throws(Unreadable) {
         func fail(_ reason: String) -> Unreadable { Unreadable(reason: reason) }

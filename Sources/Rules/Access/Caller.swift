@@ -48,7 +48,6 @@ public struct Caller: Sendable, Hashable {
         }
     }
 
-    /// Makes a caller.
     public init(power: Power = .client, user: SessionUser? = nil, installationId: String? = nil) {
         self.power = power
         self.user = user
@@ -113,7 +112,6 @@ public struct RequestContext: Sendable {
     /// What cloud code gets besides; nil for what the server does of its own accord.
     public var facts: (any RequestFacts)?
 
-    /// Makes the context of a request.
     public init(
         caller: Caller, mountURL: String, now: ParseDate, address: String = "", languages: String? = nil,
         facts: (any RequestFacts)? = nil

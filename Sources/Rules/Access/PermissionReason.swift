@@ -24,7 +24,6 @@ public struct PermissionReason: Sendable, Hashable {
     /// The field that the rule looks at, or hides.
     public var field: Name?
 
-    /// Puts a reason together.
     public init(_ rule: Rule, who: Name? = nil, field: Name? = nil) {
         self.rule = rule
         self.who = who

@@ -10,8 +10,6 @@ package struct ProtectedFields: Sendable {
     /// How users see what login providers know of them; nil for as it is stored.
     private let loginData: (@Sendable (JSONObject) -> JSONObject)?
 
-    /// The rules of a deployment.
-    ///
     /// - Parameter loginData: How users see what login providers know of them; nil for as it is stored.
     package init(_ configuration: Configuration, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil) {
         self.loginData = loginData

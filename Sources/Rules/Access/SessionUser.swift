@@ -12,7 +12,6 @@ public final class SessionUser: Sendable, Hashable {
         /// The version of the schema by which it was read.
         package var schemaVersion: Int
 
-        /// Remembers an answer.
         package init(bytes: [UInt8], mountURL: String, schemaVersion: Int) {
             self.bytes = bytes
             self.mountURL = mountURL
@@ -36,7 +35,6 @@ public final class SessionUser: Sendable, Hashable {
     private let lastRecord = Mutex<Record?>(nil)
     private let lastRecordSize = Atomic(0)
 
-    /// Makes the user of a session.
     public init(id: String, sessionId: String, token: String, roles: [Name], isAnonymous: Bool) {
         self.id = id
         self.sessionId = sessionId
