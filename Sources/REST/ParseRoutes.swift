@@ -22,8 +22,6 @@ public struct ParseRoutes: RequestHandler {
     let cloud: CloudEngine?
     let batchCalls = BatchCalls()
 
-    /// Makes the routes over a backend.
-    ///
     /// - Parameter cloud: Functions and jobs; nil for none.
     public init(backend: Backend, cloud: CloudEngine? = nil, logger: Logger) {
         self.backend = backend

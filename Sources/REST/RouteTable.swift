@@ -123,8 +123,6 @@ package struct Route: Sendable {
     /// The row of the metrics under which its requests are counted.
     private(set) var row = 0
 
-    /// Makes a route.
-    ///
     /// - Parameter path: Components with slashes between them: names, `:parameters`, and `*rest` as the last.
     init(_ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping Handler) {
         self.init(method, path, traits, .read(handler))
@@ -233,7 +231,6 @@ package struct Route: Sendable {
         return components
     }
 
-    /// Whether two bytes are the same, or the same letter of ASCII in another case.
     private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
         if left == right { return true }
         let lowercase = left | 0x20

@@ -163,7 +163,6 @@ extension ParseRoutes {
     /// cloud code has slots for some hundreds of all clients.
     private static let callsAtOnce = 50
 
-    /// All calls at once, each for itself.
     private func sideBySide(
         _ elements: [Envelope], _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [[UInt8]] {
@@ -262,7 +261,6 @@ extension ParseRoutes {
 package final class BatchCalls: Sendable {
     private let free: Mutex<Int>
 
-    /// - Parameter most: How many there are at most.
     package init(most: Int = 500) { free = Mutex(most) }
 
     /// Takes as many as there are, up to `count`; fewer than one are none; returns how many; they are to be given back.

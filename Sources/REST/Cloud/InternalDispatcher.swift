@@ -14,8 +14,6 @@ public struct InternalDispatcher: InternalRequests {
     private let routes: ParseRoutes
     private let keys: ApplicationKeys
 
-    /// Makes a way to the routes.
-    ///
     /// - Throws: The first address of the keys that is none.
     public init(_ routes: ParseRoutes) throws(AddressList.InvalidEntry) {
         self.routes = routes

@@ -28,7 +28,6 @@ final class RateLimiter: Sendable {
     private let countsByUser: Bool
     private let counter: any RequestCounter
     private let meters: LimitMeters?
-    /// Whether the limits are those of the options, and not of cloud code.
     private let areOptions: Bool
     private let aliases: PathAliases
 

@@ -107,7 +107,6 @@ package final class MemoryCounter: RequestCounter {
 final class DatabaseCounter: RequestCounter {
     private let store: ObjectStore
     private let limits: [RateLimit]
-    /// What the keys of each limit begin with.
     private let prefixes: [String]
     /// Until when a key is beyond its limit.
     private let exhausted = Mutex(BoundedTable<String, ContinuousClock.Instant>(capacity: 10_000))

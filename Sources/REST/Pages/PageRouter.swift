@@ -13,7 +13,6 @@ struct PageRouter {
     private let request: PageRequest
     private let context: RequestContext
 
-    /// What a link or a form comes to.
     private enum Outcome {
         /// The link that confirms an address lacks something.
         case incompleteLink

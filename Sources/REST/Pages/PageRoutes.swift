@@ -19,8 +19,6 @@ public final class PageRoutes: Sendable {
     let site: PageSite
     private let endpoint: [String]
 
-    /// Makes the routes.
-    ///
     /// - Parameter routes: Those of programs, with which the pages share the backend and what is counted of requests.
     /// - Throws: `ConfigurationError` for pages that cannot be read.
     public init(beside routes: ParseRoutes) throws(ConfigurationError) {

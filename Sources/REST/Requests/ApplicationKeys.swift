@@ -28,8 +28,6 @@ public struct ApplicationKeys: Sendable {
     /// Where the maintenance key is taken from.
     public var maintenanceKeyAddresses: AddressList
 
-    /// The keys of a configuration.
-    ///
     /// - Throws: The first address that is none.
     public init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
         applicationID = configuration.appId

@@ -14,8 +14,6 @@ package struct ConsoleDispatcher: Sendable {
     private let opener: EnvelopeOpener
     private let queue = RequestQueue()
 
-    /// Makes a way to routes.
-    ///
     /// - Throws: The first address of the configuration that is none.
     package init(_ routes: ParseRoutes, files: FileRoutes?) throws(AddressList.InvalidEntry) {
         self.routes = routes

@@ -25,7 +25,6 @@ public final class ConsoleRequest: Sendable {
     /// Secrets that the operator's role doesn't see.
     let hiddenSecrets: Caller.HiddenSecrets
 
-    /// Puts together what the console asks for.
     public init(
         viewAs: ViewAs? = nil, ifUpdatedAt: ParseDate? = nil, shorten: Int? = nil, operatorName: String? = nil,
         hiddenSecrets: Caller.HiddenSecrets = []

@@ -9,7 +9,6 @@ struct CredentialReader: Sendable {
     /// The keys that are right; only the application id matters here.
     let keys: ApplicationKeys
 
-    /// How deep a context may be nested.
     private static let maximumContextDepth = 200
 
     /// What a body said besides the credentials.

@@ -22,8 +22,6 @@ package struct Dispatcher: HTTPHandler {
     private let opener: EnvelopeOpener
     private let queue = RequestQueue()
 
-    /// Makes a dispatcher.
-    ///
     /// - Parameters:
     ///   - configuration: Keys, addresses and limits.
     ///   - handler: Answers the requests of the interface.

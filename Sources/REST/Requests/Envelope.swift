@@ -32,7 +32,6 @@ public struct Envelope: Sendable {
     /// What the console asks for besides; nil for the requests of clients.
     public var console: ConsoleRequest?
 
-    /// Puts a request together.
     public init(
         from origin: RequestOrigin, method: Method, path: [String], rawPath: String, query: JSONObject = [:],
         queryString: String = "", body: JSONObject = [:], uploads: [Name: FormFile] = [:],

@@ -34,7 +34,6 @@ public final class RequestOrigin: Sendable {
     /// The header field `Accept-Language`; nil without one.
     public var languages: String? { headers?[.acceptLanguage].map { String($0) } }
 
-    /// Puts together what is known.
     public convenience init(
         requestID: RequestID = RequestID(0), credentials: Credentials = Credentials(), power: Caller.Power = .client,
         address: ClientAddress = ClientAddress(""), mountURL: String = ""
