@@ -29,7 +29,6 @@ actor SharedFetches<Value: Sendable> {
     /// How many addresses are remembered: clients may name them.
     private static var capacity: Int { 1000 }
 
-    /// - Parameter fetch: Fetches an address.
     init(_ fetch: @escaping @Sendable (String) async throws -> Fetched) { self.fetch = fetch }
 
     /// What stands at an address.

@@ -67,8 +67,6 @@ package struct FactorSecrets: Sendable {
 
     private let key: SymmetricKey?
 
-    /// Makes a store.
-    ///
     /// - Parameter key: The text that the key is made of; nil to store as parse-server does.
     package init(key: String?) {
         self.key = key.map {

@@ -13,8 +13,6 @@ public struct SecondFactor: AuthProvider {
     private let caller: HTTPCaller
     private let sentMessages = RecentCounts(within: .seconds(600))
 
-    /// Makes the factor.
-    ///
     /// - Parameter caller: What sends text messages.
     public init(caller: HTTPCaller) { self.caller = caller }
 
