@@ -4,7 +4,6 @@ public import NIOCore
 public struct FilePieces: AsyncSequence, Sendable {
     let file: any StoredFile
 
-    /// Those of a file.
     public init(file: any StoredFile) { self.file = file }
 
     private static let size: Int64 = 4 * 1024 * 1024

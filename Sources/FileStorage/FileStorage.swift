@@ -157,7 +157,6 @@ public struct ListedFile: Sendable, Equatable {
     /// When it was last written.
     public var modified: FileTime
 
-    /// Names a file.
     public init(name: String, size: Int64, modified: FileTime) {
         self.name = name
         self.size = size

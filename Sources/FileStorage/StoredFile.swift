@@ -43,7 +43,6 @@ public struct FileTime: Sendable, Equatable {
     /// The rest of that time.
     public var nanoseconds: Int
 
-    /// A time by its parts.
     public init(seconds: Int, nanoseconds: Int = 0) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
@@ -65,8 +64,6 @@ public struct FileInMemory: StoredFile {
     /// A tag that changes whenever the content does.
     public let entityTag: String
 
-    /// Makes a file.
-    ///
     /// - Parameter entityTag: Nil for the size and the time.
     public init(bytes: [UInt8], modified: FileTime, entityTag: String? = nil) {
         self.bytes = bytes
