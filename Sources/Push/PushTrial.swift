@@ -27,7 +27,6 @@ public struct PushTrial: Sendable {
         /// The app on it; nil for each that there is an entry for.
         public var app: String?
 
-        /// Names a device.
         public init(type: Name, token: String, app: String? = nil) {
             self.type = type
             self.token = token

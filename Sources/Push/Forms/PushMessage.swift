@@ -72,7 +72,6 @@ package struct PushContent: Sendable {
 }
 
 extension JSONValue {
-    /// A text, or a number as one.
     fileprivate func text(orNumber: Bool) -> String? {
         switch self {
         case .string(let text): text

@@ -149,7 +149,6 @@ final class HTTP2Pool {
     /// Why nothing is sent now; nil where something is.
     private var reason: String? { isClosed ? Self.stopping : pauses.isOn ? pauseReason : nil }
 
-    /// Gives what waits to those who asked for it.
     private func handBack(_ reason: String) {
         let waiting = queue
         queue = []
@@ -189,7 +188,6 @@ final class HTTP2Pool {
         if !isConnecting, connections.count < mostConnections, connections.allSatisfy(\.isReady) { connect() }
     }
 
-    /// Hands over what is known.
     private func flush() {
         for submission in touched.values { submission.flush() }
         touched.removeAll(keepingCapacity: true)

@@ -40,7 +40,6 @@ public final class PushQueue: Pusher {
     private static let partPause = 30.0
     private static let partPatience: Int64 = 86_400
 
-    /// Makes a queue.
     public init(_ settings: Configuration.Push, services: PushServices, logger: Logger) {
         self.settings = settings
         self.services = services

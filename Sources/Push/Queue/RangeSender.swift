@@ -144,7 +144,6 @@ struct RangeSender {
         }
     }
 
-    /// What became of a device for which it is too late.
     private static func lateOutcome(of attempt: PushAttempt, _ part: Part) -> PushOutcome {
         if let last = attempt.last, !part.expires { return last }
         return .failed(PushMessage.overdue)

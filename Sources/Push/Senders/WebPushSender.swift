@@ -14,7 +14,6 @@ final class WebPushSender: PushSender {
     private let key: P256.Signing.PrivateKey
     private let services = Mutex(BoundedTable<String, Service>(capacity: 1000))
 
-    /// What is known of one service.
     private struct Service {
         var pauses = ServicePauses()
         var pauseEnd = ContinuousClock.now
