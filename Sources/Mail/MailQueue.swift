@@ -35,8 +35,6 @@ public final class MailQueue: Mailer {
     /// How long until a mail is tried again, in seconds, after so many failures; then it is given up.
     static let pauses: [Double] = [2, 10, 30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600]
 
-    /// Makes a queue.
-    ///
     /// - Parameters:
     ///   - caller: What makes requests of HTTP; needed where mails are sent by them.
     ///   - meters: What is counted.
@@ -136,7 +134,6 @@ public final class MailQueue: Mailer {
         }
     }
 
-    /// Gives the place of a mail back.
     private func end(_ mail: QueuedMail) {
         underWay.withLock { counts in
             let rest = counts[mail.domain, default: 1] - 1

@@ -47,7 +47,6 @@ package struct MailAddress: Equatable {
         address.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(address[address.utf8.index(after: $0)...]) } ?? ""
     }
 
-    /// A name without the quotation marks around it.
     private static func unquoted(_ name: String) -> String {
         let bytes = name.utf8
         guard bytes.count > 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return name }
