@@ -5,16 +5,21 @@ import Foundation
 public enum Base64URL {
     /// Encodes bytes without padding.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        let text = Data(bytes).base64EncodedData().filter { $0 != padding }
+        return String(decoding: text.map { $0 == plus ? minus : $0 == slash ? underscore : $0 }, as: UTF8.self)
     }
 
     /// Decodes a text of this alphabet or the usual one, padded or not. Returns nil for any other text.
     public static func decode(_ text: String) -> [UInt8]? {
-        var plain = text.replacing("-", with: "+").replacing("_", with: "/")
-        while plain.hasSuffix("=") { plain.removeLast() }
-        plain += String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
-        return Data(base64Encoded: plain).map { Array($0) }
+        var plain = text.utf8.map { $0 == minus ? plus : $0 == underscore ? slash : $0 }
+        while plain.last == padding { plain.removeLast() }
+        plain += repeatElement(padding, count: (4 - plain.count % 4) % 4)
+        return Data(base64Encoded: Data(plain)).map { Array($0) }
     }
+
+    private static let (plus, minus) = (UInt8(ascii: "+"), UInt8(ascii: "-"))
+    private static let (slash, underscore) = (UInt8(ascii: "/"), UInt8(ascii: "_"))
+    private static let padding = UInt8(ascii: "=")
 
     /// Decodes only the text that ``encode(_:)`` returns for the bytes. Returns nil for any other text.
     public static func decodeExactly(_ text: String) -> [UInt8]? {

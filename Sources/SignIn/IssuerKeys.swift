@@ -29,15 +29,14 @@ struct IssuerKeys: Sendable {
         }
     }
 
-    /// A key of an issuer.
+    /// The keys of an issuer with an id. Some issuers give one id to keys of several purposes or algorithms.
     ///
     /// - Parameters:
-    ///   - id: The id of the key, which the token names.
+    ///   - id: The key id in the token's header.
     ///   - url: Where the issuer publishes its keys.
-    /// - Returns: Nil when the issuer has no such key.
     /// - Throws: `HTTPCallFailure` when the issuer cannot be asked.
-    func key(_ id: String, at url: String) async throws -> JSONObject? {
-        Self.key(id, in: try await lists.value(at: url) { Self.key(id, in: $0) != nil })
+    func keys(_ id: String, at url: String) async throws -> [JSONObject] {
+        Self.keys(id, in: try await lists.value(at: url) { !Self.keys(id, in: $0).isEmpty })
     }
 
     /// What an issuer publishes about itself.
@@ -46,8 +45,8 @@ struct IssuerKeys: Sendable {
     /// - Throws: `HTTPCallFailure` when the issuer cannot be asked.
     func description(at url: String) async throws -> JSONObject { try await descriptions.value(at: url) }
 
-    private static func key(_ id: String, in list: [JSONObject]) -> JSONObject? {
-        list.first { id.hasSameBytes(as: $0["kid"]?.stringValue) }
+    private static func keys(_ id: String, in list: [JSONObject]) -> [JSONObject] {
+        list.filter { id.hasSameBytes(as: $0["kid"]?.stringValue) }
     }
 
     private static func fetch(_ url: String, _ caller: HTTPCaller) async throws -> (JSONObject, Duration) {

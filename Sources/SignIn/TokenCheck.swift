@@ -41,14 +41,16 @@ struct TokenCheck: Sendable {
         guard let algorithm = token.header["alg"]?.stringValue, algorithms.contains(algorithm) else {
             throw Self.refused("invalid algorithm")
         }
-        let key: JSONObject?
+        let candidates: [JSONObject]
         do {
-            key = try await issuer.key(keyId, at: keys)
+            candidates = try await issuer.keys(keyId, at: keys)
         } catch is HTTPCallFailure {
-            throw Self.refused("Unable to find matching key for Key ID: \(keyId)")
+            candidates = []
         }
-        guard let key else { throw Self.refused("Unable to find matching key for Key ID: \(keyId)") }
-        guard token.isSigned(by: key, algorithm) else { throw Self.refused("invalid signature") }
+        guard !candidates.isEmpty else { throw Self.refused("Unable to find matching key for Key ID: \(keyId)") }
+        guard candidates.contains(where: { token.isSigned(by: $0, algorithm) }) else {
+            throw Self.refused("invalid signature")
+        }
         try check(token, id, nonce)
         return token.claims
     }

@@ -159,6 +159,24 @@ import Testing
         }
     }
 
+    @Test("If an issuer gives several keys one id, the key that fits the token is used")
+    func sharedIds() async throws {
+        let key = try IdentityKey("one")
+        let plain = try #require(try key.published.objectValue)
+        let others: [JSONObject] = [
+            ["use": "enc", "alg": "RSA-OAEP"], ["alg": "RS512"], ["kty": "EC", "crv": "P-256"],
+        ]
+        let keys = others.map { other in JSONValue.object(plain.merging(other) { $1 }) } + [.object(plain)]
+        let published: IdentityStandIn.Answer = { _ in IdentityStandIn.Reply(["keys": .array(keys)]) }
+        try await IdentityStandIn.run(published) { standIn in
+            let options = standIn.options.merging(["auth": ["apple": ["clientId": "app.music"]]]) { $1 }
+            try await TestServer.run(options) { server in
+                let answer = try await Self.logIn(server, try key.token(Self.claims()))
+                #expect(answer.status == 201, "\(answer.text)")
+            }
+        }
+    }
+
     @Test("Keys that an issuer changes are fetched anew, and a flood of unknown ones is not")
     func rotation() async throws {
         let old = try IdentityKey("old")
