@@ -31,7 +31,7 @@ package final class LoopQueue: Sendable {
     /// The queue of an event loop, or nil if the loop serves no connections.
     package static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
-    /// The time that reads take before the rest of them wait for later turns.
+    /// The time that reads take before the remaining reads wait until the loop has polled again.
     private static let mostTime = TimeAmount.milliseconds(1)
     /// The duration of a turn if there is no pipe.
     private static let pause = TimeAmount.milliseconds(1)
