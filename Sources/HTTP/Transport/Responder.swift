@@ -6,21 +6,20 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 import Telemetry
-import Tracing
 
 /// Answers one request on a connection.
 struct Responder: Sendable {
-    private let handler: any HTTPHandler
+    let handler: any HTTPHandler
     private let crossOrigin: CrossOrigin
     /// The most bytes of an unwanted body that are read to keep the connection.
     private let drainLimit: Int
     private let transferTimeout: TransferTimeout
     private let webSockets: WebSocketSlots
-    private let additions: HTTPServer.Additions
+    let additions: HTTPServer.Additions
     private let metrics: RequestMetrics?
     private let drain: Drain
     /// Whether connections speak TLS.
-    private let isSecure: Bool
+    let isSecure: Bool
     private let logger: Logger
     private let requestIDs = RequestIDs()
 
@@ -271,49 +270,9 @@ struct Responder: Sendable {
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
 
-    private func startSpan(_ method: String, _ headers: RequestHeaders, from peer: String) -> RequestSpan? {
-        guard let tracer = additions.tracer else { return nil }
-        let context = InstrumentationContext.current ?? .topLevel
-        var given = context
-        tracer.extract(headers, into: &given, using: TraceHeaders())
-        let isTrusted = tracer.trust == .all || tracer.trust == .proxy && handler.believes(peer: peer)
-        let span = tracer.startSpan(method, context: isTrusted ? given : context, ofKind: .server)
-        guard span.isRecording else { return nil }
-        if !isTrusted { span.addLink(SpanLink(context: given, attributes: [:])) }
-        return span
-    }
-
-    private func end(_ span: RequestSpan, _ fields: RequestFields) {
-        if let route = fields.route { span.operationName = "\(fields.method) \(route)" }
-        var attributes: SpanAttributes = [
-            "http.request.method": .string(fields.method), "url.scheme": .string(isSecure ? "https" : "http"),
-            "url.path": .string(fields.shownPath), "roost.request_id": .string("\(fields.id)"),
-        ]
-        attributes["http.route"] = fields.route
-        attributes["http.response.status_code"] = fields.status
-        attributes["roost.error_code"] = fields.code
-        if fields.status.map({ $0 >= 500 }) ?? true {
-            attributes["error.type"] = fields.status.map(String.init) ?? "client_closed"
-            span.setStatus(SpanStatus(code: .error))
-        }
-        span.attributes = attributes
-        span.end()
-    }
-
     /// The id that a proxy which is believed gave the request, or one of the server's own.
     private func id(of headers: RequestHeaders, from peer: String) -> RequestID {
         guard let given = headers[.requestID], handler.believes(peer: peer) else { return requestIDs.next() }
         return RequestID(given: given) ?? requestIDs.next()
-    }
-}
-
-/// Reads the header fields of W3C's Trace Context.
-private struct TraceHeaders: Extractor {
-    func extract(key: String, from headers: RequestHeaders) -> String? {
-        switch key {
-        case "traceparent": headers[.traceParent]
-        case "tracestate": headers[.traceState]
-        default: nil
-        }
     }
 }
