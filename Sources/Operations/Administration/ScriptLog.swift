@@ -5,7 +5,6 @@ import ParseModel
 /// `/scriptlog`: the latest log lines that this process remembers, as administrators read them.
 public struct ScriptLog: Sendable {
     let backend: Backend
-    var log: LogRing { backend.log }
 
     /// Log lines that the parameters `level`, `from`, `until`, `size` (or `n`) and `order` ask for, and of them those
     /// with the `requestId`, `user`, `route` or `text` that others name.
@@ -19,7 +18,7 @@ public struct ScriptLog: Sendable {
         let isAscending = parameters["order"]?.stringValue == "asc"
         let onlyErrors = parameters["level"]?.stringValue == "error"
         let matches = Self.filter(parameters)
-        let lines = log.lines(onlyErrors: onlyErrors, from: from, until: until).map(\.json).filter(matches)
+        let lines = backend.log.lines(onlyErrors: onlyErrors, from: from, until: until).map(\.json).filter(matches)
             .map { JSONValue.object($0) }
         return isAscending ? Array(lines.prefix(size)) : Array(lines.suffix(size).reversed())
     }
