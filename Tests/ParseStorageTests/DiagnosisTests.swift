@@ -37,55 +37,56 @@ import Testing
         #expect(findings(101, ClassLevelPermissions(json: ["find": ["*": true]])).isEmpty)
     }
 
-    /// A statement, the indexes that there are, and the columns of the one that helps.
+    /// A find, the indexes that there are, and the columns of the one that helps.
     struct Case: CustomTestStringConvertible, Sendable {
-        let statement: String
+        var className = "Song"
+        let filter: JSONObject
+        var order = ""
+        var limit: Int?
+        var isCount = false
         var indexes: [[String]] = []
         let columns: [String]?
 
-        var testDescription: String { statement }
+        var testDescription: String { "\(JSONValue.object(filter).text) \(order) \(limit ?? 0) \(indexes)" }
     }
 
+    private static let inArtists: JSONValue = ["$inQuery": ["className": "_User", "where": ["n": 1]]]
     private static let cases = [
-        Case(statement: "SELECT * FROM \"Song\" WHERE \"artist\" = $1 LIMIT $2", columns: ["artist"]),
-        Case(
-            statement:
-                "SELECT * FROM \"Song\" WHERE \"artist\" = $1 ORDER BY \"createdAt\" DESC, \"objectId\" LIMIT $2",
-            columns: ["artist", "createdAt"]),
-        Case(
-            statement: "SELECT * FROM \"Song\" WHERE \"artist\" = $1 ORDER BY \"createdAt\" DESC", columns: ["artist"]),
-        Case(
-            statement: "SELECT * FROM \"Song\" WHERE \"artist\" = $1 AND \"plays\" >= $2", columns: ["artist", "plays"]),
-        Case(
-            statement: "SELECT * FROM \"Song\" WHERE \"artist\" = $1 AND (\"_rperm\" IS NULL OR \"_rperm\" && $2)",
-            columns: ["artist"]),
-        Case(
-            statement: "SELECT * FROM \"Song\" WHERE \"artist\" = $1", indexes: [["artist", "plays"]], columns: nil),
-        Case(
-            statement: "SELECT * FROM \"Song\" WHERE \"plays\" = $1 AND \"artist\" = $2",
-            indexes: [["artist", "plays"]],
-            columns: nil),
-        Case(statement: "SELECT * FROM \"Song\" WHERE (\"plays\" = $1 OR \"artist\" = $2)", columns: nil),
-        Case(statement: "SELECT * FROM \"Song\" WHERE \"objectId\" = $1", columns: nil),
-        Case(statement: "SELECT * FROM \"Song\" WHERE \"data\" = $1", columns: nil),
-        Case(statement: "SELECT * FROM \"Song\" ORDER BY \"plays\" LIMIT $1", columns: ["plays"]),
-        Case(statement: "SELECT * FROM \"Other\" WHERE \"artist\" = $1", columns: nil),
-        Case(statement: "SELECT count(*) FROM \"Song\"", columns: nil),
-        Case(statement: "DELETE FROM \"Song\" WHERE \"artist\" = $1", columns: ["artist"]),
-        Case(statement: "SELECT \"", columns: nil),
-        Case(statement: "FROM \"Song\" WHERE \"artist", columns: nil),
-        Case(
-            statement: "SELECT * FROM \"Song\" WHERE \"artist\" IN (SELECT \"objectId\" FROM \"_User\")",
-            columns: ["artist"]),
-        Case(statement: "SELECT * FROM \"Song\" WHERE \"artist\" LIKE $1", columns: ["artist"]),
-        Case(statement: "SELECT * FROM \"Song\" WHERE \"artist\" ~ $1", columns: nil),
-        Case(statement: "SELECT * FROM \"Song\" WHERE \"plays\" > $1 LIMIT $2", columns: nil),
+        Case(filter: ["artist": "a"], limit: 100, columns: ["artist"]),
+        Case(filter: ["artist": "a"], order: "-createdAt,objectId", limit: 100, columns: ["artist", "createdAt"]),
+        Case(filter: ["artist": "a"], order: "-createdAt", columns: ["artist"]),
+        Case(filter: ["artist": "a", "plays": ["$gte": 1]], columns: ["artist", "plays"]),
+        Case(filter: ["artist": ["$in": ["a", "b"]]], isCount: true, columns: ["artist"]),
+        Case(filter: ["artist": "a"], indexes: [["artist", "plays"]], columns: nil),
+        Case(filter: ["plays": 1, "artist": "a"], indexes: [["artist", "plays"]], columns: nil),
+        Case(filter: ["$or": [["plays": 1], ["artist": "a"]]], columns: nil),
+        Case(filter: ["artist": ["$ne": "a"]], columns: nil),
+        Case(filter: ["objectId": ["$in": ["a", "b"]]], columns: nil),
+        Case(filter: ["data": ["a": 1]], columns: nil),
+        Case(filter: ["data.a": 1], columns: nil),
+        Case(filter: [:], order: "plays", limit: 100, columns: ["plays"]),
+        Case(className: "Other", filter: ["artist": "a"], columns: nil),
+        Case(filter: [:], isCount: true, columns: nil),
+        Case(filter: ["artist": inArtists], columns: ["artist"]),
+        Case(filter: ["artist": ["$regex": "^\\Qabc\\E"]], columns: ["artist"]),
+        Case(filter: ["artist": ["$regex": "abc"]], columns: nil),
+        Case(filter: ["plays": ["$gt": 1]], limit: 100, columns: nil),
     ]
 
-    @Test("The index that would help a statement begins with what is compared for equality", arguments: cases)
-    func index(test: Case) {
-        let notes = SlowQueries.notes(of: test.statement, mean: 100, calls: 1)
-        let advice = IndexAdviser.estimates(for: notes, Self.facts(indexes: test.indexes))
+    @Test("The index that would help a find begins with what is compared for equality", arguments: cases)
+    func index(test: Case) throws {
+        var request = ObjectStore.FindRequest(className: test.className)
+        request.filter = try FilterParser(isMaster: true, now: 0).parse(test.filter)
+        (request.order, request.limit) = (SortKey.list(.string(test.order)), test.limit)
+        let schema = ClassSchema(
+            name: test.className,
+            fields: ["artist": Field(.string), "plays": Field(.number), "data": Field(.object)])
+        let notes = FindNotes()
+        if let shape = QueryShape(request, schema, isCount: test.isCount) {
+            notes.note(shape, took: .milliseconds(100), isTimeout: false)
+        }
+        let noted = notes.take().map { (shape: $0, today: $1, month: $1) }
+        let advice = IndexAdviser.estimates(for: noted, Self.facts(indexes: test.indexes))
         #expect(advice.first?.columns == test.columns)
     }
 

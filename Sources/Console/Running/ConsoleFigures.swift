@@ -73,7 +73,7 @@ private struct FigureCalls: ConsoleCalls {
 
     func statements() async throws -> Reply {
         let backend = interface.backend
-        // Each statement is planned: one console at a time.
+        // The whole catalogue is read: one console at a time.
         return .object(try await interface.planning.run { try await backend.slowStatements.answer() })
     }
 }

@@ -62,8 +62,7 @@ private struct IndexCalls: ConsoleCalls {
 
     func buildIndex() async throws -> Reply {
         var body = try await body()
-        let advice = try await advised(body["advice"])
-        if let advice {
+        if let advice = try await advised(body["advice"]) {
             body["className"] = .string(advice.className)
             body["fields"] = .array(advice.columns.map { .string($0) })
         }
@@ -85,12 +84,8 @@ private struct IndexCalls: ConsoleCalls {
         return try await begin(
             item, entry, done: "The index is built.", busy: "An index of \(className) is being built."
         ) {
-            var result: JSONObject = ["className": .string(className), "name": .string(name)]
-            let statements = backend.slowStatements
-            if let advice { result["before"] = await statements.time(of: advice).map { .number($0) } }
             _ = try await backend.schemas.update(className, ["indexes": .object(indexes)], context)
-            if let advice { result["after"] = await statements.time(of: advice).map { .number($0) } }
-            return .object(result)
+            return ["className": .string(className), "name": .string(name)]
         }
     }
 

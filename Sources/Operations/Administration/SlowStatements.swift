@@ -3,7 +3,7 @@ import ParseModel
 public import ParseStorage
 import Postgres
 
-/// The statements that take long, with their plans and the indexes that would help, for the console.
+/// The statements that take long, with their plans, and the indexes that would help, for the console.
 public struct SlowStatements: Sendable {
     let backend: Backend
 
@@ -21,7 +21,6 @@ public struct SlowStatements: Sendable {
         var longest: Double
         var total: Double
         var rows: Int?
-        var advice: String?
 
         var json: JSONValue {
             var object: JSONObject = [
@@ -30,7 +29,6 @@ public struct SlowStatements: Sendable {
             ]
             object["className"] = className.map { .string($0) }
             object["rows"] = rows.map { .number(Double($0)) }
-            object["advice"] = advice.map { .string($0) }
             return .object(object)
         }
     }
@@ -41,32 +39,14 @@ public struct SlowStatements: Sendable {
     public func answer() async throws -> JSONObject {
         do {
             let counted = try await counted()
-            var rows = counted ?? noted
-            let report = try await backend.indexAdvising.report()
-            let adviser = IndexAdviser(client: backend.store.client)
-            var advice = report?.advice ?? []
-            let found = try await adviser.advice(
-                for: rows.map { (text: $0.text, mean: $0.mean, calls: $0.calls) })
-            for (index, found) in found.enumerated() {
-                guard let found else { continue }
-                rows[index].advice = found.name
-                rows[index].className = found.className
-                if !advice.contains(where: { $0.name == found.name }) { advice.append(found) }
-            }
+            let advice = try await backend.indexAdvising.advice()
+            let unused = advice == nil ? [] : try await backend.indexAdvising.unused()
             return [
                 "source": counted == nil ? "process" : "database",
                 "slowMs": .number(
                     counted == nil ? backend.slowLog.threshold.map { $0 / .milliseconds(1) } ?? 0 : Self.slow),
-                "isAdvising": .bool(report != nil), "rows": .array(rows.map(\.json)),
-                "advice": .array(advice.map { .object(described($0)) }),
-                "stopped": .array((report?.hopeless ?? []).map { .string($0.words) }),
-                "unused": .array(
-                    (report?.unused ?? []).map {
-                        [
-                            "name": .string($0.name), "className": .string($0.table),
-                            "bytes": .number(Double($0.bytes)), "days": .number(Double($0.days)),
-                        ]
-                    }),
+                "isAdvising": .bool(advice != nil), "rows": .array((counted ?? noted).map(\.json)),
+                "advice": .array((advice ?? []).map { .object(described($0)) }), "unused": .array(unused),
             ]
         } catch let error as PostgresError {
             throw backend.store.failure(error)
@@ -123,12 +103,11 @@ public struct SlowStatements: Sendable {
     private func described(_ advice: IndexAdvice) -> JSONObject {
         var object = advice.json
         if isOfClass(advice) { object["fields"] = .array(advice.columns.map { .string($0) }) }
-        if advice.holdsReaders { object["holdsReaders"] = true }
         return object
     }
 
     private func isOfClass(_ advice: IndexAdvice) -> Bool {
-        guard !advice.holdsReaders, let schema = backend.catalog.schema(advice.className) else { return false }
+        guard let schema = backend.catalog.schema(advice.className) else { return false }
         return advice.columns.allSatisfy { schema.fields[Name($0)] != nil }
     }
 
@@ -137,20 +116,9 @@ public struct SlowStatements: Sendable {
     /// - Throws: `ParseError`.
     public func advice(named name: String) async throws -> IndexAdvice? {
         do {
-            let adviser = IndexAdviser(client: backend.store.client)
-            if let found = try await backend.indexAdvising.report()?.advice.first(where: { $0.name == name }) {
-                return isOfClass(found) ? found : nil
-            }
-            let rows = try await counted() ?? noted
-            return try await adviser.advice(for: rows.map { (text: $0.text, mean: $0.mean, calls: $0.calls) })
-                .compactMap { $0 }.first { $0.name == name && isOfClass($0) }
+            return try await backend.indexAdvising.advice()?.first { $0.name == name && isOfClass($0) }
         } catch let error as PostgresError {
             throw backend.store.failure(error)
         }
-    }
-
-    /// How many milliseconds a question takes that an index helps; nil where that cannot be said.
-    public func time(of advice: IndexAdvice) async -> Double? {
-        await IndexAdviser(client: backend.store.client).time(of: advice)
     }
 }

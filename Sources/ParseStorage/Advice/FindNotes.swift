@@ -1,23 +1,20 @@
-import JSON
 import Postgres
 import Synchronization
 import Tasks
 
-/// What was asked of the database and took long, by its shape, until it is written into a table.
+/// Slow finds and counts of a process by their shape, until they are written into the table of all processes.
 ///
-/// It is bounded: what took least in all is forgotten. What one sender asks counts up to a bound, too, until it is written:
-/// no sender alone decides what indexes are advised, and built, for.
+/// The shapes that took least in all are evicted. What one sender asks counts up to a limit until it is written, so that no
+/// sender alone decides which indexes are advised and built.
 public final class FindNotes: Sendable {
-    /// How often something was asked, and how long that took.
     package struct Figures: Sendable, Equatable {
         package var calls = 0
-        /// Milliseconds, in all and of the longest.
+        /// In milliseconds, as is the longest.
         package var total = 0.0
         var longest = 0.0
-        /// How many were stopped by the time limit of statements.
+        /// The number of statements that PostgreSQL stopped for taking too long.
         var timeouts = 0
 
-        /// Milliseconds on average.
         var mean: Double { calls == 0 ? 0 : total / Double(calls) }
 
         static func + (left: Figures, right: Figures) -> Figures {
@@ -27,38 +24,27 @@ public final class FindNotes: Sendable {
         }
     }
 
-    /// How many shapes are kept at most.
+    /// The most shapes.
     package static let capacity = 500
-
-    /// How many statements of one sender count until notes are written, about a minute, and how many milliseconds of them.
+    /// The most statements of one sender that count until notes are written, about a minute, and their milliseconds.
     package static let mostOfSender = (calls: 100, milliseconds: 20_000.0)
-    /// How many senders are distinguished.
     package static let mostSenders = 1000
 
     private struct State {
-        var figures: [StatementShape: Figures] = [:]
-        /// What counted of each sender; of those that are not distinguished under nil.
+        var figures: [QueryShape: Figures] = [:]
+        /// The figures that counted by sender, with nil for all senders beyond the limit.
         var senders: [Sender?: Figures] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// Notes for a process.
     public init() {}
 
-    /// Notes a statement that took long.
-    ///
-    /// - Parameter isTimeout: Whether it was stopped by the time limit.
     @inline(never)
-    package func note(_ sql: String, took duration: Duration, isTimeout: Bool, of sender: Sender = .current) {
+    package func note(_ shape: QueryShape, took duration: Duration, isTimeout: Bool, of sender: Sender = .current) {
         let milliseconds = duration / .milliseconds(1)
         let noted = Figures(calls: 1, total: milliseconds, longest: milliseconds, timeouts: isTimeout ? 1 : 0)
-        guard counts(noted, of: sender) else { return }
-        for shape in StatementReader.shapes(of: sql) where shape.isServable || shape.hasOther {
-            // By the key there is one row at most.
-            if shape.equal.contains("objectId"), !isTimeout { continue }
-            add([shape: noted])
-        }
+        if counts(noted, of: sender) { add([shape: noted]) }
     }
 
     private func counts(_ noted: Figures, of sender: Sender) -> Bool {
@@ -75,8 +61,8 @@ public final class FindNotes: Sendable {
         }
     }
 
-    /// Adds figures, those that could not be written included.
-    func add(_ more: [StatementShape: Figures]) {
+    /// Adds figures, also those that could not be written.
+    package func add(_ more: [QueryShape: Figures]) {
         state.withLock { state in
             for (shape, noted) in more {
                 if state.figures[shape] == nil, state.figures.count >= Self.capacity,
@@ -89,8 +75,8 @@ public final class FindNotes: Sendable {
         }
     }
 
-    /// Gives the notes away.
-    package func take() -> [StatementShape: Figures] {
+    /// Takes the notes out.
+    package func take() -> [QueryShape: Figures] {
         state.withLock { state in
             defer { state = State() }
             return state.figures

@@ -1,32 +1,29 @@
 import JSON
 import Postgres
 
-/// The table in which all processes of a database add up what they noted.
+/// The notes of all processes of a database, by day. An index that must not be built is a note without calls.
 package struct NoteTable: Sendable {
+    /// A shape with its figures since midnight, UTC, and of a month.
+    package typealias Note = (shape: QueryShape, today: FindNotes.Figures, month: FindNotes.Figures)
+
     let client: PostgresClient
 
     package init(client: PostgresClient) { self.client = client }
 
-    package struct Note: Sendable {
-        let shape: StatementShape
-        /// Since midnight, UTC.
-        package let today: FindNotes.Figures
-        /// Within a month.
-        package let month: FindNotes.Figures
-    }
-
-    /// How many days are kept.
     private static let days = 30
-    /// How many shapes of a day are kept.
+    /// The most shapes of a day.
     private static let mostShapes = 1000
 
     private static let definition = """
         CREATE TABLE IF NOT EXISTS "_roost_advice" ("shape" text, "day" date, "calls" float8 NOT NULL, \
         "total" float8 NOT NULL, "longest" float8 NOT NULL, "timeouts" float8 NOT NULL, PRIMARY KEY ("shape", "day"));
         """
+    private static let today = "(now() AT TIME ZONE 'UTC')::date"
 
-    /// Adds figures to those of the day; nothing is written where there are none; throws `PostgresError`.
-    package func add(_ figures: [StatementShape: FindNotes.Figures]) async throws {
+    /// Adds figures to those of the day. The first figures make the table.
+    ///
+    /// - Throws: `PostgresError`.
+    package func add(_ figures: [QueryShape: FindNotes.Figures]) async throws {
         guard !figures.isEmpty else { return }
         do {
             try await insert(figures)
@@ -36,14 +33,13 @@ package struct NoteTable: Sendable {
         }
     }
 
-    private func insert(_ figures: [StatementShape: FindNotes.Figures]) async throws {
-        // In one order in all processes, so that they do not wait for each other in a circle.
+    private func insert(_ figures: [QueryShape: FindNotes.Figures]) async throws {
+        // In one order in all processes, so that they don't deadlock.
         let rows = figures.map { (key: $0.key.key, figures: $0.value) }.sorted { $0.key < $1.key }
         _ = try await client.query(
             """
             INSERT INTO "_roost_advice" AS a ("shape", "day", "calls", "total", "longest", "timeouts")
-            SELECT s, (now() AT TIME ZONE 'UTC')::date, c, t, l, o
-            FROM unnest($1, $2, $3, $4, $5) AS n (s, c, t, l, o)
+            SELECT s, \(Self.today), c, t, l, o FROM unnest($1, $2, $3, $4, $5) AS n (s, c, t, l, o)
             ON CONFLICT ("shape", "day") DO UPDATE SET "calls" = a."calls" + excluded."calls",
                 "total" = a."total" + excluded."total", "longest" = greatest(a."longest", excluded."longest"),
                 "timeouts" = a."timeouts" + excluded."timeouts"
@@ -55,37 +51,59 @@ package struct NoteTable: Sendable {
             ])
     }
 
-    /// Removes what is old, and what took least where there is much; throws `PostgresError`.
+    /// Keeps an index from being built until the day after tomorrow.
+    ///
+    /// - Throws: `PostgresError`.
+    func refuse(_ index: String) async throws {
+        _ = try await client.query(
+            "INSERT INTO \"_roost_advice\" VALUES ($1, \(Self.today), 0, 0, 0, 0) ON CONFLICT DO NOTHING",
+            [.text(index)])
+    }
+
+    /// The indexes that were refused today or yesterday.
+    ///
+    /// - Throws: `PostgresError`.
+    func refused() async throws -> Set<String> {
+        guard try await client.hasTable("_roost_advice") else { return [] }
+        let rows = try await client.query(
+            "SELECT \"shape\" FROM \"_roost_advice\" WHERE \"calls\" = 0 AND \"day\" >= \(Self.today) - 1")
+        return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
+    }
+
+    /// Removes old notes and, of many, those that took least.
+    ///
+    /// - Throws: `PostgresError`.
     package func sweep() async throws {
         guard try await client.hasTable("_roost_advice") else { return }
         _ = try await client.query(
             """
-            DELETE FROM "_roost_advice" WHERE "day" < (now() AT TIME ZONE 'UTC')::date - \(Self.days)
+            DELETE FROM "_roost_advice" WHERE "day" < \(Self.today) - \(Self.days)
             OR ("shape", "day") IN (SELECT "shape", "day" FROM (SELECT "shape", "day", row_number() OVER (
-                PARTITION BY "day" ORDER BY "timeouts" DESC, "total" DESC) AS n FROM "_roost_advice") AS r
+                PARTITION BY "day" ORDER BY "calls" = 0 DESC, "timeouts" DESC, "total" DESC) AS n FROM "_roost_advice") AS r
                 WHERE n > \(Self.mostShapes))
             """, [])
     }
 
-    /// What was noted within a month, what took longest in all first; throws `PostgresError`.
+    /// The notes of a month, those that took longest in all first.
+    ///
+    /// - Throws: `PostgresError`.
     package func all() async throws -> [Note] {
         guard try await client.hasTable("_roost_advice") else { return [] }
-        let today = "\"day\" = (now() AT TIME ZONE 'UTC')::date"
         let sums = ["calls", "total", "longest", "timeouts"].map { column in
             let sum = "\(column == "longest" ? "max" : "sum")(\"\(column)\")"
-            return "coalesce(\(sum) FILTER (WHERE \(today)), 0), \(sum)"
+            return "coalesce(\(sum) FILTER (WHERE \"day\" = \(Self.today)), 0), \(sum)"
         }
         let rows = try await client.query(
             "SELECT \"shape\", \(sums.joined(separator: ", ")) FROM \"_roost_advice\" "
                 + "GROUP BY \"shape\" ORDER BY sum(\"total\") DESC LIMIT \(Self.mostShapes)", [], readOnly: true)
         return (0..<rows.rowCount).compactMap { row in
-            guard let shape = rows.string(row, 0).flatMap({ StatementShape(key: $0) }) else { return nil }
+            guard let shape = rows.string(row, 0).flatMap({ QueryShape(key: $0) }) else { return nil }
             func figures(_ first: Int) -> FindNotes.Figures {
-                func number(_ place: Int) -> Double { rows.double(row, first + 2 * place) ?? 0 }
+                let numbers = stride(from: first, to: 9, by: 2).map { rows.double(row, $0) ?? 0 }
                 return FindNotes.Figures(
-                    calls: Int(number(0)), total: number(1), longest: number(2), timeouts: Int(number(3)))
+                    calls: Int(numbers[0]), total: numbers[1], longest: numbers[2], timeouts: Int(numbers[3]))
             }
-            return Note(shape: shape, today: figures(1), month: figures(2))
+            return (shape, figures(1), figures(2))
         }
     }
 }

@@ -53,8 +53,11 @@ public struct Aggregates: Sendable {
                         statement = jump.statement
                     }
                     let chosen = statement
+                    let shape = values.jump.map { _ in
+                        QueryShape(table: Name(className), distinct: Name(SystemClass.field(queriedAs: root)))
+                    }
                     return Self.values(
-                        of: try await store.noting(chosen.sql) { try await store.client.heavyQuery(chosen) })
+                        of: try await store.noting(chosen.sql, shape) { try await store.client.heavyQuery(chosen) })
                 }
             }
         } catch let error as PostgresError {

@@ -18,7 +18,7 @@ package struct DistinctValues {
     package private(set) var jump: Jump?
 
     /// From how many different values on no jumps are made.
-    private static let mostJumps = 1000
+    static let mostJumps = 1000.0
 
     /// Nil for a field that has no values; throws Parse's errors for conditions that do not fit.
     package init?(of field: String, _ schema: ClassSchema, _ filter: Filter, _ snapshot: SchemaSnapshot)
@@ -80,7 +80,7 @@ package struct DistinctValues {
             JOIN pg_am m ON m.oid = o.opcmethod JOIN pg_stats s ON s.tablename = t.relname AND s.attname = a.attname \
             AND s.schemaname = (SELECT n.nspname FROM pg_namespace n WHERE n.oid = t.relnamespace) \
             WHERE t.oid = to_regclass($1) AND x.indisvalid AND x.indpred IS NULL AND m.amname = 'btree' AND o.opcdefault \
-            AND s.n_distinct > 0 AND s.n_distinct < \(mostJumps) LIMIT 1
+            AND s.n_distinct > 0 AND s.n_distinct < \(Int(mostJumps)) LIMIT 1
             """
         let walk = """
             WITH RECURSIVE jump AS ((SELECT \(column) FROM \(table) WHERE \(column) IS NOT NULL ORDER BY \(column) LIMIT 1) \

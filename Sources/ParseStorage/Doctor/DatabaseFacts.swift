@@ -16,12 +16,10 @@ package struct DatabaseFacts: Sendable {
         var isSorted = true
         /// Which of the keys find what begins with a text, in every collation.
         var patternKeys: Set<Int> = []
-        /// Whether it holds the readers of a row besides its keys.
-        var holdsReaders = false
 
         package init(
             name: String, table: String, isValid: Bool, keys: [String], isWhole: Bool, isSorted: Bool = true,
-            patternKeys: Set<Int> = [], holdsReaders: Bool = false
+            patternKeys: Set<Int> = []
         ) {
             self.name = name
             self.table = table
@@ -30,7 +28,6 @@ package struct DatabaseFacts: Sendable {
             self.isWhole = isWhole
             self.isSorted = isSorted
             self.patternKeys = patternKeys
-            self.holdsReaders = holdsReaders
         }
     }
 
@@ -97,8 +94,7 @@ package struct DatabaseFacts: Sendable {
                 name: results[1].string(row, 0) ?? "", table: results[1].string(row, 1) ?? "",
                 isValid: results[1].bool(row, 2) ?? true, keys: results[1].textArray(row, 3) ?? [],
                 isWhole: results[1].bool(row, 4) ?? true, isSorted: results[1].bool(row, 5) ?? true,
-                patternKeys: Set((results[1].textArray(row, 6) ?? []).compactMap { Int($0) }),
-                holdsReaders: results[1].bool(row, 7) ?? false)
+                patternKeys: Set((results[1].textArray(row, 6) ?? []).compactMap { Int($0) }))
         }
         for row in 0..<results[6].rowCount {
             guard let table = results[6].string(row, 0), let column = results[6].string(row, 1) else { continue }
@@ -130,9 +126,7 @@ package struct DatabaseFacts: Sendable {
         FROM generate_series(1, x.indnkeyatts) n LEFT JOIN pg_attribute a \
         ON a.attrelid = t.oid AND a.attnum = x.indkey[n - 1] AND a.attnum > 0 ORDER BY n), x.indpred IS NULL, \
         m.amname = 'btree', ARRAY(SELECT (n - 1)::text FROM generate_series(1, x.indnkeyatts) n \
-        JOIN pg_opclass o ON o.oid = x.indclass[n - 1] WHERE o.opcname ~ '_pattern_ops$'), \
-        EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.indexrelid AND a.attname = '_rperm' \
-        AND a.attnum > x.indnkeyatts) \
+        JOIN pg_opclass o ON o.oid = x.indclass[n - 1] WHERE o.opcname ~ '_pattern_ops$') \
         FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid \
         JOIN pg_am m ON m.oid = i.relam WHERE pg_table_is_visible(t.oid) AND t.relnamespace <> 'pg_catalog'::regnamespace ORDER BY 2, 1
         """

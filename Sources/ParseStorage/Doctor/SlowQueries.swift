@@ -1,8 +1,7 @@
 import JSON
 import Postgres
 
-/// The statements that took longest, by what servers noted and by what PostgreSQL keeps count of, and the indexes that are
-/// missing.
+/// The statements that took longest, by PostgreSQL's own count, and the indexes that are missing or unused.
 package struct SlowQueries: Sendable {
     let client: PostgresClient
     let facts: DatabaseFacts
@@ -12,62 +11,37 @@ package struct SlowQueries: Sendable {
 
     /// Reads the statistics, where `pg_stat_statements` is there; throws `PostgresError` when the database is gone.
     func findings() async throws -> [Finding] {
-        let adviser = IndexAdviser(client: client)
-        let report = try await adviser.report(.reporting, facts)
-        let noted =
-            report.advice.map {
-                Finding(.missingIndex, .warning, $0.className, $0.words, remedy: Self.remedy($0))
-            }
-            + report.hopeless.map {
-                Finding(.slowQuery, .warning, $0.className, "\($0.words); no index of its fields helps")
-            }
-        let unused = report.unused.map {
+        let noted = try await IndexAdviser(client: client).advice(facts).map { advice in
+            Finding(
+                .missingIndex, .warning, advice.className, advice.words,
+                remedy: Finding.Remedy(
+                    words: "build an index of \(advice.className) on \(advice.columns.joined(separator: ", ")) beside "
+                        + "other work", statements: [advice.statement]))
+        }
+        let unused = try await IndexUse(client: client).unused().map {
             Finding(
                 .unusedIndex, .note, $0.name,
                 "nobody used this index of \($0.table) for \($0.days) days; it takes \($0.bytes / 1024) KB",
                 advice: "DROP INDEX CONCURRENTLY \(SQL.identifier($0.name))")
         }
-        return relationFindings() + unused + noted + (try await statementFindings(adviser, besides: report.advice))
+        return relationFindings() + unused + noted + (try await statementFindings())
     }
 
-    private static func remedy(_ advice: IndexAdvice) -> Finding.Remedy {
-        Finding.Remedy(
-            words:
-                "build an index of \(advice.className) on \(advice.columns.joined(separator: ", ")) beside other work",
-            statements: [advice.statement])
-    }
-
-    private func statementFindings(_ adviser: IndexAdviser, besides noted: [IndexAdvice]) async throws -> [Finding] {
+    private func statementFindings() async throws -> [Finding] {
         do {
-            guard let rows = try await StatementStatistics(client: client).rows(from: Self.slow, limit: 10) else {
-                return []
-            }
-            var findings: [Finding] = []
-            var named = Set(noted.map(\.name))
-            for row in rows {
-                let notes = Self.notes(of: row.text, mean: row.mean, calls: row.calls)
-                let advice = try await adviser.advice(for: notes, facts).first
+            let rows = try await StatementStatistics(client: client).rows(from: Self.slow, limit: 10) ?? []
+            return rows.map { row in
                 let shown = row.text.utf8.count > 300 ? String(row.text.prefix(300)) + "…" : row.text
-                let isNew = advice.map { named.insert($0.name).inserted } ?? false
-                findings.append(
-                    Finding(
-                        .slowQuery, .warning, advice?.className ?? "statement",
-                        "\(row.calls) times, \(Int(row.mean.rounded())) ms each: \(shown)",
-                        remedy: isNew ? advice.map(Self.remedy) : nil))
+                return Finding(
+                    .slowQuery, .warning, "statement",
+                    "\(row.calls) times, \(Int(row.mean.rounded())) ms each: \(shown)")
             }
-            return findings
         } catch let error as PostgresError where error.kind == .server {
             return [
                 Finding(
                     .notLookedAt, .note, "pg_stat_statements", "slow statements are not looked at: \(error.message)")
             ]
         }
-    }
-
-    /// What PostgreSQL counted, as servers note it.
-    package static func notes(of text: String, mean: Double, calls: Int) -> [NoteTable.Note] {
-        let figures = FindNotes.Figures(calls: calls, total: mean * Double(calls), longest: mean)
-        return StatementReader.shapes(of: text).map { NoteTable.Note(shape: $0, today: .init(), month: figures) }
     }
 
     /// Relations that are read by their owner without an index, as parse-server makes them.

@@ -1,4 +1,3 @@
-import JSON
 public import Postgres
 
 /// The statements of which PostgreSQL keeps count (`pg_stat_statements`), those that took longest in all first.
@@ -45,8 +44,11 @@ public struct StatementStatistics: Sendable {
     /// What reads them; nil where PostgreSQL keeps no count. An app in a schema of its own sees its role's: what the
     /// tables of a statement are, PostgreSQL does not say.
     private func source() async throws -> String? {
-        guard let view = try await client.extensionSchema("pg_stat_statements").map({ $0 + ".pg_stat_statements" })
-        else { return nil }
+        // The session's path may not lead to the schema of the extension.
+        let place = try await client.query(
+            "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'pg_stat_statements'", [],
+            readOnly: true)
+        guard place.rowCount > 0, let view = place.string(0, 0).map({ $0 + ".pg_stat_statements" }) else { return nil }
         let isOwn = "AND s.userid = (SELECT oid FROM pg_roles WHERE rolname = current_user) "
         let roles = client.schema == nil ? "" : isOwn
         return """
@@ -67,56 +69,5 @@ public struct StatementStatistics: Sendable {
                 id: id, text: text, calls: Int(calls), rows: Int(rows.int(row, 4) ?? 0), mean: mean,
                 longest: rows.double(row, 5) ?? mean, total: rows.double(row, 6) ?? mean)
         }
-    }
-}
-
-extension PostgresClient {
-    /// The schema in which an extension lies, as it stands in a statement: the session's path may not lead there; nil
-    /// where the database does not have the extension.
-    func extensionSchema(_ name: String) async throws -> String? {
-        let rows = try await query(Self.extensionSchema, [.text(name)], readOnly: true)
-        return rows.rowCount > 0 ? rows.string(0, 0) : nil
-    }
-
-    /// Asks for it.
-    static let extensionSchema = "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = $1"
-}
-
-extension IndexAdviser {
-    /// The index that would help a statement most, for each of several; nil for one that no index helps.
-    ///
-    /// - Throws: `PostgresError`.
-    public func advice(for statements: [(text: String, mean: Double, calls: Int)]) async throws -> [IndexAdvice?] {
-        let facts = try await DatabaseFacts.read(client)
-        var advice: [IndexAdvice?] = []
-        for statement in statements {
-            let notes = SlowQueries.notes(of: statement.text, mean: statement.mean, calls: statement.calls)
-            advice.append(try await self.advice(for: notes, facts).first)
-        }
-        return advice
-    }
-
-    /// How many milliseconds the first question takes that an index helps, asked twice with values that are common;
-    /// nil where it cannot be asked, or is stopped after ten seconds.
-    public func time(of advice: IndexAdvice) async -> Double? {
-        guard let shape = advice.questions.first?.shape else { return nil }
-        var least: Double?
-        do {
-            let facts = try await DatabaseFacts.read(client)
-            let sql = try await client.exclusively { session in
-                try await PlannedCost(session: session, facts: facts).statement(for: shape)
-            }
-            guard let sql else { return nil }
-            for _ in 0..<2 {
-                let rows = try await client.slowQuery(
-                    Statement("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) \(sql)"), timeLimit: .seconds(10))
-                let report = try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) }?.arrayValue?.first
-                guard let time = report?["Execution Time"]?.numberValue else { return least }
-                least = min(least ?? time, time)
-            }
-        } catch {
-            return least
-        }
-        return least
     }
 }

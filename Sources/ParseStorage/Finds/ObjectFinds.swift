@@ -179,7 +179,11 @@ extension ObjectStore {
                 leadsToMore: givesRows && request.include != nil, isApart: request.isApart || cost.takesLongToPlan,
                 timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)
             results.append(
-                try await noting(statement.sql, isTrial: trialTime != nil) {
+                try await noting(
+                    statement.sql,
+                    catalog.schema(request.className).flatMap { QueryShape(request, $0, isCount: !givesRows) },
+                    isTrial: trialTime != nil
+                ) {
                     try await client.search(statement, search)
                 })
         }

@@ -167,7 +167,7 @@ public struct ObjectStore: Sendable {
                 throw StaleTransaction(cause: error)
             }
         }
-        let clock = StatementClock(statements.first?.sql, catalog.findNotes)
+        let clock = StatementClock(statements.first?.sql)
         // Also after an error, which may say no more than that the answer was lost.
         defer { replicas?.ownWrites.note() }
         do {
@@ -184,7 +184,7 @@ public struct ObjectStore: Sendable {
             clock.stop()
             return results
         } catch {
-            clock.stop(error)
+            clock.stop()
             guard let index = (error as? PostgresError).flatMap(RefusingIndexes.refusing) else { throw error }
             let indexes = RefusingIndexes(store: self)
             try await indexes.drop(index)
@@ -192,17 +192,26 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Notes for the log, and for advice on indexes, which statement took long, where one did.
+    /// Notes a slow statement for the log and, if its shape is known, for advice on indexes.
     ///
-    /// - Parameter isTrial: Whether it is asked in another way when it takes long.
-    func noting<R>(_ sql: String?, isTrial: Bool = false, _ body: () async throws -> R) async throws -> R {
-        let clock = StatementClock(sql, catalog.findNotes)
+    /// - Parameters:
+    ///   - shape: Made only for a slow statement.
+    ///   - isTrial: Whether it is asked in another way when it takes long.
+    func noting<R>(
+        _ sql: String?, _ shape: @autoclosure () -> QueryShape? = nil, isTrial: Bool = false,
+        _ body: () async throws -> R
+    ) async throws -> R {
+        let clock = StatementClock(sql)
+        func stop(_ error: (any Error)? = nil) {
+            guard let duration = clock.stop(), let notes = catalog.findNotes, let shape = shape() else { return }
+            notes.note(shape, took: duration, isTimeout: (error as? PostgresError)?.sqlState == "57014")
+        }
         do {
             let result = try await body()
-            clock.stop()
+            stop()
             return result
         } catch {
-            if !isTrial { clock.stop(error) }
+            if !isTrial { stop(error) }
             throw error
         }
     }
@@ -235,30 +244,22 @@ public struct ObjectStore: Sendable {
     }
 }
 
-/// Measures a statement, and notes for the log, and for advice on indexes, which one took long.
+/// Measures a statement, and notes a slow one for the log.
 struct StatementClock {
     private let sql: String?
-    private let notes: FindNotes?
     private let start = ContinuousClock.now
 
-    /// From how long on it is noted which statement it was.
+    /// The duration from which on a statement is slow.
     private static let notable = Duration.milliseconds(20)
 
-    /// Begins to measure.
-    ///
-    /// - Parameter sql: The statement; nil where there is none.
-    init(_ sql: String?, _ notes: FindNotes?) {
-        self.sql = sql
-        self.notes = notes
-    }
+    init(_ sql: String?) { self.sql = sql }
 
-    /// Notes that it ended.
-    ///
-    /// - Parameter error: What it threw; nil for a success.
-    func stop(_ error: (any Error)? = nil) {
+    /// Ends the measurement. Returns the duration of a slow statement.
+    @discardableResult
+    func stop() -> Duration? {
         let duration = ContinuousClock.now - start
-        guard let sql, duration >= Self.notable else { return }
+        guard let sql, duration >= Self.notable else { return nil }
         CallerPresence.current?.note(slowStatement: sql)
-        notes?.note(sql, took: duration, isTimeout: (error as? PostgresError)?.sqlState == "57014")
+        return duration
     }
 }

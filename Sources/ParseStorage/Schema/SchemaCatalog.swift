@@ -46,7 +46,7 @@ public final class SchemaCatalog: Sendable {
     private let gate = SchemaChangeGate()
     /// In which manner the nearest objects of classes are best found.
     let nearestHistory = NearestHistory()
-    /// What took long, for advice on indexes; nil where none is given.
+    /// Slow finds, for advice on indexes, or nil if it is off.
     public let findNotes: FindNotes?
     /// Distinguishes this process's notifications from those of others.
     public let senderId: String

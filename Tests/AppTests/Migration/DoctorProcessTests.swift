@@ -94,7 +94,7 @@ import Testing
         #expect(empty.output.contains("there is no database in"), "\(empty.output)")
     }
 
-    @Test("Slow statements are found with the index that helps them, and settings that hurt")
+    @Test("Slow statements are found, and settings that hurt")
     func slowStatements() async throws {
         let folder = "/tmp/roost-doctor-\(UUID().uuidString.prefix(8).lowercased())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -127,14 +127,11 @@ import Testing
             let client = PostgresClient(
                 configuration: PostgresConfiguration(connectionString: uri), logger: TestServer.quietLogger)
             let report = try await Doctor(client: client).examine()
-            let found = try #require(report.findings.first { $0.kind == .slowQuery && $0.subject == "Song" })
-            #expect(found.words.hasPrefix("1 times, 2"), "\(found.words)")
-            #expect(found.remedy?.statements.first?.contains("ON \"Song\" (\"title\", \"plays\")") == true)
+            let found = try #require(
+                report.findings.first { $0.kind == .slowQuery && $0.words.contains("pg_sleep") })
+            #expect(found.words.hasPrefix("1 times, 2") && found.remedy == nil, "\(found.words)")
             #expect(report.findings.contains { $0.kind == .setting && $0.subject == "autovacuum" })
             #expect(!report.findings.contains { $0.kind == .setting && $0.subject == "fsync" })
-            if let remedy = found.remedy { try await Doctor(client: client).apply(remedy) }
-            let after = try await Doctor(client: client).examine()
-            #expect(after.findings.contains { $0.kind == .slowQuery && $0.remedy == nil })
             await client.shutdown()
         }
     }

@@ -39,7 +39,7 @@ def scenario_78_six_charts_have_tables_behind_them(console, rest):
     console.wait("location.search === '?for=day' && document.querySelectorAll('.chart').length === 6")
 
 
-def scenario_78_an_advised_index_is_built_with_the_time_before_and_after(console, rest):
+def scenario_78_an_advised_index_is_built(console, rest):
     rest.define("Track78", plays={"type": "Number"})
     slow(rest, "Track78", "plays")
     open_page(console, "performance", ".panels")
@@ -51,25 +51,10 @@ def scenario_78_an_advised_index_is_built_with_the_time_before_and_after(console
     assert "plays_1" not in rest.call("GET", "/schemas/Track78").get("indexes", {})
     console.click_text("Create index on Track78: plays")
     console.click_text("Create index", "dialog")
-    console.wait_text("Index plays_1 is built. A question as above took", ".built", 60)
+    console.wait_text("Index plays_1 is built.", ".built", 60)
     assert rest.call("GET", "/schemas/Track78")["indexes"]["plays_1"] == {"plays": 1}
     open_page(console, "performance", ".panels")
     console.wait("!document.querySelector('.panels').innerText.includes('Track78')")
-
-
-def scenario_78_why_an_index_with_readers_is_not_built_is_said(console, rest):
-    rest.define("Counted", plays={"type": "Number"})
-    slow(rest, "Counted", "plays")
-    rest.sql("""DELETE FROM "_roost_advice" """)
-    rest.sql("""UPDATE "Counted" SET "plays" = 0""")
-    rest.sql('ANALYZE "Counted"')
-    shape = json.dumps({"table": "Counted", "ranges": ["plays"], "count": True}, separators=(",", ":"))
-    rest.sql(f"""INSERT INTO "_roost_advice" VALUES ('{shape}', (now() AT TIME ZONE 'UTC')::date, 40, 9000, 290, 0)""")
-    open_page(console, "performance", ".panels")
-    console.wait_text("could then not be stored", ".panels")
-    console.wait_text('INCLUDE ("_rperm")', ".panels")
-    assert console.value("document.querySelector('[aria-label^=\"Create index on Counted\"]') === null")
-    rest.sql("""DELETE FROM "_roost_advice" """)
 
 
 def scenario_78_advice_about_odd_names_is_text(console, rest):
@@ -85,13 +70,14 @@ def scenario_78_advice_about_odd_names_is_text(console, rest):
     name = '<img src=x onerror="window.ran=1">\u202e'
     shape = json.dumps({"table": name, "equal": [name], "limited": True}, separators=(",", ":"), ensure_ascii=False)
     rest.sql(f"""INSERT INTO "_roost_advice" VALUES ('{shape}', (now() AT TIME ZONE 'UTC')::date, 40, 9000, 290, 3)""")
-    rest.sql('CREATE TABLE "' + name.replace('"', '""') + '" AS SELECT 1 AS a')
+    quoted = name.replace('"', '""')
+    rest.sql(f'CREATE TABLE "{quoted}" ("{quoted}" double precision)')
     try:
         open_page(console, "performance", ".panels")
         console.wait_text("<img src=x", ".panels")
         console.wait_text("\\u202e", ".panels")
     finally:
-        rest.sql('DROP TABLE "' + name.replace('"', '""') + '"')
+        rest.sql(f'DROP TABLE "{quoted}"')
         rest.sql("""DELETE FROM "_roost_advice" """)
 
 

@@ -170,14 +170,10 @@ addWords({
   "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
   "statements.copy": "No index that a class can declare does this. An administrator of the database runs:",
-  "statements.readers": "It is not built here: it holds who may read each object, and one that more than about 150 users and roles may read could then not be stored. Where there is none such, an administrator of the database runs:",
   "statements.built": "Index {index} is built.",
-  "statements.measured": "A question as above took {before} before, and {after} now.",
   "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most",
   "statements.plan": "Plan",
   "statements.planOf": "Plan of a statement",
-  "statements.adviseThis": "An index would help",
-  "statements.stopped": "Stopped by the time limit, and no index of their fields helps",
   "statements.unused": "Indexes that nothing used for a month",
   "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
 });
@@ -198,11 +194,10 @@ function statements(scope) {
   return host;
 }
 
-function advicePanel({ advice, isAdvising, stopped, unused }, read) {
+function advicePanel({ advice, isAdvising, unused }, read) {
   return h(".panel", h("h2", t("statements.advice")),
     advice.length === 0 && h("p.quiet", t(isAdvising ? "statements.noAdvice" : "statements.off")),
     advice.map((one) => adviceRow(one, read)),
-    stopped.length > 0 && [h("h3.label", t("statements.stopped")), stopped.map((words) => h("p.quiet", shown(words, 300)))],
     unused.length > 0 && [h("h3.label", t("statements.unused")), unused.map((index) => h("p.quiet",
       t("statements.unusedRow", { name: plain(index.name, 80), class: plain(index.className, 60), bytes: bytes(index.bytes), days: index.days })))]);
 }
@@ -221,9 +216,7 @@ function adviceRow(advice, read) {
         element.replaceWith(go);
         return;
       }
-      const { name, before, after } = built;
-      const words = [t("statements.built", { index: name }), before !== undefined && after !== undefined && t("statements.measured", { before: time(before), after: time(after) })].filter(Boolean).join(" ");
-      element.replaceWith(h("p.notice.built", { role: "status" }, icon("check"), " ", words));
+      element.replaceWith(h("p.notice.built", { role: "status" }, icon("check"), " ", t("statements.built", { index: built.name })));
     } catch (problem) {
       element.replaceWith(go);
       complain(problem);
@@ -232,7 +225,7 @@ function adviceRow(advice, read) {
   const go = button(".button", create, icon("plus"), t("index.build"));
   go.setAttribute("aria-label", t("statements.createOf", { class: advice.className, fields: names }));
   if (advice.fields) row.append(go);
-  else row.append(h("div", h("p.quiet", t(advice.holdsReaders ? "statements.readers" : "statements.copy")), h("code.wrap", shown(advice.statement, 500))));
+  else row.append(h("div", h("p.quiet", t("statements.copy")), h("code.wrap", shown(advice.statement, 500))));
   return row;
 }
 
@@ -246,8 +239,7 @@ function statementPanel({ rows, source, slowMs }) {
   return h(".panel", h("h2", t("statements.title")), h("p.quiet", source === "database" ? t("statements.ofDatabase") : t("statements.ofProcess", { ms: time(slowMs) })),
     rows.length === 0 && h("p", t("statements.none")),
     rows.map((row) => h(".line.member", h(".grow", h("div", h("code", shown(row.text || row.className || "", 300))),
-      h(".quiet", row.className && [h("bdi", plain(row.className, 60)), " \u00b7 "], t("statements.calls", { n: row.calls, mean: time(row.mean), longest: time(row.longest) }),
-        row.advice && [" \u00b7 ", t("statements.adviseThis")])),
+      h(".quiet", row.className && [h("bdi", plain(row.className, 60)), " \u00b7 "], t("statements.calls", { n: row.calls, mean: time(row.mean), longest: time(row.longest) }))),
     row.text && button(".button", () => showPlan(row), icon("schema"), t("statements.plan")))));
 }
 

@@ -1,0 +1,135 @@
+import JSON
+import ParseModel
+
+/// The parts of a find, a count or a list of different values that an index can serve: equal for all that differ in their
+/// values only.
+package struct QueryShape: Hashable, Sendable {
+    package let table: Name
+    /// Columns that are compared for equality; sorted.
+    package var equal: [Name] = []
+    /// Columns that are compared with `<` and its like; sorted.
+    var ranges: [Name] = []
+    /// Columns of texts that begin with something; sorted.
+    var prefixes: [Name] = []
+    /// The column that rows are sorted by first.
+    var order: Name?
+    var isDescending = false
+    /// The column whose different values are listed.
+    var distinct: Name?
+    package var isLimited = false
+    var isCount = false
+    /// Whether there are conditions or an order that no index of plain columns serves.
+    var hasOther = false
+
+    /// The most columns of a kind: no index has more.
+    private static let mostColumns = 6
+
+    package init(table: Name, distinct: Name? = nil) { (self.table, self.distinct) = (table, distinct) }
+
+    /// Describes a find, or the count beside it. Returns nil for what no other index than that on `objectId` serves.
+    package init?(_ request: ObjectStore.FindRequest, _ schema: ClassSchema, isCount: Bool = false) {
+        table = Name(schema.name)
+        let compiler = FilterCompiler(schemas: SchemaSnapshot(classes: [Name(schema.name): schema]))
+        add(request.filter, compiler, schema)
+        if isCount {
+            self.isCount = true
+            add(request.countedBy ?? request.access.filter, compiler, schema)
+        } else {
+            add(request.access.filter, compiler, schema)
+            isLimited = request.limit != nil
+            sort(by: request.order, compiler, schema)
+        }
+        func sorted(_ columns: [Name]) -> [Name] { Array(Set(columns).sorted().prefix(Self.mostColumns)) }
+        equal = sorted(equal)
+        ranges = sorted(ranges.filter { !equal.contains($0) })
+        prefixes = sorted(prefixes.filter { !equal.contains($0) })
+        if equal.contains("objectId") || equal + ranges + prefixes == [] && order == nil { return nil }
+    }
+
+    private mutating func add(_ filter: Filter, _ compiler: FilterCompiler, _ schema: ClassSchema) {
+        switch filter {
+        case .all(let parts): for part in parts { add(part, compiler, schema) }
+        case .field(let path, let constraint):
+            switch compiler.operand(path, schema) {
+            case .column(_, let type) where TableLayout.columnType(type) != "jsonb": add(constraint, Self.column(path))
+            case .relation: equal.append("objectId")
+            default: hasOther = true
+            }
+        case .related: equal.append("objectId")
+        default: hasOther = true
+        }
+    }
+
+    private mutating func add(_ constraint: Constraint, _ column: Name) {
+        switch constraint {
+        case .equal(.null): hasOther = true
+        case .isIn(let values) where values.contains(.null): hasOther = true
+        case .equal, .isIn, .inQuery: equal.append(column)
+        case .compare, .compareRelative: ranges.append(column)
+        case .containsAllStarting: prefixes.append(column)
+        case .regex(let pattern, let options) where RegexPattern.prefix(pattern, options: options) != nil:
+            prefixes.append(column)
+        case .exists(true): break
+        default: hasOther = true
+        }
+    }
+
+    private mutating func sort(by keys: [SortKey], _ compiler: FilterCompiler, _ schema: ClassSchema) {
+        for key in keys {
+            switch compiler.operand(key.path, schema) {
+            case .column(_, let type):
+                if type == .geoPoint || type == .polygon { continue }
+                (order, isDescending) = (Self.column(key.path), key.isDescending)
+            case .json: hasOther = true
+            case .relation, .absent: continue
+            }
+            return
+        }
+    }
+
+    private static func column(_ path: FieldPath) -> Name { Name(SystemClass.field(queriedAs: path.root)) }
+
+    /// The question in words: `Track by artist, sorted by -plays`.
+    var words: String {
+        if let distinct { return "different values of \(table).\(distinct)" }
+        let conditions = (equal + ranges + prefixes).map(\.text)
+        var text = isCount ? "\(table) counted" : table.text
+        if !conditions.isEmpty { text += " by \(conditions.joined(separator: ", "))" }
+        if let order {
+            let key = (isDescending ? "-" : "") + order.text
+            text += conditions.isEmpty ? " by \(key)" : ", sorted by \(key)"
+        }
+        return text
+    }
+}
+
+/// The text of a shape in a table.
+extension QueryShape {
+    private typealias Member<Value> = (name: Name, path: any WritableKeyPath<QueryShape, Value> & Sendable)
+    private static let lists: [Member<[Name]>] = [
+        ("equal", \.equal), ("ranges", \.ranges), ("prefixes", \.prefixes),
+    ]
+    private static let columns: [Member<Name?>] = [("order", \.order), ("distinct", \.distinct)]
+    private static let flags: [Member<Bool>] = [
+        ("descending", \.isDescending), ("limited", \.isLimited), ("count", \.isCount), ("other", \.hasOther),
+    ]
+
+    package var key: String {
+        var object: JSONObject = ["table": .string(table.text)]
+        for (name, path) in Self.lists where !self[keyPath: path].isEmpty {
+            object[name] = .array(self[keyPath: path].map { .string($0.text) })
+        }
+        for (name, path) in Self.columns { object[name] = self[keyPath: path].map { .string($0.text) } }
+        for (name, path) in Self.flags where self[keyPath: path] { object[name] = true }
+        return JSONValue.object(object).text
+    }
+
+    /// Reads ``key``. Returns nil for another text.
+    package init?(key: String) {
+        guard let object = try? JSONValue(parsing: key), let table = object["table"]?.stringValue else { return nil }
+        self.init(table: Name(table))
+        for (name, path) in Self.lists { self[keyPath: path] = object[name]?.names ?? [] }
+        for (name, path) in Self.columns { self[keyPath: path] = object[name]?.nameValue }
+        for (name, path) in Self.flags { self[keyPath: path] = object[name]?.boolValue ?? false }
+    }
+}
