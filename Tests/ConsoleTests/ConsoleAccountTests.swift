@@ -47,6 +47,11 @@ struct ConsoleAccountTests {
             #expect(confirmed.status == 200 && confirmed["until"]?.stringValue != nil)
             #expect(try await owner.parse("DELETE", "/purge/Song").status == 200)
             #expect(try await owner.parse("DELETE", "/schemas/Song").status == 200)
+            for limits: JSONObject in [["classes": ["Song"]], ["hidden": ["Song": ["title"]]]] {
+                let body = try #require(operatorBody.objectValue).merging(limits) { $1 }
+                let refused = try await owner.send("POST", "/console/api/operators", .object(body))
+                #expect(refused.status == 400, "\(refused.text)")
+            }
             #expect(try await owner.send("POST", "/console/api/operators", operatorBody).status == 201)
             let kept = try await owner.audit().filter { $0["path"] == "confirm" }
             #expect(kept.map { $0["status"] } == [200, 401, 401, 401])

@@ -36,6 +36,7 @@ private struct OperatorCalls: ConsoleCalls {
 
     func addOperator() async throws -> Reply {
         let body = try await body()
+        try Self.refuseLimits(body)
         let name = body["name"]?.stringValue ?? ""
         let role = try role(body["role"]) ?? .viewer
         return try await call.audited("operators", fields: ["name", "role", "password"]) {
@@ -47,6 +48,7 @@ private struct OperatorCalls: ConsoleCalls {
 
     func changeOperator() async throws -> Reply {
         let body = try await body()
+        try Self.refuseLimits(body)
         let role = try role(body["role"])
         guard body["totp"] == nil || body["totp"] == false else {
             throw HTTPError(status: 400, message: "A second factor is turned on by whose it is.")
@@ -59,6 +61,14 @@ private struct OperatorCalls: ConsoleCalls {
                 id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue,
                 dropsFactor: body["totp"] == false, from: visit.address)
             return .object([:])
+        }
+    }
+
+    /// Throws 400 for the limits of earlier versions: without them, the operator would see more than the owner wants.
+    private static func refuseLimits(_ body: JSONObject) throws {
+        guard ["classes", "hidden"].allSatisfy({ body[$0]?.isNull ?? true }) else {
+            throw HTTPError(
+                status: 400, message: "classes and hidden are not supported: choose a role that sees less instead.")
         }
     }
 
