@@ -40,12 +40,11 @@ public struct Caller: Sendable, Hashable {
 
     /// Returns the fields of a class that are among the caller's hidden secrets.
     public func hiddenFields(of className: String) -> Set<Name> {
-        guard !hiddenSecrets.isEmpty else { return [] }
-        return switch className {
-        case "_Session" where hiddenSecrets.contains(.sessionTokens): ["sessionToken"]
-        case "_User" where hiddenSecrets.contains(.loginData): ["authData"]
-        default: []
-        }
+        guard !hiddenSecrets.isEmpty, className == "_Session" || className == "_User" else { return [] }
+        // Databases of early versions have tokens in users, too.
+        var fields: Set<Name> = hiddenSecrets.contains(.sessionTokens) ? ["sessionToken"] : []
+        if className == "_User", hiddenSecrets.contains(.loginData) { fields.insert("authData") }
+        return fields
     }
 
     public init(power: Power = .client, user: SessionUser? = nil, installationId: String? = nil) {
