@@ -17,8 +17,8 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (61_361, 95_050),
-    "files": (640, 832),
+    "lines": (61_361, 95_480),
+    "files": (640, 834),
     "types with more than 40 functions": (0, 1),
     "functions of the largest type": (40, 66),
     "folders with more than 15 files": (0, 1),
