@@ -114,6 +114,28 @@ run() {
 # Browsers, buckets and clusters of several servers take the processors from all that has a time limit: they run apart, a
 # few at a time.
 heavy='ConsoleScenarioTests|ConsoleLoadTests|DatabaseFileTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
+# Runs suites that failed once more beside few other tests: what waits for a time limit can fail on a busy machine. A test
+# that fails twice has failed, and so has everything after a crash or in more than three suites.
+retry() {
+    local suites
+    if grep -a -qE "Fatal error|error: Exited" "$folder/output"; then return; fi
+    suites=$(grep -a -E "recorded an issue" "$folder/output" | grep -a -oE "[A-Za-z]+Tests\.swift:" |
+        sed 's/\.swift:$//' | sort -u) || true
+    if [ -z "$suites" ] || [ "$(wc -l <<<"$suites")" -gt 3 ]; then return; fi
+    echo "==> once more, beside few other tests:" $suites
+    if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 2); fi
+    status=0
+    : >"$folder/output"
+    run --filter "\\.($(paste -sd '|' <<<"$suites"))/"
+    grep -a -qE "Test run with [1-9][0-9]* tests? .*passed" "$folder/output" || status=1
+}
+
+report() {
+    # Many tests run side by side, and each writes as it goes: what failed is told once more, together.
+    echo "==> what failed:"
+    grep -a -E "recorded an issue|(Test|Suite) .* failed after|Fatal error|error: Exited" "$folder/output" || true
+}
+
 case "${1:-}" in
 "") run --skip "$heavy" ;;
 --heavy)
@@ -123,8 +145,12 @@ case "${1:-}" in
 *) run "$@" ;;
 esac
 if [ "$status" -ne 0 ]; then
-    # Many tests run side by side, and each writes as it goes: what failed is told once more, together.
-    echo "==> what failed:"
-    grep -a -E "recorded an issue|(Test|Suite) .* failed after|Fatal error|error: Exited" "$folder/output" || true
+    report
+    case "${1:-}" in
+    "" | --heavy)
+        retry
+        if [ "$status" -ne 0 ]; then report; fi
+        ;;
+    esac
 fi
 exit "$status"
