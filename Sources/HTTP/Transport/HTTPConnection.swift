@@ -82,7 +82,7 @@ package final class HTTPConnection: Sendable {
         loopQueue.later(of: caller.sender, work)
     }
 
-    /// Whether to handle what it received in a later turn; see ``LoopQueue/isLate()``.
+    /// Returns whether to handle received bytes in a later turn; see ``LoopQueue/isLate()``.
     func isLate() -> Bool { loopQueue?.isLate() ?? false }
 
     /// Waits until the other connections of the event loop have had a turn.

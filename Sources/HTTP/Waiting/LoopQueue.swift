@@ -18,7 +18,7 @@ package final class LoopQueue: Sendable {
         var waiting = SenderQueue<() -> Void>()
         /// Whether a turn is scheduled.
         var isComing = false
-        /// The first read since the loop polled its sockets; nil before it.
+        /// The time of the first read since the loop polled its sockets, or nil before that read.
         var firstRead: NIODeadline?
     }
 
@@ -31,7 +31,7 @@ package final class LoopQueue: Sendable {
     /// The queue of an event loop, or nil if the loop serves no connections.
     package static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
-    /// The time that reads take before the remaining reads wait until the loop has polled again.
+    /// The maximum time for reads per poll. Later reads wait for the next poll.
     private static let mostTime = TimeAmount.milliseconds(1)
     /// The duration of a turn if there is no pipe.
     private static let pause = TimeAmount.milliseconds(1)
@@ -40,7 +40,7 @@ package final class LoopQueue: Sendable {
     private let state: NIOLoopBoundBox<State>
     /// A pipe from the loop to itself.
     private let bell: EventLoopFuture<any Channel>
-    /// Runs when all ready sockets have been read.
+    /// Runs after the loop has read all ready sockets.
     private let endReads: @Sendable () -> Void
 
     private init(of eventLoop: any EventLoop) {
@@ -67,8 +67,8 @@ package final class LoopQueue: Sendable {
         call()
     }
 
-    /// Whether what a socket received should wait for a later turn, since the sockets before it took long. Call it on the
-    /// event loop, once for each read.
+    /// Returns whether a read should wait for a later turn because the reads before it took too long. Call it on the event
+    /// loop, once per read.
     package func isLate() -> Bool {
         let now = NIODeadline.now()
         if let first = state.value.firstRead { return now - first >= Self.mostTime }

@@ -66,7 +66,7 @@ package final class ReadPacer: ChannelDuplexHandler {
     ///   - input: Counts received bytes. The handlers that consume them subtract them.
     ///   - network: Returns the sender of the input.
     ///   - later: Runs work after other connections have had a turn.
-    ///   - isLate: Returns whether received bytes wait for such a turn, since other connections already took long.
+    ///   - isLate: Returns whether received bytes wait for such a turn because other connections took too long.
     ///   - expected: Returns what follows the bytes that were passed on.
     package init(
         _ input: HeldInput, of network: @escaping () -> Sender = { .server },

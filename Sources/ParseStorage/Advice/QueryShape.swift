@@ -1,32 +1,32 @@
 import JSON
 import ParseModel
 
-/// The parts of a find, a count or a list of different values that an index can serve: equal for all that differ in their
-/// values only.
+/// The parts of a find, a count or a `distinct` that an index can serve. Statements that differ only in their values have
+/// the same shape.
 package struct QueryShape: Hashable, Sendable {
     package let table: Name
-    /// Columns that are compared for equality; sorted.
+    /// Columns compared for equality, sorted.
     package var equal: [Name] = []
-    /// Columns that are compared with `<` and its like; sorted.
+    /// Columns compared by range, sorted.
     var ranges: [Name] = []
-    /// Columns of texts that begin with something; sorted.
+    /// Text columns compared by prefix, sorted.
     var prefixes: [Name] = []
-    /// The column that rows are sorted by first.
+    /// The first sort column.
     var order: Name?
     var isDescending = false
-    /// The column whose different values are listed.
+    /// The column of a `distinct`.
     var distinct: Name?
     package var isLimited = false
     var isCount = false
-    /// Whether there are conditions or an order that no index of plain columns serves.
+    /// Whether it has conditions or an order that an index of plain columns can't serve.
     var hasOther = false
 
-    /// The most columns of a kind: no index has more.
+    /// The maximum number of columns of each kind.
     private static let mostColumns = 6
 
     package init(table: Name, distinct: Name? = nil) { (self.table, self.distinct) = (table, distinct) }
 
-    /// Describes a find, or the count beside it. Returns nil for what no other index than that on `objectId` serves.
+    /// Describes a find, or the count beside it. Returns nil if the index on `objectId` serves it.
     package init?(_ request: ObjectStore.FindRequest, _ schema: ClassSchema, isCount: Bool = false) {
         table = Name(schema.name)
         let compiler = FilterCompiler(schemas: SchemaSnapshot(classes: [Name(schema.name): schema]))

@@ -19,21 +19,21 @@ struct ResultWatch {
     private var receives = 0
     /// The least memory that the process held since the result began to come: others may let go of theirs meanwhile.
     private var lowest: Int?
-    /// The bytes that were ready before each call of libpq. Those that it left are counted again.
+    /// The sum of the bytes that were ready before each libpq call. Bytes that a call leaves behind count again.
     private var offered = 0
-    /// The bytes that libpq certainly took.
+    /// A lower bound of the bytes that libpq has read.
     private var taken = 0
-    /// The bytes that are ready for the call of libpq under way; nil before a part of a result has come.
+    /// The bytes ready before the current libpq call, or nil if no part of a result has arrived yet.
     private var ready: Int?
 
-    /// Looks at how much is ready on a socket before libpq takes it, if a part of a result has come already.
+    /// Records how many bytes are ready before a libpq call. Does nothing until a part of a result has arrived.
     mutating func willReceive(from socket: Int32) {
         guard receives > 0, let count = Self.bytesReady(on: socket) else { return }
         ready = count
         offered += count
     }
 
-    /// Looks at how much is left on the socket. What arrives meanwhile hides what libpq took, except for one piece.
+    /// Records how many bytes the libpq call read. Bytes that arrive during the call hide all but one piece of them.
     mutating func didReceive(from socket: Int32) {
         guard let before = ready else { return }
         ready = nil
@@ -46,7 +46,7 @@ struct ResultWatch {
         return ioctl(socket, UInt(FIONREAD), &count) == 0 ? Int(count) : nil
     }
 
-    /// Whether a result certainly takes more than a number of bytes. Large rows may take several times as much first.
+    /// Returns whether a result exceeds a number of bytes. Large rows can take several times as many bytes before that.
     func isBeyond(expected: Int) -> Bool { taken > expected }
 
     /// Notes that more came of a result that is not whole.
