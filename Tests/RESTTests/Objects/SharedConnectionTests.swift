@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("Of two slow reads, of which one at a time has a connection, one gets 503 with Retry-After; other requests go on")
+    @Test("Slow reads hold one connection: of two, one gets 503 with Retry-After, and other requests go on")
     func slowReads() async throws {
         let options: JSONObject = [
             "databaseOptions": ["poolSize": 2], "connectionTimeout": 200, "lockTimeout": 60_000,
@@ -122,7 +122,7 @@ import Testing
             _ = try await server.create("Other", ["plays": 1])
             let count: JSONObject = ["count": 1, "limit": 0]
             // Either may be the one: both begin on the shared connections, and leave them when they prove slow.
-            let (replies, ends) = AsyncThrowingStream<Reply, any Error>.makeStream()
+            let (replies, ends) = AsyncThrowingStream<TestAnswer, any Error>.makeStream()
             let read: @Sendable () async -> Void = {
                 do { ends.yield(try await server.find("Song", count)) } catch { ends.finish(throwing: error) }
             }
