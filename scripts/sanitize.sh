@@ -20,10 +20,15 @@ export LSAN_OPTIONS="suppressions=$PWD/scripts/leak_suppressions.txt:print_suppr
 measured='ConsoleScenarioTests|ConsoleLoadTests'
 
 run() {
-    local sanitizer=$1
+    local sanitizer=$1 preloaded=""
     shift
     echo "==> $sanitizer"
-    ROOST_TEST_CONFIGURATION=$sanitizer scripts/test.sh --skip "$measured" "$@"
+    if [ "$sanitizer" = thread ]; then
+        preloaded=$PWD/.build/thread/mutex.so
+        mkdir -p .build/thread
+        "$(dirname "$(readlink -f "$(command -v swift)")")/clang" -O1 -fPIC -shared -o "$preloaded" scripts/thread_mutex.c
+    fi
+    ROOST_TEST_CONFIGURATION=$sanitizer LD_PRELOAD=$preloaded scripts/test.sh --skip "$measured" "$@"
 }
 
 case "${1:-}" in
