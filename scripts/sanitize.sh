@@ -24,9 +24,9 @@ run() {
     shift
     echo "==> $sanitizer"
     if [ "$sanitizer" = thread ]; then
-        preloaded=$PWD/.build/thread/mutex.so
+        preloaded=$PWD/.build/thread/order.so
         mkdir -p .build/thread
-        "$(dirname "$(readlink -f "$(command -v swift)")")/clang" -O1 -fPIC -shared -o "$preloaded" scripts/thread_mutex.c
+        "$(dirname "$(readlink -f "$(command -v swift)")")/clang" -O1 -fPIC -shared -o "$preloaded" scripts/thread_order.c
     fi
     ROOST_TEST_CONFIGURATION=$sanitizer LD_PRELOAD=$preloaded scripts/test.sh --skip "$measured" "$@"
 }

@@ -1,0 +1,50 @@
+// Tells ThreadSanitizer what orders memory inside Swift's libraries, which are not instrumented, so that what is ordered there
+// does not look like a race. Loaded before these libraries by scripts/sanitize.sh; the names are those of Swift 6.3.
+//
+// * The fast path of `Mutex` is compiled into the caller and seen; what a contended lock does lies in the library.
+// * The library tells that a continuation was resumed before its task goes on, but not where that was before the task waited.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+
+#define SWIFT __attribute__((swiftcall))
+#define CONTEXT __attribute__((swift_context))
+#define ASYNC __attribute__((swiftasynccall))
+
+// Missing in the processes that are not under test.
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
+
+#define LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+#define UNLOCK "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
+#define AWAIT "swift_continuation_await"
+
+static SWIFT void (*library_lock)(uint32_t, CONTEXT void *);
+static SWIFT void (*library_unlock)(CONTEXT void *);
+static ASYNC void (*library_await)(void *);
+
+__attribute__((constructor)) static void find_functions(void) {
+    *(void **)&library_lock = dlsym(RTLD_NEXT, LOCK);
+    *(void **)&library_unlock = dlsym(RTLD_NEXT, UNLOCK);
+    *(void **)&library_await = dlsym(RTLD_NEXT, AWAIT);
+}
+
+SWIFT void lock_slow(uint32_t thread, CONTEXT void *mutex) __asm__(LOCK);
+SWIFT void lock_slow(uint32_t thread, CONTEXT void *mutex) {
+    library_lock(thread, mutex);
+    if (__tsan_acquire) __tsan_acquire(mutex);
+}
+
+SWIFT void unlock_slow(CONTEXT void *mutex) __asm__(UNLOCK);
+SWIFT void unlock_slow(CONTEXT void *mutex) {
+    if (__tsan_release) __tsan_release(mutex);
+    library_unlock(mutex);
+}
+
+extern SWIFT void *swift_task_getCurrent(void) __attribute__((weak));
+
+ASYNC void await(void *context) __asm__(AWAIT);
+ASYNC void await(void *context) {
+    if (__tsan_acquire && swift_task_getCurrent) __tsan_acquire(swift_task_getCurrent());
+    __attribute__((musttail)) return library_await(context);
+}
