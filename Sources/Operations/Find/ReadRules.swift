@@ -66,8 +66,7 @@ struct SessionReadRules: ReadRules {
 /// Users who get themselves get their own token back, as the SDKs keep it with the user; the maintenance key gets what
 /// no schema lists.
 struct UserReadRules: ReadRules {
-    /// Tokens that clients once could store there.
-    let hidden: Set<Name> = ["sessionToken"]
+    let hidden = SystemClass.secretUserFields
 
     func members(of found: ObjectStore.Found, _ find: Find, _ permissions: Permissions) async throws -> [[[UInt8]]] {
         try await permissions.internalMembers(found, find.options, find.context.caller)

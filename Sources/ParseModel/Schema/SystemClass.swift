@@ -87,6 +87,9 @@ public enum SystemClass {
         "_failed_login_count": .number, "_account_lockout_expires_at": .date, "_password_history": .array,
     ]
 
+    /// Fields of `_User` in which databases of early versions have session tokens. No answer shows them.
+    public static let secretUserFields: Set<Name> = ["sessionToken"]
+
     /// Columns that an object of the class must have: a write without them is refused.
     public static let requiredFields: [Name: [Name]] = [
         "_Role": ["name", "ACL"],

@@ -18,9 +18,11 @@ public struct Aggregates: Sendable {
         place: ReadPlace = .primary
     ) async throws -> [JSONValue] {
         do {
-            return try await store.fresh(className, otherwise: []) { schema in
+            return try await store.fresh(className, otherwise: []) { _ in
+                let schemas = store.catalog.snapshot.withoutSecrets
+                guard let schema = schemas[className] else { return [] }
                 var compiler = AggregateCompiler(
-                    schemas: store.catalog.snapshot, schema: schema, now: now, mergesDateParts: mergesDateParts)
+                    schemas: schemas, schema: schema, now: now, mergesDateParts: mergesDateParts)
                 return try await values(of: try compiler.compile(stages), className, place)
             }
         } catch let error as PostgresError {
@@ -42,10 +44,11 @@ public struct Aggregates: Sendable {
             throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(field)")
         }
         do {
-            return try await store.fresh(className, otherwise: []) { schema in
-                guard let values = try DistinctValues(of: field, schema, filter, store.catalog.snapshot) else {
-                    return []
-                }
+            return try await store.fresh(className, otherwise: []) { _ in
+                let schemas = store.catalog.snapshot.withoutSecrets
+                guard let schema = schemas[className],
+                    let values = try DistinctValues(of: field, schema, filter, schemas)
+                else { return [] }
                 return try await store.reading(className, place) { store in
                     var statement = values.statement
                     if let jump = values.jump, try await store.client.query(jump.question, readOnly: true).rowCount > 0

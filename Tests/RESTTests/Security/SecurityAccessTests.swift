@@ -142,4 +142,64 @@ import Testing
             #expect(session["createdWith"]?["authProvider"] == "anonymous", "\(session.text)")
         }
     }
+
+    /// Aggregations of users with a token, and of posts by them.
+    private static let tokenReaders: [(String, JSONValue)] = [
+        ("_User", [["$limit": 1]]), ("_User", [["$project": ["x": "$sessionToken"]]]),
+        ("_User", [["$project": ["x": ["$concat": ["$sessionToken", "!"]]]]]),
+        ("_User", [["$project": ["x": "$$ROOT"]]]), ("_User", [["$group": ["_id": "$sessionToken"]]]),
+        ("_User", [["$group": ["_id": .null, "x": ["$push": "$$ROOT"]]]]),
+        ("_User", [["$group": ["_id": .null, "x": ["$max": "$sessionToken"]]]]),
+        ("_User", [["$sortByCount": "$sessionToken"]]), ("_User", [["$unwind": "$sessionToken"]]),
+        ("_User", [["$sort": ["sessionToken": 1]], ["$replaceRoot": ["newRoot": ["x": "$sessionToken"]]]]),
+        (
+            "Post",
+            [["$lookup": ["from": "_User", "localField": "author", "foreignField": "_id", "as": "x"]]]
+        ),
+        (
+            "Post",
+            [["$lookup": ["from": "_User", "as": "x", "pipeline": [["$project": ["y": "$sessionToken"]]]]]]
+        ),
+    ]
+
+    @Test("A token that a database of early versions has in a user is in no answer, and nothing is found by it")
+    func tokensOfEarlyVersions() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let field: JSONValue = ["fields": ["sessionToken": ["type": "String"]]]
+            _ = try await server.send("PUT", "/schemas/_User", field, as: .master).succeeded()
+            try await server.execute("UPDATE \"_User\" SET \"sessionToken\" = 'r:early'")
+            _ = try await server.create("Post", ["author": .pointer("_User", kim.id), "guess": "r:early"])
+            for path in ["/users", "/users/\(kim.id)", "/classes/Post?include=author&excludeKeys=guess"] {
+                for sender in [TestServer.Identity.session(kim.token), .master] {
+                    let answer = try await server.send("GET", path, as: sender)
+                    #expect(answer.status == 200 && !answer.text.contains("r:early"), "\(path): \(answer.text)")
+                }
+            }
+            for (className, pipeline) in Self.tokenReaders {
+                let shown: JSONValue = .array((pipeline.arrayValue ?? []) + [["$unset": "guess"]])
+                let answer = try await Sales.aggregate(server, shown, className)
+                #expect(answer.status == 200, "\(pipeline): \(answer.text)")
+                #expect(!answer.text.contains("r:early"), "\(pipeline): \(answer.text)")
+            }
+            let users: JSONValue = ["sessionToken": ["$regex": "^r:"]]
+            let inner: JSONValue = ["author": ["$inQuery": ["className": "_User", "where": users]]]
+            let joined: JSONValue = [
+                "$lookup": ["from": "_User", "localField": "guess", "foreignField": "sessionToken", "as": "x"]
+            ]
+            for (className, pipeline) in [
+                ("_User", [["$match": users]]),
+                ("_User", [["$match": ["$expr": ["$eq": ["$sessionToken", "r:early"]]]]]),
+                ("Post", [["$match": inner]]), ("Post", [joined, ["$unwind": "$x"]]),
+            ] as [(String, JSONValue)] {
+                let answer = try await Sales.aggregate(server, pipeline, className)
+                #expect(answer.status == 200 && answer.results.isEmpty, "\(pipeline): \(answer.text)")
+            }
+            for body: JSONObject in [["distinct": "sessionToken"], ["distinct": "username", "where": users]] {
+                let parameters = body.merging(["_method": "GET"]) { $1 }
+                let answer = try await server.send("POST", "/aggregate/_User", .object(parameters), as: .master)
+                #expect(answer.json == ["results": []], "\(body): \(answer.text)")
+            }
+        }
+    }
 }
