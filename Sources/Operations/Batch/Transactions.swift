@@ -17,10 +17,28 @@ public struct Transactions: Sendable, BackendPart {
     /// - Returns: For each what is left to do. What was refused is refused in its turn, when those before it were not.
     public func plan(_ writes: [TransactionWrite?], _ context: RequestContext) async -> [TransactionStep] {
         var steps: [TransactionStep] = []
+        var kept = 0
         for (index, write) in writes.enumerated() {
-            steps.append(await plan(write, after: writes[..<index], context))
+            do {
+                try checkMemory(kept, context.caller)
+                let step = await plan(write, after: writes[..<index], context)
+                kept += step.keptSize
+                steps.append(step)
+            } catch {
+                steps.append(.refused(error))
+            }
         }
         return steps
+    }
+
+    /// Bounds the memory of a client's transaction, which keeps its objects and answers until it ends. Some transactions
+    /// of a network run at once, so each has a quarter of an answer.
+    ///
+    /// - Throws: 116.
+    public func checkMemory(_ bytes: Int, _ caller: Caller) throws(ParseError) {
+        guard bytes > configuration.maxResponseSize / 4, !caller.readsEverything else { return }
+        throw ParseError(
+            ParseError.objectTooLarge, "The transaction takes too much memory; send fewer requests in it.")
     }
 
     private func plan(
@@ -176,6 +194,15 @@ public enum TransactionStep: Sendable {
     case delete(String, String, DeletePipeline.TriggerOutcome)
     /// It was refused.
     case refused(any Error)
+
+    /// About how many bytes of stored objects it keeps.
+    var keptSize: Int {
+        switch self {
+        case .save(.planned(let planned)): planned.save.original?.roughSize ?? 0
+        case .delete(_, _, let outcome): outcome.original?.roughSize ?? 0
+        case .call, .save(.answered), .refused: 0
+        }
+    }
 }
 
 /// What a call of a transaction came to, before it was committed.
@@ -188,6 +215,24 @@ public enum TransactionOutcome: Sendable {
     case stored(StoredSave)
     /// An object was removed.
     case deleted(DeletePipeline.Planned)
+
+    /// About how many bytes its answer takes.
+    public var answerSize: Int {
+        switch self {
+        case .saved(let result): result.body.roughSize
+        case .stored(let stored): stored.result.body.roughSize
+        case .nothing, .deleted: 0
+        }
+    }
+
+    /// About how many bytes of stored objects it keeps besides.
+    public var keptSize: Int {
+        switch self {
+        case .stored(let stored): (stored.planned.save.original?.roughSize ?? 0) + (stored.change?.size ?? 0)
+        case .deleted(let planned): (planned.outcome.original?.roughSize ?? 0) + (planned.change?.size ?? 0)
+        case .nothing, .saved: 0
+        }
+    }
 }
 
 /// A call of a transaction that makes, changes or removes one object.

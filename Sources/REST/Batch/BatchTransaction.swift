@@ -35,17 +35,17 @@ extension ParseRoutes {
             let routes = over(backend)
             var outcomes: [TransactionOutcome] = []
             var replies: [[UInt8]] = []
-            var size = 0
+            var (answers, kept) = (0, 0)
             for (element, step) in zip(elements, steps) {
-                outcomes.append(
-                    try await backend.transactions.carryOut(step, context, keptFor: element.console?.operatorName))
-                guard case .call = step else {
-                    replies.append([])
-                    continue
-                }
-                let reply = Self.success(try await routes.route(element, context))
-                size += reply.count
-                try AnswerSize.check(size, configuration.maxResponseSize)
+                let outcome = try await backend.transactions.carryOut(
+                    step, context, keptFor: element.console?.operatorName)
+                var reply: [UInt8] = []
+                if case .call = step { reply = Self.success(try await routes.route(element, context)) }
+                answers += reply.count + outcome.answerSize
+                kept += outcome.keptSize
+                try AnswerSize.check(answers, configuration.maxResponseSize)
+                try backend.transactions.checkMemory(answers + kept, context.caller)
+                outcomes.append(outcome)
                 replies.append(reply)
             }
             return (outcomes, replies)

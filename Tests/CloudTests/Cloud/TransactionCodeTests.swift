@@ -56,4 +56,30 @@ import Testing
             }
         }
     }
+
+    @Test("A client's transaction stops calling triggers when the objects that it keeps for them take too much memory")
+    func largeObjects() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run(["maxResponseSize": "400kb"]) { server in
+                try await hooks.trigger("beforeSave", "Song", on: server) { _ in .nothing }
+                let text = JSONValue.string(String(repeating: "x", count: 30_000))
+                var requests: [JSONValue] = []
+                for _ in 0..<6 {
+                    let id = try await server.create("Song", ["text": text, "a": 0])
+                    requests.append(["method": "PUT", "path": .string("/parse/classes/Song/\(id)"), "body": ["a": 1]])
+                }
+                let before = hooks.calls.count
+                let body: JSONValue = ["requests": .array(requests), "transaction": true]
+                let refused = try await server.send("POST", "/batch", body)
+                #expect(refused.code == 116, "\(refused.text)")
+                #expect(hooks.calls.count == before + 4)
+                #expect(try await server.texts("SELECT a::text FROM \"Song\" GROUP BY a") == ["0"])
+                // Two together, and six with the master key, take no more than may be.
+                let two: JSONValue = ["requests": .array(Array(requests.prefix(2))), "transaction": true]
+                #expect(try await server.send("POST", "/batch", two).status == 200)
+                #expect(try await Self.batch(server, requests).status == 200)
+                #expect(try await server.texts("SELECT a::text FROM \"Song\" GROUP BY a") == ["1"])
+            }
+        }
+    }
 }

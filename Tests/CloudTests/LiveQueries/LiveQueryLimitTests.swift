@@ -29,6 +29,28 @@ import Testing
         }
     }
 
+    @Test("A client's transaction whose followed objects take too much memory is undone")
+    func largeTransaction() async throws {
+        let options = Self.options.merging(["maxResponseSize": "400kb"]) { $1 }
+        try await TestServer.runLive(options) { server, client in
+            try await client.subscribe(1, "Note", ["keys": ["n"]])
+            let text = JSONValue.string(String(repeating: "x", count: 30_000))
+            let id = try await server.create("Note", ["n": 0, "text": text])
+            let call: JSONValue = [
+                "method": "PUT", "path": .string("/parse/classes/Note/\(id)"),
+                "body": ["n": .increment(1)],
+            ]
+            for (count, identity, n) in [(10, .anonymous, 0), (1, .anonymous, 1), (10, .master, 11)]
+                as [(Int, TestServer.Identity, JSONValue)]
+            {
+                let body: JSONValue = ["requests": .array(Array(repeating: call, count: count)), "transaction": true]
+                let answer = try await server.send("POST", "/batch", body, as: identity)
+                #expect(answer.code == (n == 0 ? 116 : nil), "\(count): \(answer.text)")
+                #expect(try await server.send("GET", "/classes/Note/\(id)?keys=n")["n"] == n)
+            }
+        }
+    }
+
     @Test("A client that reads nothing is closed when too much waits for it; writers and other clients do not feel it")
     func slowReader() async throws {
         let port = try await FreePort.find()

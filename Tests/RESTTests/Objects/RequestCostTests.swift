@@ -90,6 +90,35 @@ import Testing
         }
     }
 
+    @Test("A transaction whose answers take too much memory is undone, and not stored without an answer")
+    func largeTransaction() async throws {
+        try await TestServer.run(["maxResponseSize": "400kb"]) { server in
+            let text = JSONValue.string(String(repeating: "x", count: 30_000))
+            let cases: [(TestServer.Identity, Int, String)] = [
+                (.anonymous, 3, "The transaction takes too much memory"),
+                (.master, 13, "The answer exceeds the maximum size"),
+            ]
+            for (identity, most, refusal) in cases {
+                let id = try await server.create("Large", ["list": [text]])
+                for count in [most, most + 1] {
+                    let calls = (0..<count).map { number -> JSONValue in
+                        let body: JSONValue = ["list": .operation("AddUnique", [.string("\(count) \(number)")])]
+                        return ["method": "PUT", "path": .string("/parse/classes/Large/\(id)"), "body": body]
+                    }
+                    let answer = try await server.send(
+                        "POST", "/batch", ["requests": .array(calls), "transaction": true], as: identity)
+                    if count == most {
+                        #expect(answer.status == 200, "\(answer.text.prefix(200))")
+                    } else {
+                        Self.expect(answer, 116, refusal)
+                    }
+                    let stored = try await server.send("GET", "/classes/Large/\(id)")
+                    #expect(stored["list"]?.arrayValue?.count == 1 + most)
+                }
+            }
+        }
+    }
+
     @Test("Objects of megabytes, found together, do not fill the memory: the statement is stopped, and others go on")
     func largeRows() async throws {
         try await TestServer.run(["maxResponseSize": "1mb"]) { server in
