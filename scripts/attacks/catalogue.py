@@ -161,3 +161,11 @@ ATTACKS = {
     **attacks_on_the_wire(Attack, Save, SaveLittle),
     **database.attacks(Attack),
 }
+
+# What networks share is divided differently among few of them: --quick makes these attacks by 1 and 4 senders, too.
+BY_FEW_SENDERS = {
+    "large finds, one byte read", "pings", "unknown messages", "unfinished messages", "pipelined missing",
+    "slow exclusions", "transactions on long lists", "small bodies", "requests behind slow ones",
+    "small answers, unread", "chunks of a byte", "empty objects", "huge bodies", "finds of ever new texts",
+    "calls of a heavy user", "new fields",
+}
