@@ -31,7 +31,7 @@ import Testing
 
     @Test("A client's transaction whose followed objects take too much memory is undone")
     func largeTransaction() async throws {
-        let options = Self.options.merging(["maxResponseSize": "400kb"]) { $1 }
+        let options = Self.options.merging(["maxResponseSize": "800kb"]) { $1 }
         try await TestServer.runLive(options) { server, client in
             try await client.subscribe(1, "Note", ["keys": ["n"]])
             let text = JSONValue.string(String(repeating: "x", count: 30_000))
