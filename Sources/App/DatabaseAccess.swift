@@ -40,7 +40,7 @@ package struct DatabaseAccess: Sendable {
         if let uri = configuration.databaseURI { return try await body(configuration.directDatabaseURI ?? uri) }
         let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
         if !makesDatabase, !database.exists { throw NoDatabase(folder: deployment.dataFolder) }
-        try FileManager.default.createDirectory(atPath: deployment.dataFolder, withIntermediateDirectories: true)
+        try deployment.makeDataFolder()
         let (connectionString, isShared) = try await database.startOrShare()
         do {
             let result = try await body(connectionString)

@@ -50,6 +50,17 @@ package struct Deployment: Sendable {
         return files.hasPrefix("/") ? files : "\(dataFolder)/\(files)"
     }
 
+    /// Creates the data folder if it is missing.
+    func makeDataFolder() throws(CommandFailure) {
+        do {
+            try FileManager.default.createDirectory(atPath: dataFolder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(
+                "The data folder \(dataFolder) can't be created: \(ErrorText.reason(error)). Set dataDir to a folder that "
+                    + "this user may write to.")
+        }
+    }
+
     /// The folder of the embedded PostgreSQL.
     package var postgresFolder: String { dataFolder + "/postgres" }
 

@@ -302,7 +302,13 @@ public struct RoostServer: Service {
         try await client.start(within: .milliseconds(configuration.connectionTimeout), logger)
         if configuration.readOnly { try await backend.catalog.reload() } else { try await install() }
         await replicas?.start()
-        try await files.prepare()
+        do {
+            try await files.prepare()
+        } catch let error as CocoaError {
+            throw CommandFailure(
+                "The files folder \(error.filePath ?? "") can't be created: \(ErrorText.reason(error)). Set filesDirectory to "
+                    + "a folder that this user may write to.")
+        }
         await announceFolder()
         try await cloud.start()
         if !backend.jobs.names.isEmpty, !configuration.readOnly { try await backend.jobRunner?.prepare() }

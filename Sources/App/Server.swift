@@ -44,7 +44,7 @@ package struct Server {
         defer { logWriter.flush() }
         if let file = deployment.configurationFile { logger.info("read \(file)") }
         for warning in deployment.warnings { logger.warning("\(warning)") }
-        try FileManager.default.createDirectory(atPath: deployment.dataFolder, withIntermediateDirectories: true)
+        try deployment.makeDataFolder()
         guard let uri = configuration.databaseURI else {
             let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
             let connectionString = try await database.start()

@@ -17,8 +17,12 @@ struct BackupCommand: AsyncParsableCommand {
 
     @OptionGroup var archive: ScriptArguments
 
+    private static let target = "file to write"
+
+    func validate() throws { _ = try CommandRun.target(archive.arguments, called: Self.target) }
+
     func run() async throws {
-        try await archive.run(called: "file to write") { deployment, file, lines in
+        try await archive.run(called: Self.target) { deployment, file, lines in
             let report = try await Backup(deployment, file: file, logger: LogOutput.quiet) { step in
                 lines.done(step.rawValue, ["event": "step", "step": .string(step.rawValue)])
             }.run()
@@ -47,8 +51,12 @@ struct RestoreCommand: AsyncParsableCommand {
 
     @OptionGroup var archive: ScriptArguments
 
+    private static let target = "backup to restore"
+
+    func validate() throws { _ = try CommandRun.target(archive.arguments, called: Self.target) }
+
     func run() async throws {
-        try await archive.run(called: "backup to restore") { deployment, file, lines in
+        try await archive.run(called: Self.target) { deployment, file, lines in
             let time = try await Restore(deployment, file: file).run()
             lines.done(
                 "restored \(deployment.dataFolder) as of \(time)",

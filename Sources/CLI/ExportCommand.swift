@@ -36,7 +36,17 @@ struct ExportCommand: AsyncParsableCommand {
 
     @OptionGroup var common: ScriptArguments
 
+    func validate() throws { _ = try request() }
+
     func run() async throws {
+        let (request, rest) = try request()
+        let isForScripts = common.json
+        try await CommandRun.run(isForScripts: isForScripts) {
+            try await Self.export(request, rest, isForScripts)
+        }
+    }
+
+    private func request() throws -> (request: Export.Request, rest: [String]) {
         let (folder, rest) = try CommandRun.target(common.arguments, called: "folder to write")
         var request = Export.Request(folder: folder)
         request.form = format
@@ -46,10 +56,7 @@ struct ExportCommand: AsyncParsableCommand {
             guard let date = ParseDate(iso: since) else { throw ValidationError("--since: \(since) is not a date") }
             request.since = date
         }
-        let (isForScripts, wanted) = (common.json, request)
-        try await CommandRun.run(isForScripts: isForScripts) {
-            try await Self.export(wanted, rest, isForScripts)
-        }
+        return (request, rest)
     }
 
     private static func export(

@@ -66,6 +66,11 @@ struct ImportCommand: AsyncParsableCommand {
 
     @OptionGroup var common: ScriptArguments
 
+    func validate() throws {
+        _ = try source()
+        _ = try options()
+    }
+
     func run() async throws {
         let (source, rest) = try source()
         let (isForScripts, wanted) = (common.json, try options())

@@ -25,8 +25,14 @@ struct MailPreview: AsyncParsableCommand {
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
+    private func target() throws -> (target: String, rest: [String]) {
+        try CommandRun.target(arguments, called: "folder to write")
+    }
+
+    func validate() throws { _ = try target() }
+
     func run() async throws {
-        let (folder, rest) = try CommandRun.target(arguments, called: "folder to write")
+        let (folder, rest) = try target()
         try await CommandRun.run(isForScripts: false) {
             let deployment = try CommandRun.deployment(rest)
             let count = try MailFolder(deployment).write(into: folder)
@@ -47,8 +53,14 @@ struct MailTest: AsyncParsableCommand {
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
+    private func target() throws -> (target: String, rest: [String]) {
+        try CommandRun.target(arguments, called: "address")
+    }
+
+    func validate() throws { _ = try target() }
+
     func run() async throws {
-        let (address, rest) = try CommandRun.target(arguments, called: "address")
+        let (address, rest) = try target()
         try await CommandRun.run(isForScripts: false) {
             let deployment = try CommandRun.deployment(rest)
             print(try await TestMail(deployment).send(to: address))

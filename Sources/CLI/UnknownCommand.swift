@@ -6,6 +6,7 @@ import ServerConfiguration
 enum UnknownCommand {
     /// The message for arguments that name no command, or nil if they name one.
     static func message(_ arguments: [String], of command: any ParsableCommand.Type = Roost.self) -> String? {
+        if arguments.first == "help" { return message(Array(arguments.dropFirst()), of: command) }
         let subcommands = command.configuration.subcommands
         guard let first = arguments.first, !subcommands.isEmpty, !usual.contains(where: first.hasPrefix) else {
             return nil

@@ -36,7 +36,7 @@ public final class HTTPCaller: Sendable {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let path = settings.trustedCertificates {
-            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(path))]
+            tls.additionalTrustRoots = [.certificates(try Self.certificates(in: path))]
         }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
@@ -51,6 +51,12 @@ public final class HTTPCaller: Sendable {
         }
         configuration.proxy = settings.proxy.map { .server(host: $0.host, port: $0.port) }
         state = Mutex(.unused(configuration))
+    }
+
+    private static func certificates(in path: String) throws -> [NIOSSLCertificate] {
+        if let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty { return certificates }
+        let reason = access(path, R_OK) == 0 ? "it holds no certificate in PEM" : String(cString: strerror(errno))
+        throw HTTPCallFailure(description: "option trustedCertificates: \(path) cannot be read: \(reason)")
     }
 
     /// Closes the connections; calls after that fail.

@@ -113,6 +113,22 @@ struct ConfigurationMistakeTests {
             ])
     }
 
+    @Test("A value that a variable or a flag overrides is no second mistake")
+    func overridden() {
+        let file = #"{"appId": "a", "masterKey": "m", "port": "x"}"#
+        #expect(Self.message(file, flags: ["--port", "y"]) == "port must be a number (--port)")
+        #expect(Self.message(file, environment: ["PORT": "y"]) == "port must be a number (PORT)")
+        #expect(Self.message(file, environment: ["PORT": "1400"]) == nil)
+        #expect(Self.message(file, flags: ["--port", "1400"]) == nil)
+    }
+
+    @Test("A point within a sentence doesn't end it")
+    func sentences() {
+        #expect(
+            Self.message(#"{"appId": "a", "masterKey": "m", "filesAdapter": {"module": "s3", "options": {}}}"#)
+                == "S3Adapter requires option 'bucket' or env. variable S3_BUCKET (roost.json)")
+    }
+
     @Test("A missing key is reported beside the others")
     func missingKeys() throws {
         let message = try #require(Self.message(#"{"appId": "a", "port": 99999}"#))

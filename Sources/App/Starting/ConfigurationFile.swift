@@ -19,7 +19,7 @@ struct ConfigurationFile {
     /// - Returns: The file, or nil if none is named and roost.json doesn't exist.
     /// - Throws: `ConfigurationError` for a file that can't be read.
     static func taken(from arguments: inout [String]) throws(ConfigurationError) -> ConfigurationFile? {
-        if let path = arguments.first, !path.hasPrefix("--") {
+        if let path = arguments.first, !path.hasPrefix("-") {
             arguments.removeFirst()
             return try read(path)
         }

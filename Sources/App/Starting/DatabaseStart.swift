@@ -26,7 +26,18 @@ extension PostgresClient {
 extension PostgresError {
     /// Whether the database may be usable soon: it is starting, or has too many clients.
     fileprivate var mayPass: Bool {
-        kind == .unavailable && !isMalformed && (sqlState.isEmpty || ["57", "53"].contains { sqlState.hasPrefix($0) })
+        kind == .unavailable && !isMalformed && !lacksPassword && !lacksTLS
+            && (sqlState.isEmpty || ["57", "53"].contains { sqlState.hasPrefix($0) })
+    }
+
+    /// Whether the server asks for a password and the address has none.
+    fileprivate var lacksPassword: Bool { sqlState.isEmpty && message.contains("no password supplied") }
+
+    /// Whether the connection can't be encrypted as the address asks for.
+    fileprivate var lacksTLS: Bool {
+        sqlState.isEmpty
+            && ["SSL was required", "root certificate file", "certificate verify failed", "does not match host name"]
+                .contains { message.contains($0) }
     }
 
     /// Whether libpq can't read the address.
@@ -42,11 +53,17 @@ extension PostgresError {
 struct DatabaseFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// - Returns: The error, or nil if it isn't about the connection.
+    /// - Returns: The error, or nil if it isn't about the connection or the rights of its user.
     init?(_ error: PostgresError) {
-        guard error.kind == .unavailable else { return nil }
         // PostgreSQL's first line has the reason; the others are hints for users of its own tools.
         let line = error.message.split(separator: "\n").first.map(String.init) ?? error.message
+        guard error.kind == .unavailable else {
+            guard error.sqlState == "42501" else { return nil }
+            description =
+                "PostgreSQL refuses a statement: \(line). Grant the user of databaseURI what is missing, or make it the "
+                + "owner of the database (ALTER DATABASE … OWNER TO …)."
+            return
+        }
         switch error.sqlState {
         case _ where error.message.hasPrefix("invalid URI query parameter"):
             description = "databaseURI has a parameter that libpq doesn't know: \(line)"
@@ -58,7 +75,11 @@ struct DatabaseFailure: Error, CustomStringConvertible {
             description =
                 "databaseURI is not a PostgreSQL URI. Percent-encode special characters in the user and the password, "
                 + "such as %40 for @ and %2F for /."
-        case "28P01", "28000":
+        case _ where error.lacksTLS:
+            description =
+                "PostgreSQL can't be reached with the TLS that databaseURI asks for: \(line). Correct its parameters "
+                + "sslmode and sslrootcert."
+        case _ where error.lacksPassword, "28P01", "28000":
             description = "PostgreSQL refuses the sign-in: \(line). Check the user and the password in databaseURI."
         case "3D000":
             description = "\(line). Create the database, or correct databaseURI."

@@ -74,7 +74,7 @@ struct ListenFailure: Error, CustomStringConvertible {
             description = "This user may not listen on port \(port). Choose a port above 1023 for \(option)."
         default:
             description =
-                error is SocketAddressError
+                error is SocketAddressError || error is SocketAddressError.UnknownHost
                 ? "\(host) is not an address. Set \(hostOption) to an address of this computer, or to 0.0.0.0 for all of them."
                 : "Cannot listen on \(host), port \(port): \(ErrorText.of(error))"
         }

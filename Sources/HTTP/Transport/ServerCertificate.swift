@@ -16,6 +16,14 @@ public final class ServerCertificate: Sendable {
     public struct Unusable: Error, CustomStringConvertible {
         /// The message for the operator.
         public let description: String
+
+        fileprivate init(description: String) { self.description = description }
+
+        /// A file that can't be opened, or doesn't hold what it should.
+        fileprivate init(_ name: String, _ file: String, _ content: String) {
+            let reason = access(file, R_OK) == 0 ? "it holds \(content)" : String(cString: strerror(errno))
+            description = "the \(name) \(file) cannot be read: \(reason)"
+        }
     }
 
     private let certificateFile: String
@@ -78,17 +86,17 @@ public final class ServerCertificate: Sendable {
         do {
             chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
         } catch {
-            throw Unusable(description: "the certificate \(certificateFile) cannot be read: \(error)")
+            throw Unusable("certificate", certificateFile, "no certificate in PEM")
         }
         guard let own = chain.first else {
-            throw Unusable(description: "the certificate \(certificateFile) cannot be read: it holds none in PEM")
+            throw Unusable("certificate", certificateFile, "no certificate in PEM")
         }
         let key: NIOSSLPrivateKey
         do {
             // A server has no user who types a passphrase, which BoringSSL would ask the terminal for.
             key = try NIOSSLPrivateKey(file: keyFile, format: .pem) { $0([UInt8]()) }
         } catch {
-            throw Unusable(description: "the key \(keyFile) cannot be read: \(error)")
+            throw Unusable("key", keyFile, "no key in PEM without a passphrase")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
@@ -99,8 +107,7 @@ public final class ServerCertificate: Sendable {
         do {
             return Loaded(context: try NIOSSLContext(configuration: configuration), end: Int(own.notValidAfter))
         } catch {
-            throw Unusable(
-                description: "the key \(keyFile) does not fit the certificate \(certificateFile): \(error)")
+            throw Unusable(description: "the key \(keyFile) does not fit the certificate \(certificateFile)")
         }
     }
 }

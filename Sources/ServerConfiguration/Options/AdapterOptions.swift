@@ -111,7 +111,7 @@ struct AdapterOptions {
 
     /// - Throws: `ConfigurationError` for an option that was not asked for.
     func checkAllKnown() throws(ConfigurationError) {
-        if let first = unknown.first { throw ConfigurationError("error: unknown option \(first)") }
+        if let first = unknown.first { throw .unknown(first, among: known.map(\.text)) }
     }
 
     /// The error for an option that cannot be served.

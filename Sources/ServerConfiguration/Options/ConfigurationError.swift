@@ -35,7 +35,8 @@ public struct ConfigurationError: Error, Sendable, Equatable {
     }
 
     private static func line(_ message: String, in place: String) -> ConfigurationError {
-        let end = message.firstRange(of: ". ")?.lowerBound ?? message.endIndex
+        // A sentence begins with a capital letter: "env. variable" ends none.
+        let end = message.firstRange(of: #/\. [A-Z"`]/#)?.lowerBound ?? message.endIndex
         let (first, rest) = (message[..<end], message[end...])
         let hasStop = rest.isEmpty && first.hasSuffix(".")
         return ConfigurationError("\(hasStop ? first.dropLast() : first) (\(place))\(hasStop ? "." : "")\(rest)")

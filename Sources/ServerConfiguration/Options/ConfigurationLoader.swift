@@ -100,6 +100,8 @@ private struct ConfigurationLoader {
             guard let text = environment[definition.environment], !text.isEmpty else { continue }
             let name = definition.name
             mistakes.sources[name] = definition.environment
+            // The value of the file that the variable overrides is not checked.
+            values[name] = nil
             if let value = mistakes.collect(
                 name, { () throws(ConfigurationError) in try definition.kind.read(text, name) })
             {
@@ -138,7 +140,9 @@ private struct ConfigurationLoader {
                 mistakes.add(
                     ConfigurationError(
                         last.map { "error: unexpected argument after the value of --\($0): quote values with blanks" }
-                            ?? "error: unexpected argument \(flag)"), "")
+                            ?? (flag.hasPrefix("-")
+                                ? "error: unknown option \(flag). Options begin with two dashes, for example --port"
+                                : "error: unexpected argument \(flag)")), "")
                 rest = rest.drop { !$0.hasPrefix("--") }
                 continue
             }
@@ -170,6 +174,8 @@ private struct ConfigurationLoader {
             guard definition.kind == .boolean else { throw ConfigurationError("\(name) needs a value") }
             return true
         }
+        // The value that the flag overrides is not checked.
+        values[name] = nil
         if let value { set(name, value, .flag, [flag], at: flag) }
     }
 

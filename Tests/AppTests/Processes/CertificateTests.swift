@@ -90,10 +90,10 @@ import Testing
     @Test(
         "Files that are missing, no certificate, or no key of it refuse the start and are named; what ended is told",
         arguments: [
-            ("missing.pem", "key.pem", "missing.pem cannot be read"),
-            ("certificate.pem", "missing.pem", "missing.pem cannot be read"),
-            ("key.pem", "key.pem", "key.pem cannot be read"),
-            ("certificate.pem", "certificate.pem", "certificate.pem cannot be read"),
+            ("missing.pem", "key.pem", "missing.pem cannot be read: No such file or directory"),
+            ("certificate.pem", "missing.pem", "missing.pem cannot be read: No such file or directory"),
+            ("key.pem", "key.pem", "key.pem cannot be read: it holds no certificate in PEM"),
+            ("certificate.pem", "certificate.pem", "certificate.pem cannot be read: it holds no key in PEM"),
             ("certificate.pem", "other/key.pem", "does not fit the certificate"),
             // The start fails for the want of a database, and the warning comes before.
             ("ended/certificate.pem", "ended/key.pem", "ended/certificate.pem ended at"),

@@ -50,7 +50,11 @@ struct CommandLineRun {
         if case .exited(let code) = result.terminationStatus { status = code }
         let run = CommandLineRun(
             status: status, output: result.standardOutput, errors: result.standardError)
-        for trace in [secret, "NSCocoaErrorDomain", "Error Domain", "ParseError(", "errno:", "Optional("] {
+        let traces = [
+            secret, "NSCocoaErrorDomain", "Error Domain", "ParseError(", "errno:", "Optional(", "failedToLoad",
+            "could not be completed", "SocketAddressError", "PostgreSQL, server",
+        ]
+        for trace in traces {
             #expect(!(run.output + run.errors).contains(trace), "\(arguments): \(run.output)\(run.errors)")
         }
         return run

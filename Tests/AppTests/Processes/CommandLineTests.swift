@@ -61,6 +61,10 @@ struct CommandLineTests {
                 "unknown option --defaultLimt. Did you mean --defaultLimit?",
                 "port needs a value (--port)",
             ], "\(flags.errors)")
+        let short = try await CommandLineRun.roost(["serve", "-p", "1400"], file: CommandLineRun.configuration())
+        #expect(
+            short.messages == ["unknown option -p. Options begin with two dashes, for example --port"],
+            "\(short.errors)")
         let blank = try await CommandLineRun.roost(["serve", "--appId", "a", "--masterKey", "my", "Swordfish"])
         #expect(
             blank.messages == ["unexpected argument after the value of --masterKey: quote values with blanks"],
@@ -107,11 +111,34 @@ struct CommandLineTests {
             (["files", "chek"], "unknown command chek. Did you mean check? The commands are check, copy, "),
             (["--masterKey=Swordfish"], "--masterKey is an option of a command: roost serve --masterKey …"),
             (["--nosuch=Swordfish"], "unknown option --nosuch. The commands are serve, "),
+            (["help", "srve"], "unknown command srve. Did you mean serve? The commands are serve, "),
         ] as [([String], String)])
     func commands(arguments: [String], text: String) async throws {
         let run = try await CommandLineRun.roost(arguments)
         #expect(run.status == 64)
         #expect(run.messages.count == 1 && run.messages[0].hasPrefix(text), "\(run.errors)")
+    }
+
+    @Test(
+        "A wrong argument of a command is reported with a line that can be typed",
+        arguments: [
+            (["mail", "test"], "the first argument must be the address", "roost mail test ADDRESS"),
+            (["mail", "preview"], "the first argument must be the folder to write", "roost mail preview FOLDER"),
+            (["push", "test"], "the first argument must be the device", "roost push test DEVICE"),
+            (["console", "operator", "kim"], "and the second the role", "roost console operator NAME ROLE"),
+            (["backup", "--json"], "the first argument must be the file to write", "roost backup FILE"),
+            (["restore"], "the first argument must be the backup to restore", "roost restore FILE"),
+            (["export"], "the first argument must be the folder to write", "roost export FOLDER"),
+            (["export", "x", "--since", "now"], "--since: now is not a date", "roost export FOLDER"),
+            (["import"], "the first argument must be the source to import", "roost import (SOURCE"),
+            (["import", "x", "--jobs", "0"], "--jobs must be between 1 and 64", "roost import (SOURCE"),
+            (["doctor", "--rows", "0"], "--rows must be more than 0", "roost doctor [--fix"),
+        ] as [([String], String, String)])
+    func arguments(arguments: [String], text: String, usage: String) async throws {
+        let run = try await CommandLineRun.roost(arguments)
+        #expect(run.status == 64)
+        #expect(run.errors.contains(text), "\(run.errors)")
+        #expect(run.errors.contains("Usage: \(usage)"), "\(run.errors)")
     }
 
     @Test("Errors of Parse's are in words")

@@ -44,6 +44,13 @@ struct StartFailureTests {
                 main
                     == "This computer doesn't have the address 192.0.2.1. Set host to one of its addresses, or to 0.0.0.0 for "
                     + "all of them.", "\(main)")
+            let unknown = try await Self.failure([
+                "databaseURI": .string(uri), "port": port, "host": "127.0.0.300",
+            ])
+            #expect(
+                unknown
+                    == "127.0.0.300 is not an address. Set host to an address of this computer, or to 0.0.0.0 for all of them.",
+                "\(unknown)")
             let metrics = try await Self.failure([
                 "databaseURI": .string(uri), "port": port,
                 "metrics": ["port": .number(Double(try await FreePort.find())), "host": "192.0.2.1"],
@@ -99,6 +106,51 @@ struct StartFailureTests {
         #expect(doctor.messages.count == 1 && doctor.messages[0].hasPrefix("Cannot reach PostgreSQL: "))
     }
 
+    @Test("A user without rights in the database is reported with what to grant")
+    func rights() async throws {
+        try await TestServer.withDatabase { uri in
+            let role = "roost_test_" + UUID().uuidString.lowercased().replacing("-", with: "")
+            try await TestServer.execute(
+                "REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE \(role) LOGIN PASSWORD 'Swordfish'", on: uri)
+            var parts = try #require(URLComponents(string: uri))
+            (parts.user, parts.password) = (role, "Swordfish")
+            let options: JSONObject = ["databaseURI": .string(parts.string ?? "")]
+            let message = await Result { try await Self.failure(options) }
+            try await TestServer.execute("DROP ROLE \(role)", on: uri)
+            let text = try message.get()
+            #expect(
+                text.hasPrefix("PostgreSQL refuses a statement: permission denied for schema public. Grant"), "\(text)")
+        }
+    }
+
+    @Test("A wrong password, a missing one and missing TLS are reported once, without waiting")
+    func signIn() async throws {
+        func run(_ uri: String, _ arguments: [String] = ["serve"]) async throws -> String {
+            let run = try await CommandLineRun.roost(
+                arguments, file: CommandLineRun.configuration(["databaseURI": .string(uri)]))
+            #expect(run.status == 1)
+            #expect(run.messages.count == 1, "\(run.errors)")
+            #expect(!run.errors.contains("waiting for PostgreSQL"), "\(run.errors)")
+            return run.messages.first ?? ""
+        }
+        try await PasswordServer.run { port in
+            for command in ["serve", "doctor"] {
+                let wrong = try await run("postgres://u:Swordfish@127.0.0.1:\(port)/d", [command])
+                #expect(wrong.hasPrefix("PostgreSQL refuses the sign-in: "), "\(wrong)")
+                #expect(
+                    wrong.hasSuffix(
+                        "password authentication failed for user \"u\". Check the user and the password in databaseURI."
+                    ),
+                    "\(wrong)")
+            }
+            let missing = try await run("postgres://u@127.0.0.1:\(port)/d")
+            #expect(missing.hasPrefix("PostgreSQL refuses the sign-in: "), "\(missing)")
+            #expect(missing.contains("no password supplied. Check the user"), "\(missing)")
+            let open = try await run("postgres://u:Swordfish@127.0.0.1:\(port)/d?sslmode=require")
+            #expect(open.hasPrefix("PostgreSQL can't be reached with the TLS that databaseURI asks for"), "\(open)")
+        }
+    }
+
     @Test("A database that comes late is waited for")
     func lateDatabase() async throws {
         try await TestServer.withDatabase { uri in
@@ -144,6 +196,33 @@ struct StartFailureTests {
             #expect(run.messages.first?.hasPrefix("option cloud: The package parse was not found from /") == true)
             #expect(run.messages.first?.hasSuffix("&& npm install parse") == true, "\(run.errors)")
             #expect(run.errors.components(separatedBy: "The package parse").count == 2, "\(run.errors)")
+        }
+    }
+
+    @Test("A folder that can't be created is named with its option")
+    func folders() async throws {
+        let data = try await Self.failure([:], ["--dataDir", "/proc/data"])
+        #expect(
+            data
+                == "The data folder /proc/data can't be created: No such file or directory. Set dataDir to a folder that "
+                + "this user may write to.", "\(data)")
+        try await TestServer.withDatabase { uri in
+            let files = try await Self.failure(["databaseURI": .string(uri), "filesDirectory": "/proc/files"])
+            #expect(files.hasPrefix("The files folder /proc/files"), "\(files)")
+            #expect(files.contains("Set filesDirectory to a folder"), "\(files)")
+        }
+    }
+
+    @Test("Trusted certificates that can't be read are named with their option")
+    func trustedCertificates() async throws {
+        for (path, reason) in [
+            ("/nosuch.pem", "No such file or directory"), ("/proc/version", "it holds no certificate in PEM"),
+        ] {
+            let message = try await Self.failure([
+                "databaseURI": "postgres://u@127.0.0.1/d", "trustedCertificates": .string(path),
+                "auth": ["google": ["clientId": "a"]],
+            ])
+            #expect(message == "option trustedCertificates: \(path) cannot be read: \(reason)", "\(message)")
         }
     }
 
