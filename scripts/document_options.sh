@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes the tables of docs/configuration.md, which are made of the options in the code.
+# Writes the tables of docs/configuration.md, which are made of the options in the code. Uses the build of `make test`.
 set -eu
 cd "$(dirname "$0")/.."
-ROOST_WRITE_DOCUMENTS=1 exec swift test --filter OptionDocumentTests "$@"
+export ROOST_WRITE_DOCUMENTS=1
+exec scripts/test.sh --filter OptionDocumentTests "$@"

@@ -73,11 +73,12 @@ manual() {
     printf '.SH DESCRIPTION\n.nf\n'
     "$roost" --help | verbatim
     echo .fi
-    for command in $(commands); do
+    while read -r command; do
         printf '.SH ROOST %s\n.nf\n' "$(echo "$command" | tr '[:lower:]' '[:upper:]')"
-        COLUMNS=76 "$roost" "$command" --help | verbatim
+        # shellcheck disable=SC2086
+        COLUMNS=76 "$roost" $command --help | verbatim
         echo .fi
-    done
+    done < <(commands)
     cat <<'END'
 .SH FILES
 .TP
@@ -92,9 +93,14 @@ The private PostgreSQL and uploaded files of the service.
 END
 }
 
-# The commands that --help lists.
+# commands [COMMAND]: the commands that --help lists, each followed by its own.
 commands() {
-    "$roost" --help | awk '/^SUBCOMMANDS:/ { inside = 1; next } inside && /^  [a-z]/ { print $1 } inside && /^$/ { exit }'
+    local name
+    for name in $("$roost" "$@" --help |
+        awk '/^SUBCOMMANDS:/ { inside = 1; next } inside && /^  [a-z]/ { print $1 } inside && /^$/ { exit }'); do
+        echo "$@" "$name"
+        commands "$@" "$name"
+    done
 }
 
 notices() {

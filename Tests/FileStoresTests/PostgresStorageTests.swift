@@ -36,40 +36,18 @@ struct PostgresStorageTests {
     @Test("Files of any length come back byte for byte, whole and in parts over the borders of chunks")
     func lengths() async throws {
         try await Self.withStorage { storage in
-            for size in [0, 1, 65_535, 65_536, 65_537, 1_000_000] {
-                let contents = Chunks(size: size)
-                try await storage.write(name: "a.bin", details: FileDetails(), contents: contents)
-                let whole = try await storage.read("a.bin")
-                #expect(whole == contents.bytes, "\(size)")
-            }
-            let bytes = Chunks(size: 1_000_000).bytes
-            for range in [0..<1, 65_535..<65_537, 65_536..<131_072, 100..<999_999, 999_999..<1_000_000, 5..<5] {
-                let part = try await storage.read("a.bin", Int64(range.lowerBound)..<Int64(range.upperBound))
-                #expect(part == Array(bytes[range]), "\(range)")
-            }
+            try await StorageContract.expectRoundTrips(storage, sizes: [0, 1, 65_535, 65_536, 65_537, 1_000_000])
         }
     }
 
     @Test("Odd names are stored, listed by their bytes, read and deleted; unusable ones are refused")
     func names() async throws {
-        let names = ["a b.txt", "caf\u{E9}.txt", "cafe\u{301}.txt", "%41.txt", "x'()*!.txt", "🎵.mp3", "dir/sub/a.txt"]
         try await Self.withStorage { storage in
-            for name in names {
-                try await storage.write(
-                    name: name, details: FileDetails(metadata: ["n": .string(name)]), contents: Chunks(size: 3))
+            try await StorageContract.expectNames(storage) {
+                let listed = try await storage.names().map { Array($0.utf8) }
+                #expect(listed == listed.sorted { $0.lexicographicallyPrecedes($1) })
             }
-            let listed = try await storage.names()
-            #expect(
-                listed.map { Array($0.utf8) }
-                    == names.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) })
-            let below = try await storage.names(prefix: "dir/")
-            #expect(below == ["dir/sub/a.txt"])
-            for name in names {
-                let details = try await storage.details(name: name)
-                #expect(details.metadata["n"]?.stringValue.map { Array($0.utf8) } == Array(name.utf8))
-                try await storage.delete(name: name)
-                let after = try await storage.open(name: name)
-                #expect(after == nil)
+            for name in StorageContract.names {
                 await #expect(throws: FileStorageError.notFound) { try await storage.delete(name: name) }
             }
             for name in ["", ".hidden", "a\0b", String(repeating: "x", count: 2000)] {
@@ -100,13 +78,7 @@ struct PostgresStorageTests {
     @Test("An upload that breaks off leaves nothing, and the file before it stays")
     func broken() async throws {
         try await Self.withStorage { storage in
-            try await storage.write(name: "a.bin", bytes: [1])
-            await #expect(throws: Chunks.Broken.self) {
-                let contents = Chunks(size: 300_000, breaks: true)
-                try await storage.write(name: "a.bin", details: FileDetails(), contents: contents)
-            }
-            let bytes = try await storage.read("a.bin")
-            #expect(bytes == [1])
+            try await StorageContract.expectNothing(ofBrokenUploadOf: 300_000, in: storage)
             let total = try await storage.rows.total()
             #expect(total == 1)
         }

@@ -24,25 +24,12 @@ struct SegmentTests {
     }
 
     private static func expectRoundTrips(over storage: any FileStorage) async throws {
-        let files = segmented(storage)
-        for size in [0, 1, plain - 1, plain, plain + 1, 2 * plain, 1_000_000] {
-            let contents = Chunks(size: size)
-            try await files.write(name: "a.bin", details: FileDetails(), contents: contents)
-            let whole = try await files.read("a.bin")
-            #expect(whole == contents.bytes, "\(size)")
+        let sizes = [0, 1, plain - 1, plain, plain + 1, 2 * plain, 1_000_000]
+        try await StorageContract.expectRoundTrips(segmented(storage), sizes: sizes) { contents in
+            let size = contents.size
             let stored = try #require(try await storage.read("a.bin"))
             #expect(stored.count == header + size + max(1, (size + plain - 1) / plain) * 16, "\(size)")
             #expect(size < 100 || stored.firstRange(of: contents.bytes.prefix(100)) == nil, "\(size)")
-            let opened = try #require(try await files.open(name: "a.bin", for: FileWish(range: "bytes=0-")))
-            #expect(opened.size == Int64(size))
-        }
-        let bytes = Chunks(size: 1_000_000).bytes
-        for range in [0..<1, 65_535..<65_537, 65_536..<131_072, 100..<999_999, 999_999..<1_000_000, 5..<5] {
-            let opened = try await files.open(name: "a.bin", for: FileWish(range: "bytes=\(range.lowerBound)-"))
-            let file = try #require(opened)
-            var part: [UInt8] = []
-            try await file.give(Int64(range.lowerBound)..<Int64(range.upperBound)) { part += $0.readableBytesView }
-            #expect(part == Array(bytes[range]), "\(range)")
         }
     }
 
