@@ -17,12 +17,8 @@ struct BackupCommand: AsyncParsableCommand {
 
     @OptionGroup var archive: ScriptArguments
 
-    private static let target = "file to write"
-
-    func validate() throws { _ = try CommandRun.target(archive.arguments, called: Self.target) }
-
     func run() async throws {
-        try await archive.run(called: Self.target) { deployment, file, lines in
+        try await archive.run(Self.self, called: "file to write") { deployment, file, lines in
             let report = try await Backup(deployment, file: file, logger: LogOutput.quiet) { step in
                 lines.done(step.rawValue, ["event": "step", "step": .string(step.rawValue)])
             }.run()
@@ -51,12 +47,8 @@ struct RestoreCommand: AsyncParsableCommand {
 
     @OptionGroup var archive: ScriptArguments
 
-    private static let target = "backup to restore"
-
-    func validate() throws { _ = try CommandRun.target(archive.arguments, called: Self.target) }
-
     func run() async throws {
-        try await archive.run(called: Self.target) { deployment, file, lines in
+        try await archive.run(Self.self, called: "backup to restore") { deployment, file, lines in
             let time = try await Restore(deployment, file: file).run()
             lines.done(
                 "restored \(deployment.dataFolder) as of \(time)",
@@ -69,11 +61,12 @@ extension ScriptArguments {
     /// Runs a command on the file and the deployment that the arguments name.
     ///
     /// - Parameter name: What the file is called when it is missing.
-    /// - Throws: `ValidationError` without a file; `ExitCode` when the command fails.
+    /// - Throws: `ExitCode` without a file, or when the command fails.
     func run(
-        called name: String, _ body: @escaping @Sendable (Deployment, String, ProgressLines) async throws -> Void
+        _ command: any ParsableCommand.Type, called name: String,
+        _ body: @escaping @Sendable (Deployment, String, ProgressLines) async throws -> Void
     ) async throws {
-        let (file, rest) = try CommandRun.target(arguments, called: name)
+        let (file, rest) = try CommandRun.target(arguments, called: name, of: command)
         let isForScripts = json
         try await CommandRun.run(isForScripts: isForScripts) {
             let deployment = try CommandRun.deployment(rest)

@@ -42,12 +42,20 @@ enum CommandRun {
 
     /// The first of the arguments, which names a file or folder, and those that are left.
     ///
-    /// - Throws: `ValidationError` when it is missing or a flag.
-    static func target(_ arguments: [String], called name: String) throws -> (target: String, rest: [String]) {
+    /// - Throws: `ExitCode` when it is missing or a flag.
+    static func target(
+        _ arguments: [String], called name: String, of command: any ParsableCommand.Type
+    ) throws -> (target: String, rest: [String]) {
         guard let first = arguments.first, !first.hasPrefix("-"), !first.isEmpty else {
-            throw ValidationError("the first argument must be the \(name)")
+            throw mistake("the first argument must be the \(name)", of: command)
         }
         return (first, Array(arguments.dropFirst()))
+    }
+
+    /// Reports wrong arguments, with the command's usage line.
+    static func mistake(_ message: String, of command: any ParsableCommand.Type) -> ExitCode {
+        ErrorText.report("\(message). Usage: \(command.configuration.usage ?? "roost --help")")
+        return .validationFailure
     }
 }
 

@@ -46,16 +46,10 @@ struct ConsoleOperatorCommand: AsyncParsableCommand {
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
-    private func target() throws -> (name: String, role: String, rest: [String]) {
-        let (name, rest) = try CommandRun.target(arguments, called: "name of the operator")
-        let (role, others) = try CommandRun.target(rest, called: "name of the operator, and the second the role")
-        return (name, role, others)
-    }
-
-    func validate() throws { _ = try target() }
-
     func run() async throws {
-        let (name, role, others) = try target()
+        let (name, rest) = try CommandRun.target(arguments, called: "name of the operator", of: Self.self)
+        let (role, others) = try CommandRun.target(
+            rest, called: "name of the operator, and the second the role", of: Self.self)
         try await CommandRun.run(isForScripts: false) {
             // Who types it sees nothing of it, and neither does who looks at the screen.
             let isTyped = isatty(STDIN_FILENO) == 1

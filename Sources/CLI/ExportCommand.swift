@@ -36,27 +36,22 @@ struct ExportCommand: AsyncParsableCommand {
 
     @OptionGroup var common: ScriptArguments
 
-    func validate() throws { _ = try request() }
-
     func run() async throws {
-        let (request, rest) = try request()
-        let isForScripts = common.json
-        try await CommandRun.run(isForScripts: isForScripts) {
-            try await Self.export(request, rest, isForScripts)
-        }
-    }
-
-    private func request() throws -> (request: Export.Request, rest: [String]) {
-        let (folder, rest) = try CommandRun.target(common.arguments, called: "folder to write")
+        let (folder, rest) = try CommandRun.target(common.arguments, called: "folder to write", of: Self.self)
         var request = Export.Request(folder: folder)
         request.form = format
         request.withFiles = !leavesOutFiles
         request.classes = classes.map { $0.split(separator: ",").map(String.init) }
         if let since {
-            guard let date = ParseDate(iso: since) else { throw ValidationError("--since: \(since) is not a date") }
+            guard let date = ParseDate(iso: since) else {
+                throw CommandRun.mistake("--since: \(since) is not a date", of: Self.self)
+            }
             request.since = date
         }
-        return (request, rest)
+        let (isForScripts, wanted) = (common.json, request)
+        try await CommandRun.run(isForScripts: isForScripts) {
+            try await Self.export(wanted, rest, isForScripts)
+        }
     }
 
     private static func export(

@@ -66,11 +66,6 @@ struct ImportCommand: AsyncParsableCommand {
 
     @OptionGroup var common: ScriptArguments
 
-    func validate() throws {
-        _ = try source()
-        _ = try options()
-    }
-
     func run() async throws {
         let (source, rest) = try source()
         let (isForScripts, wanted) = (common.json, try options())
@@ -82,15 +77,16 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func source() throws -> (DataImport.Source, rest: [String]) {
         guard let from else {
-            let (path, rest) = try CommandRun.target(common.arguments, called: "source to import")
+            let (path, rest) = try CommandRun.target(common.arguments, called: "source to import", of: Self.self)
             return (.path(path), rest)
         }
         let environment = ProcessInfo.processInfo.environment
         guard let id = fromAppId, let master = fromMasterKey ?? environment["ROOST_FROM_MASTER_KEY"] else {
-            throw ValidationError("--from requires --from-app-id, and the master key in ROOST_FROM_MASTER_KEY")
+            throw CommandRun.mistake(
+                "--from requires --from-app-id, and the master key in ROOST_FROM_MASTER_KEY", of: Self.self)
         }
         guard from.hasPrefix("http://") || from.hasPrefix("https://") else {
-            throw ValidationError("--from: \(from) is not a URL")
+            throw CommandRun.mistake("--from: \(from) is not a URL", of: Self.self)
         }
         let address = LiveServer.Address(
             url: from, applicationID: id, masterKey: master,
@@ -107,14 +103,17 @@ struct ImportCommand: AsyncParsableCommand {
         options.classes = classes.map { Set($0.parts(between: ",").names) }
         options.rejects = rejects
         if let jobs {
-            guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be between 1 and 64") }
+            guard (1...64).contains(jobs) else {
+                throw CommandRun.mistake("--jobs must be between 1 and 64", of: Self.self)
+            }
             options.jobs = jobs
         } else {
             options.jobs = max(1, System.coreCount)
         }
         for text in type {
             guard let (className, field, type) = ImportOptions.type(text) else {
-                throw ValidationError("--type: \(text) is not CLASS.FIELD=TYPE with a type that Parse has")
+                throw CommandRun.mistake(
+                    "--type: \(text) is not CLASS.FIELD=TYPE with a type that Parse has", of: Self.self)
             }
             options.types[className, default: [:]][field] = type
         }

@@ -25,14 +25,8 @@ struct MailPreview: AsyncParsableCommand {
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
-    private func target() throws -> (target: String, rest: [String]) {
-        try CommandRun.target(arguments, called: "folder to write")
-    }
-
-    func validate() throws { _ = try target() }
-
     func run() async throws {
-        let (folder, rest) = try target()
+        let (folder, rest) = try CommandRun.target(arguments, called: "folder to write", of: Self.self)
         try await CommandRun.run(isForScripts: false) {
             let deployment = try CommandRun.deployment(rest)
             let count = try MailFolder(deployment).write(into: folder)
@@ -53,14 +47,8 @@ struct MailTest: AsyncParsableCommand {
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
-    private func target() throws -> (target: String, rest: [String]) {
-        try CommandRun.target(arguments, called: "address")
-    }
-
-    func validate() throws { _ = try target() }
-
     func run() async throws {
-        let (address, rest) = try target()
+        let (address, rest) = try CommandRun.target(arguments, called: "address", of: Self.self)
         try await CommandRun.run(isForScripts: false) {
             let deployment = try CommandRun.deployment(rest)
             print(try await TestMail(deployment).send(to: address))

@@ -55,14 +55,9 @@ struct PushTestCommand: AsyncParsableCommand {
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
-    private func target() throws -> (target: String, rest: [String]) {
-        try CommandRun.target(arguments, called: "device: an objectId, or TYPE:TOKEN")
-    }
-
-    func validate() throws { _ = try target() }
-
     func run() async throws {
-        let (target, rest) = try target()
+        let (target, rest) = try CommandRun.target(
+            arguments, called: "device: an objectId, or TYPE:TOKEN", of: Self.self)
         try await CommandRun.run(isForScripts: false) {
             let findings = try await PushCheck(CommandRun.deployment(rest)).send(to: target)
             return PushCommand.report(findings, isDone: findings.contains { $0.problem == nil })

@@ -82,20 +82,11 @@ public final class ServerCertificate: Sendable {
     ]
 
     private static func load(_ certificateFile: String, _ keyFile: String) throws(Unusable) -> Loaded {
-        let chain: [NIOSSLCertificate]
-        do {
-            chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
-        } catch {
+        guard let chain = try? NIOSSLCertificate.fromPEMFile(certificateFile), let own = chain.first else {
             throw Unusable("certificate", certificateFile, "no certificate in PEM")
         }
-        guard let own = chain.first else {
-            throw Unusable("certificate", certificateFile, "no certificate in PEM")
-        }
-        let key: NIOSSLPrivateKey
-        do {
-            // A server has no user who types a passphrase, which BoringSSL would ask the terminal for.
-            key = try NIOSSLPrivateKey(file: keyFile, format: .pem) { $0([UInt8]()) }
-        } catch {
+        // A server has no user who types a passphrase, which BoringSSL would ask the terminal for.
+        guard let key = try? NIOSSLPrivateKey(file: keyFile, format: .pem, passphraseCallback: { $0([UInt8]()) }) else {
             throw Unusable("key", keyFile, "no key in PEM without a passphrase")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
