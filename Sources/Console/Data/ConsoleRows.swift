@@ -75,10 +75,14 @@ private struct RowCalls: ConsoleCalls {
                 var object: JSONObject = ["rule": .string(reason.rule.rawValue)]
                 if let who = reason.who { object["who"] = .string(who.text) }
                 if let field = reason.field { object["field"] = .string(field.text) }
+                if reason.who == nil, !reason.allows.isEmpty {
+                    object["allows"] = .array(reason.allows.map { .string($0.text) })
+                }
                 return .object(object)
             }
             operations[Name(allowance.operation.rawValue)] = [
-                "allowed": .bool(allowance.isAllowed), "because": .array(reasons),
+                "allowed": .bool(allowance.isAllowed), "limited": .bool(allowance.isLimited),
+                "because": .array(reasons),
             ]
         }
         return .object(["operations": .object(operations)])

@@ -13,6 +13,8 @@ public struct Allowances: Sendable, BackendPart {
         public let operation: ClassOperation
         /// Whether it is allowed.
         public let isAllowed: Bool
+        /// Whether it is allowed for some objects of the class only, where no object was named.
+        public var isLimited = false
         /// The rules that decide, and those that hide fields.
         public let reasons: [PermissionReason]
     }
@@ -44,11 +46,14 @@ public struct Allowances: Sendable, BackendPart {
     private func allowance(
         _ operation: ClassOperation, _ schema: ClassSchema, _ object: JSONObject?, _ caller: Caller
     ) async throws -> Allowance {
+        func refused(_ reasons: [PermissionReason]) -> Allowance {
+            Allowance(operation: operation, isAllowed: false, reasons: reasons)
+        }
         do throws(ParseError) {
             try caller.check(operation.rawValue, of: schema.name)
             try ClassRules.reading(schema.name)?.authorize(caller)
         } catch {
-            return Allowance(operation: operation, isAllowed: false, reasons: [PermissionReason(.master)])
+            return refused([PermissionReason(.master)])
         }
         let reasons = schema.reasons(operation, for: caller)
         let filter: Filter
@@ -58,28 +63,54 @@ public struct Allowances: Sendable, BackendPart {
             let isOwn = caller.isOwn(schema.name, object?["objectId"]?.stringValue)
             access = try backend.permissions.readAccess(schema, operation, caller, isOwnUser: isOwn)
         } catch {
-            return Allowance(operation: operation, isAllowed: false, reasons: reasons)
+            return refused(reasons)
+        }
+        guard operation != .create, let object, let id = object["objectId"]?.stringValue else {
+            guard filter != .any([]) else { return refused(reasons) }
+            return Allowance(
+                operation: operation, isAllowed: true, isLimited: filter != .everything, reasons: reasons)
         }
         let isRead = [.find, .get, .count].contains(operation)
-        guard operation != .create, let object, let id = object["objectId"]?.stringValue else {
-            return Allowance(operation: operation, isAllowed: filter != .any([]), reasons: reasons)
-        }
+        var visible: JSONObject?
         if isRead {
-            let visible = try await self.object(schema, id, access)
-            var because = reasons.filter { points($0, in: object, to: caller) } + acl(object, "read", caller)
-            if let visible {
-                for field in object.keys.sorted() where visible[field] == nil {
-                    because.append(PermissionReason(.protected, field: field))
-                }
-            }
-            return Allowance(operation: operation, isAllowed: visible != nil, reasons: because)
+            visible = try await self.object(schema, id, access)
+            guard visible != nil else { return refused(refusals(operation, schema, object, "read", caller)) }
+        } else {
+            let canChange = try await backend.store.canChange(
+                schema.name, objectId: id,
+                access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
+            guard canChange else { return refused(refusals(operation, schema, object, "write", caller)) }
         }
-        let isAllowed = try await backend.store.canChange(
-            schema.name, objectId: id,
-            access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
-        return Allowance(
-            operation: operation, isAllowed: isAllowed,
-            reasons: reasons.filter { points($0, in: object, to: caller) } + acl(object, "write", caller))
+        if operation == .addField {
+            // A request that adds a field to an object is an update of it.
+            let update = try await allowance(.update, schema, object, caller)
+            guard update.isAllowed else { return refused(update.reasons) }
+        }
+        var because = reasons.filter { points($0, in: object, to: caller) }
+        because += acl(object, isRead ? "read" : "write", caller).map { PermissionReason(.acl, who: $0) }
+        if let visible {
+            for field in object.keys.sorted() where visible[field] == nil {
+                because.append(PermissionReason(.protected, field: field))
+            }
+        }
+        return Allowance(operation: operation, isAllowed: true, reasons: because)
+    }
+
+    /// Returns the rules that keep a caller from an object, each with those it would let in.
+    private func refusals(
+        _ operation: ClassOperation, _ schema: ClassSchema, _ object: JSONObject, _ right: Name, _ caller: Caller
+    ) -> [PermissionReason] {
+        let reasons = schema.reasons(operation, for: caller)
+        var refusals: [PermissionReason] = []
+        if !reasons.contains(where: { $0.who != nil && points($0, in: object, to: caller) }) {
+            let pointers = reasons.filter { $0.rule == .pointer }
+            refusals += pointers.map { PermissionReason(.pointer, field: $0.field) } + [schema.refusal(operation)]
+        }
+        if let acl = object["ACL"]?.objectValue, self.acl(object, right, caller).isEmpty {
+            let allows = acl.keys.filter { acl[$0]?[right]?.isTruthy == true }.sorted()
+            refusals.append(PermissionReason(.acl, allows: allows))
+        }
+        return refusals.isEmpty ? [PermissionReason(.master)] : refusals
     }
 
     /// An object as it is read with an access; nil where it is not visible.
@@ -98,10 +129,9 @@ public struct Allowances: Sendable, BackendPart {
         return (value.arrayValue ?? [value]).contains { caller.isUser(Pointer(json: $0)?.objectId) }
     }
 
-    /// What the ACL of an object says: whom of the caller's names it lets in, or that it lets none.
-    private func acl(_ object: JSONObject, _ right: Name, _ caller: Caller) -> [PermissionReason] {
-        guard let acl = object["ACL"]?.objectValue else { return [PermissionReason(.acl, who: "*")] }
-        let who = caller.principals.filter { acl[$0]?[right]?.isTruthy == true }
-        return who.isEmpty ? [PermissionReason(.acl)] : who.map { PermissionReason(.acl, who: $0) }
+    /// Returns those of the caller's names that the ACL of an object lets in.
+    private func acl(_ object: JSONObject, _ right: Name, _ caller: Caller) -> [Name] {
+        guard let acl = object["ACL"]?.objectValue else { return ["*"] }
+        return caller.principals.filter { acl[$0]?[right]?.isTruthy == true }
     }
 }

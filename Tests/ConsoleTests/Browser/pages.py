@@ -207,21 +207,21 @@ def scenario_52_an_unchanged_dialog_sends_nothing_and_what_is_not_known_stays(co
     before = permissions(rest, "Guarded")
     open_page(console, "access/Guarded", ".operation")
     console.value("""window.sent = []; const real = fetch; window.fetch = (...all) => { if (all[1]?.method === 'PUT') window.sent.push(all[0]); return real(...all); }""")
-    for label in ("Change who may: Read one", "Change which fields let read", "Change what is hidden from everybody", "Change what new objects get"):
+    for label in ("Edit permission: Get", "Change which fields let read", "Change what is hidden from everybody", "Change what new objects get"):
         press_on(console, label)
         console.wait("document.querySelector('dialog .primary')")
         console.press("Control+Enter")
         console.wait("document.querySelector('dialog') === null")
         assert console.value("document.activeElement.getAttribute('aria-label')") == label
     assert console.value("window.sent") == []
-    press_on(console, "Change who may: Count")
+    press_on(console, "Edit permission: Count")
     console.wait("document.querySelector('dialog input')")
     console.press("Space")
     console.wait_text("Lets in: everybody.", "dialog .notice")
     console.click_text("Save", "dialog")
     console.wait_text("Permissions of Guarded changed", ".toasts")
     assert permissions(rest, "Guarded") == {**before, "count": {"*": True}}, permissions(rest, "Guarded")
-    console.wait("document.activeElement.getAttribute('aria-label') === 'Change who may: Count'")
+    console.wait("document.activeElement.getAttribute('aria-label') === 'Edit permission: Count'")
     console.press("Control+z")
     console.wait_text("are as before", ".toasts")
     assert permissions(rest, "Guarded") == before
@@ -234,7 +234,7 @@ def scenario_53_a_key_of_permissions_that_is_not_known_stays(console, rest):
     until(lambda: "future" in permissions(rest, "Guarded"), "the key is not seen")
     before = permissions(rest, "Guarded")
     open_page(console, "access/Guarded", ".operation")
-    press_on(console, "Change who may: Count")
+    press_on(console, "Edit permission: Count")
     console.wait("document.querySelector('dialog input')")
     console.press("Space")
     console.wait_text("Lets in: everybody.", "dialog .notice")
@@ -250,7 +250,7 @@ def scenario_53_a_key_of_permissions_that_is_not_known_stays(console, rest):
 def scenario_56_closing_tells_first_whom_it_shuts_out(console, rest):
     guarded(rest)
     open_page(console, "access/Guarded", ".operation")
-    console.click("[aria-label='Change who may: Find']")
+    console.click("[aria-label='Edit permission: Find']")
     console.wait("document.querySelector('dialog input')")
     assert console.value("document.activeElement.type") == "checkbox"
     console.press("Space")
@@ -311,7 +311,7 @@ def scenario_56_what_another_has_stored_meanwhile_stays(console, rest):
     guarded(rest)
     rest.call("PUT", "/config", {"params": {"contended": 1}})
     open_page(console, "access/Guarded", ".operation")
-    press_on(console, "Change who may: Count")
+    press_on(console, "Edit permission: Count")
     console.wait("document.querySelector('dialog input')")
     others = {**permissions(rest, "Guarded"), "delete": {"role:Editors": True}}
     rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "classLevelPermissions": others})
@@ -361,7 +361,7 @@ def scenario_54_the_class_with_the_eyes_of_another(console, rest):
         assert console.value("document.querySelectorAll('.as .flag.on').length") == seen
         assert "without secret" in console.text(".as")
         console.click("[aria-label='Why is for none absent?']")
-        console.wait_text("its ACL does not", ".as .may")
+        console.wait_text("its ACL lets nobody", ".as .may")
     assert rest.count("_Session", {"user": {"__type": "Pointer", "className": "_User", "objectId": user}}) == sessions
     console.click_text("End", ".as")
     console.wait("document.querySelector('.as') === null")
@@ -377,10 +377,61 @@ def scenario_55_may_they_and_why(console, rest):
     console.browser.fill("[aria-label^='Id of an object']", own)
     console.value("document.querySelector('[aria-label^=What]').focus()")
     console.type(user)
-    console.wait("document.querySelector('.choices [role=option]')")
-    console.settle()
+    console.wait("document.querySelector('.choices [aria-selected=true]')")
     console.press("Enter")
-    console.wait_text("owner points to", ".may")
+    console.wait_text("owner is asked", ".may")
+
+
+def may_lines(console, class_name, user=None, object_id=""):
+    """What is answered about a user, or about nobody, operation by operation."""
+    open_page(console, f"access/{class_name}", ".operation")
+    console.browser.fill("[aria-label^='Id of an object']", object_id)
+    if user is None:
+        console.click_text("And without signing in?", "main")
+    else:
+        console.browser.fill("[aria-label='What may a user do?']", user)
+        console.wait("document.querySelector('.choices [aria-selected=true]')")
+        console.press("Enter")
+    console.wait("document.querySelectorAll('.may .line').length === 7")
+    lines = console.value("[...document.querySelectorAll('.may .line')].map((line) => line.innerText.replace(/\\s+/g, ' ').trim())")
+    return {line.split(" ")[1]: line for line in lines}
+
+
+def scenario_55_what_pointers_limit_is_said_of_objects(console, rest):
+    rest.define("Party", host={"type": "Pointer", "targetClass": "_User"})
+    rest.call("PUT", "/schemas/Party", {"className": "Party", "classLevelPermissions": {
+        "find": {"pointerFields": ["host"]}, "get": {"*": True}, "count": {}, "update": {"role:Editors": True, "pointerFields": ["host"]}}})
+    kim = make_user(rest, "kim")["username"]
+    others = rest.create("Party", host={"__type": "Pointer", "className": "_User", "objectId": make_user(rest, "lou")["objectId"]})
+    hidden = rest.create("Party", ACL={"role:Editors": {"read": True}})
+    lines = may_lines(console, "Party", kim)
+    assert lines["Find"] == f"some Find Only objects whose host is {kim}", lines
+    assert lines["Get"] == "yes Get the class lets everybody" and lines["Count"] == "no Count the class lets nobody", lines
+    lines = may_lines(console, "Party")
+    assert lines["Find"] == "no Find the class lets only the user in host", lines
+    lines = may_lines(console, "Party", kim, others)
+    assert lines["Find"] == f"no Find host is not {kim}; the class lets only the user in host", lines
+    assert lines["Update"].endswith("the class lets only role Editors or the user in host"), lines
+    lines = may_lines(console, "Party", object_id=hidden)
+    assert lines["Get"] == "no Get its ACL lets only role Editors", lines
+
+
+def scenario_56_what_stays_open_beside_a_closed_find_is_said(console, rest):
+    rest.define("Ajar", host={"type": "Pointer", "targetClass": "_User"})
+    open_page(console, "access/Ajar", ".operation")
+    console.click("[aria-label='Edit permission: Find']")
+    console.wait("document.querySelector('dialog input')")
+    assert "stays open" not in console.text("dialog")
+    console.press("Space")
+    console.value("[...document.querySelectorAll('dialog label')].find((e) => e.textContent === 'host').querySelector('input').click()")
+    console.wait_text("Shuts out: everybody but the user in host.", "dialog .notice")
+    console.wait_text("Get stays open to: everybody.", "dialog")
+    console.wait_text("Count stays open to: everybody.", "dialog")
+    console.value("[...document.querySelectorAll('dialog label')].find((e) => e.textContent === 'Change Get, Count in the same way').querySelector('input').click()")
+    console.click_text("Save", "dialog")
+    console.wait_text("Permissions of Ajar changed", ".toasts")
+    stored = permissions(rest, "Ajar")
+    assert stored["find"] == stored["get"] == stored["count"] == {"pointerFields": ["host"]} and stored["update"] == {"*": True}, stored
 
 
 def scenario_48_users_are_found_and_helped(console, rest):

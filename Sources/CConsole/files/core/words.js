@@ -21,7 +21,7 @@ const words = new Map(Object.entries({
   "rail.label": "Pages",
   "rail.data": "Data",
   "rail.schema": "Schema",
-  "rail.access": "Who may",
+  "rail.access": "Permissions",
   "rail.users": "Users",
   "rail.files": "Files",
   "rail.config": "Config",

@@ -10,10 +10,12 @@ import { copy, isEqual, setOwn } from "../../data/values.js";
 import { openForm, openMenu } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
 import { change, schemaPath } from "../schema/forms.js";
-import { areSame, consequences, entryOf, hidingConsequences, names, own, principal, withKey } from "./model.js";
+import { areSame, consequences, entryOf, hidingConsequences, isWider, names, own, principal, sentenceOf, withKey } from "./model.js";
 
 addWords({
-  "perm.edit": "Who may: {operation}",
+  "perm.edit": "Permission: {operation}",
+  "perm.stays": "{operation} stays open to: {who}.",
+  "perm.both": "Change {operations} in the same way",
   "perm.saved": "Permissions of {class} changed",
   "perm.undone": "Permissions of {class} are as before",
   "perm.changedSince": "The permissions of {class} were changed meanwhile, and are shown as they are now. Nothing was stored.",
@@ -55,7 +57,7 @@ async function store(className, before, next) {
   });
 }
 
-/** A form about one key of the permissions; `build(draw)` gives `{ body, read() }`, and `words(value)` what a value means. */
+/** A form about one key of the permissions; `build(draw)` gives `{ body, read(), also() }`, the last the other keys that get the same value, and `words(value)` what a value means. */
 function edit(className, key, title, words, build) {
   const { permissions } = classes.peek().get(className);
   const before = own(permissions).get(key);
@@ -68,7 +70,8 @@ function edit(className, key, title, words, build) {
     return {
       body: [form.body, words(before) !== undefined && meaning],
       // What was not changed is not sent.
-      save: async () => isEqual(form.read() ?? null, before ?? null) || store(className, permissions, withKey(permissions, key, form.read())),
+      save: async () => isEqual(form.read() ?? null, before ?? null)
+        || store(className, permissions, [key, ...(form.also?.() ?? [])].reduce((next, name) => withKey(next, name, form.read()), permissions)),
     };
   });
 }
@@ -78,6 +81,8 @@ const check = (words, checked, onchange, title) => h("label.line", { title }, h(
 /** Fields that can name the users of an object. */
 const userFields = (className, also = []) => [...new Set([...[...classes.peek().get(className).fields.values()]
   .filter(({ type, targetClass }) => type === "Array" || (type === "Pointer" && targetClass === "_User")).map(({ name }) => name), ...also])];
+
+const READS = ["find", "get", "count"];
 
 /** Who may do one operation. */
 export function editOperation(className, operation) {
@@ -89,6 +94,9 @@ export function editOperation(className, operation) {
     const fields = operation === "create" ? before : userFields(className, before);
     const list = h("div");
     const hint = h("p.quiet", t("perm.filters"));
+    const others = h("div");
+    let isForAll = false;
+    const wider = () => (READS.includes(operation) && !isEqual(entry, entryOf(permissions, operation)) ? READS.filter((other) => other !== operation && isWider(permissions, other, operation, entry)) : []);
     const set = (key, value) => {
       if (value) setOwn(entry, key, value);
       else delete entry[key];
@@ -99,6 +107,9 @@ export function editOperation(className, operation) {
       put(list, [...given.keys()].filter((key) => !["*", "requiresAuthentication", "pointerFields"].includes(key))
         .map((key) => h(".line.member", h(".grow", principal(key)), iconButton("close", t("perm.remove", { who: said(principal(key)) }), () => set(key, null)))));
       hint.hidden = given.get("requiresAuthentication") !== true || names(given.get("pointerFields")).length === 0;
+      const stay = wider();
+      put(others, stay.map((other) => h("p.warn", t("perm.stays", { operation: t("clp." + other), who: said(sentenceOf(permissions, other).text) }))),
+        stay.length > 0 && check(t("perm.both", { operations: stay.map((other) => t("clp." + other)).join(", ") }), isForAll, (isOn) => { isForAll = isOn; }));
       draw();
     };
     const add = (target, keyOf, label) => {
@@ -115,9 +126,9 @@ export function editOperation(className, operation) {
         const pointers = names(own(entry).get("pointerFields"));
         const next = isOn ? [...pointers, field] : pointers.filter((name) => name !== field);
         set("pointerFields", next.length > 0 ? next : null);
-      }))], hint);
+      }))], hint, others);
     show();
-    return { body, read: () => entry };
+    return { body, read: () => entry, also: () => (isForAll ? wider() : []) };
   });
 }
 

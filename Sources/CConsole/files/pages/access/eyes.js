@@ -5,26 +5,25 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
 import { latest } from "../../core/signal.js";
 import { addWords, plain, said, shown, t } from "../../core/words.js";
-import { who } from "../../data/cells.js";
 import { pointerField } from "../../data/editors/pointer.js";
 import { eyesOf } from "../../data/rows.js";
 import { classes, learn, nameOf } from "../../data/schema.js";
 import { failed, loading } from "../../parts/states.js";
+import { principal } from "./model.js";
 
 addWords({
   "may.user": "What may a user do?",
   "may.anonymous": "And without signing in?",
   "may.for": "{who} may",
   "may.nobody": "Who is not signed in",
-  "may.get": "Read", "may.find": "Find", "may.count": "Count", "may.create": "Create", "may.update": "Change", "may.delete": "Delete",
-  "may.addField": "Add fields",
-  "may.yes": "yes", "may.no": "no",
-  "may.loggedIn": "logged-in users",
-  "may.class.yes": "the class lets {who}", "may.class.no": "the class does not",
-  "may.acl.yes": "its ACL lets {who}", "may.acl.no": "its ACL does not",
-  "may.pointer.yes": "{field} points to {who}", "may.pointer.no": "{field} points to another",
-  "may.protected.yes": "{field} is hidden", "may.protected.no": "{field} is hidden",
-  "may.master.yes": "the master key", "may.master.no": "only the master key",
+  "may.yes": "yes", "may.no": "no", "may.some": "some",
+  "may.only": "Only objects whose {fields} is {who}",
+  "may.or": "{left} or {right}",
+  "may.class": "the class lets {who}", "may.class.only": "the class lets only {who}", "may.class.none": "the class lets nobody",
+  "may.acl": "its ACL lets {who}", "may.acl.only": "its ACL lets only {who}", "may.acl.none": "its ACL lets nobody",
+  "may.pointer": "{field} is {who}", "may.pointer.none": "{field} is not {name}",
+  "may.protected.none": "{field} is hidden",
+  "may.master.none": "only the master key",
 });
 
 const ORDER = ["get", "find", "count", "update", "delete", "create", "addField"];
@@ -35,7 +34,7 @@ export async function answerFor(host, { user, name, className, objectId, scope }
   try {
     const { body } = await send("POST", "may", { body: { user, className, objectId: objectId || undefined }, signal: scope, isRepeatable: true });
     const operations = new Map(Object.entries(body.operations));
-    put(host, h("h3.label", t("may.for", { who: name })), ORDER.filter((key) => operations.has(key)).map((key) => operation(key, operations.get(key))));
+    put(host, h("h3.label", t("may.for", { who: name })), ORDER.filter((key) => operations.has(key)).map((key) => operation(key, operations.get(key), name)));
   } catch (problem) {
     if (!scope.aborted) put(host, failed(problem));
   }
@@ -53,13 +52,20 @@ export function mayPanel(className, idOf, scope) {
   return h(".form", choice.element, anonymous, answer);
 }
 
-function operation(key, { allowed, because }) {
-  const answer = allowed ? "yes" : "no";
-  const reasons = because.map(({ rule, who: key, field }) => t(`may.${rule}.${key === undefined ? "no" : "yes"}`, {
-    field, who: said(key === "authenticated" ? t("may.loggedIn") : key === undefined ? "" : who(key)),
-  }));
-  return h(".line", h(allowed ? "span.flag.on" : "span.flag.bad", icon(allowed ? "check" : "close"), h("span.sr", t("may." + answer))),
-    h("strong", t("may." + key)), h("span.quiet.grow", reasons.join("; ")));
+const listed = (all, words) => said(all.map(words).reduce((left, right) => t("may.or", { left: said(left), right: said(right) })));
+
+/** A rule in words: whom it lets in, or, where it refuses, whom it would let in. */
+function reasonWords({ rule, who, field, allows }, name) {
+  const kind = who !== undefined ? "" : allows ? ".only" : ".none";
+  return t(`may.${rule}${kind}`, { field, name, who: who !== undefined ? said(principal(who)) : allows && listed(allows, principal) });
+}
+
+function operation(key, { allowed, limited, because }, name) {
+  const answer = limited ? "some" : allowed ? "yes" : "no";
+  const reasons = limited ? t("may.only", { fields: listed(because, ({ field }) => plain(field, 60)), who: said(principal(because[0].who)) })
+    : because.map((reason) => reasonWords(reason, name)).join("; ");
+  const look = new Map([["yes", ["span.flag.on", "check"]], ["some", ["span.flag", "filter"]], ["no", ["span.flag.bad", "close"]]]).get(answer);
+  return h(".line", h(look[0], icon(look[1]), h("span.sr", t("may." + answer))), h("strong", t("clp." + key)), h("span.quiet.grow", reasons));
 }
 
 addWords({

@@ -13,9 +13,9 @@ import { mayPanel, viewAs } from "./eyes.js";
 import { defaultAccess, hiddenSentence, names, OPERATIONS, own, principal, sentenceOf } from "./model.js";
 
 addWords({
-  "access.class": "What the class lets do",
+  "access.class": "Permissions of the class",
   "access.classHint": "Each object may have an ACL beside, which narrows this down.",
-  "access.edit": "Change who may: {operation}",
+  "access.edit": "Edit permission: {operation}",
   "access.isOpen": "Everybody on the internet who has the app may do this.",
   "access.pointers": "Users whom an object names",
   "access.readFields": "May find and read it: {who}",
@@ -29,7 +29,7 @@ addWords({
   "access.editHidden": "Change what is hidden from {who}",
   "access.new": "New objects that bring no ACL",
   "access.editNew": "Change what new objects get",
-  "access.asks": "May they, and why?",
+  "access.asks": "Check access",
   "access.object": "Id of an object, or nothing for the class as a whole",
   "access.as": "View as a user or nobody",
   "access.data": "Rows",

@@ -5,7 +5,7 @@ import { summary, who } from "../../data/cells.js";
 import { isEqual, setOwn } from "../../data/values.js";
 
 addWords({
-  "clp.find": "Find", "clp.get": "Read one", "clp.count": "Count", "clp.create": "Create", "clp.update": "Change", "clp.delete": "Delete", "clp.addField": "Add fields",
+  "clp.find": "Find", "clp.get": "Get", "clp.count": "Count", "clp.create": "Create", "clp.update": "Update", "clp.delete": "Delete", "clp.addField": "Add fields",
   "clp.find.means": "Search the class for objects",
   "clp.get.means": "Read one object whose id is known",
   "clp.count.means": "Ask how many objects there are",
@@ -79,6 +79,12 @@ export function consequences(permissions, operation, entry) {
   const gone = before.has("*") && !after.has("*") ? [after.size > 0 ? t("clp.allBut", { who: list([...after.values()]) }) : before.get("*")] : [...before].filter(([key]) => !after.has(key) && !after.has("*")).map(([, words]) => words);
   const parts = [added.length > 0 && t("clp.letsIn", { who: list(added) }), gone.length > 0 && t("clp.shutsOut", { who: list(gone) })].filter(Boolean);
   return parts.length > 0 ? parts.join(" ") : t("clp.same");
+}
+
+/** Whether an operation lets in somebody whom an entry of another shuts out. */
+export function isWider(permissions, other, operation, entry) {
+  const after = letIn(entry, permissions, operation);
+  return !after.has("*") && [...letIn(entryOf(permissions, other), permissions, other).keys()].some((key) => !after.has(key));
 }
 
 /** What is hidden from somebody, in words. */
