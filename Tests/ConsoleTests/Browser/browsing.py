@@ -176,6 +176,57 @@ def scenario_24_new_rows_are_offered_and_nothing_jumps(console, rest):
     console.wait_text("612 objects", ".head")
 
 
+def scenario_24_rows_that_apps_change_are_offered(console, rest):
+    rest.define("Moving", title={"type": "String"})
+    ids = rest.create_many("Moving", [{"title": f"row {number}"} for number in range(6)])
+    console.open_class("Moving")
+    ids.remove(console.value("document.querySelector('r-grid').rows.at(0).id"))
+    console.edit(0, "title", "ours")
+    console.wait_text("saved", ".toasts")
+    rest.update("Moving", ids[1], title="theirs")
+    rest.update("Moving", ids[2], title="theirs, too")
+    rest.call("DELETE", f"/classes/Moving/{ids[3]}")
+    rest.create("Moving", title="added")
+    console.wait_text("3 changed, 1 new", ".head", 5)
+    console.value("document.querySelector('.head .pill').click()")
+    console.wait_text("theirs, too", "r-grid")
+    assert "ours" in console.text("r-grid") and "added" in console.text("r-grid"), console.text("r-grid")
+    console.wait("document.querySelector('.head .pill') === null")
+    # Under another order as well, and at the place to which it was scrolled.
+    console.open_class("Moving", order="title")
+    rest.update("Moving", ids[1], title="again")
+    console.wait_text("1 changed", ".head", 5)
+    # The first object of a class shows by itself.
+    rest.define("Filling", title={"type": "String"})
+    console.open_class("Filling")
+    rest.create("Filling", title="the first")
+    console.wait_text("the first", "r-grid", 5)
+
+
+def scenario_24_the_list_of_classes_follows_what_apps_do(console, rest):
+    rest.define("Followed", title={"type": "String"})
+    rest.create("Followed", title="one")
+    rest.define("Others", title={"type": "String"})
+    for name in ("Appeared", "Bppeared"):
+        rest.call("DELETE", f"/purge/{name}")
+        rest.call("DELETE", f"/schemas/{name}")
+    console.open_class("Followed")
+    entry = lambda name: f"[...document.querySelectorAll('.classes a')].find((e) => e.querySelector('.name').textContent === '{name}')?.innerText.replace(/\\s+/g, ' ').trim()"
+    console.wait(f"{entry('Others')} === 'Others 0'")
+    rest.create("Others", title="one")
+    rest.create("Appeared", title="one")
+    console.wait(f"{entry('Others')} === 'Others 1' && {entry('Appeared')} === 'Appeared 1'", 5)
+    rest.call("DELETE", "/purge/Appeared")
+    rest.call("DELETE", "/schemas/Appeared")
+    console.wait(f"{entry('Appeared')} === undefined", 5)
+    # Refresh reads classes and fields, too.
+    rest.create("Bppeared", title="one")
+    rest.create("Followed", added="here")
+    console.click("[aria-label=Refresh]")
+    console.wait(f"{entry('Bppeared')} === 'Bppeared 1'", 2)
+    console.wait("document.querySelector('r-grid')?.columns.some(({ name }) => name === 'added')", 2)
+
+
 def scenario_24_rows_that_were_read_again_are_not_kept(console, rest):
     rest.define("Reread", name={"type": "String"})
     rest.create_many("Reread", [{"name": f"n{number}"} for number in range(50)])
@@ -541,6 +592,7 @@ def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
     console.press("Enter")
     console.wait("document.querySelector('dialog') === null")
     assert rest.call("GET", "/schemas/Made")["fields"]["title"] == {"type": "String"}
+    console.wait("[...document.querySelectorAll('.empty-columns th')].some((e) => e.innerText.startsWith('title'))", 2)
     console.click_text("New object", ".state")
     console.wait("document.querySelector('dialog .form input')")
     console.type("the first")

@@ -2,6 +2,8 @@
 
 /** A reader who does nothing for so long is away. */
 const AWAY = 300000;
+/** How often, in milliseconds, the page asks what others did while it is looked at. */
+export const EVERY = 3000;
 const EVENTS = ["keydown", "pointermove", "pointerdown", "wheel"];
 let active = Date.now();
 for (const kind of EVENTS) addEventListener(kind, () => { active = Date.now(); }, { passive: true });

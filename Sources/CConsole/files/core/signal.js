@@ -58,3 +58,14 @@ export function latest(...scopes) {
     return AbortSignal.any([...scopes, control.signal]);
   };
 }
+
+/** Whether two values are the same, the order of keys aside. */
+export function isEqual(left, right) {
+  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+}
+
+function sorted(value) {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== "object") return value === undefined ? null : value;
+  return Object.entries(value).map(([key, member]) => [key, sorted(member)]).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}

@@ -175,12 +175,23 @@ export class Rows {
     if (!this.scope.signal.aborted) this.notify();
   }
 
-  /** The number of objects made since the first row was read; 0 under other orders than the newest first. */
+  /** The number of objects made since the first row was read; under other orders than the newest first, that by which there are more. */
   async countNewer(signal) {
-    const top = this.pages.get(0)?.[0];
-    if (!top || !isNewestFirst(this.order)) return 0;
-    const { body } = await parse.get(this.path, { where: both(this.where, edge(top, "$gt")), count: 1, limit: 0 }, { signal, headers: this.eyes });
-    return body.count ?? 0;
+    const top = isNewestFirst(this.order) && this.pages.get(0)?.[0];
+    const { body } = await parse.get(this.path, { where: top ? both(this.where, edge(top, "$gt")) : this.where, count: 1, limit: 0 }, { signal, headers: this.eyes });
+    return Math.max(0, (body.count ?? 0) - (top ? 0 : this.total));
+  }
+
+  /** The number of rows of a range that were changed or deleted elsewhere since they were read. */
+  async countChanged(from, to, signal) {
+    const rows = [];
+    for (let index = from; index <= to; index += 1) if (this.at(index)) rows.push(this.at(index));
+    const ids = rows.map(({ id }) => id);
+    if (ids.length === 0) return 0;
+    const { body } = await parse.get(this.path, { where: { objectId: { $in: ids } }, keys: "updatedAt", limit: ids.length }, { signal, headers: this.eyes });
+    const now = new Map(body.results.map(({ objectId, updatedAt }) => [objectId, updatedAt]));
+    // What is being stored from here is not another's change.
+    return rows.filter((row) => !row.unstored?.length && this.indexOf(row.id) >= 0 && !(now.get(row.id) <= row.updatedAt)).length;
   }
 
   /** Takes a row in at an index, such as a new object on top. */

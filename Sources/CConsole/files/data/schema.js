@@ -1,7 +1,7 @@
 /** The classes of the app with fields, columns, counts and saved views: one place that reads them, signals for those who show them. */
 
 import { objectPath, parse, send } from "../core/api.js";
-import { signal } from "../core/signal.js";
+import { isEqual, signal } from "../core/signal.js";
 import { SHORTEN } from "./rows.js";
 
 /** `Map` of class names to `{ className, fields: Map, indexes, permissions }`, or null until they are known. */
@@ -19,23 +19,35 @@ const NAMING = ["name", "title", "username", "label", "subject", "email"];
 /** Fields that every class has, or that no client writes. */
 const READ_ONLY = new Set(["objectId", "createdAt", "updatedAt", "sessionToken", "authData", "emailVerified"]);
 
-/** Reads the classes. */
-export async function loadClasses() {
+/** Reads the classes; where only their names are wanted, what is known of one stays, since somebody may be at work on it. */
+export async function loadClasses({ isForNames = false } = {}) {
   classesProblem.set(null);
   try {
     const { body } = await parse.get("schemas");
-    classes.set(new Map(body.results.map((entry) => [entry.className, describe(entry)])
-      .sort(([left], [right]) => left.localeCompare(right, "en"))));
+    setClasses(body.results.map(describe), isForNames);
   } catch (problem) {
     classesProblem.set(problem);
   }
 }
 
-/** Reads the number of objects of each class. */
+/** Sorts the classes by name. Those that are as they were stay the same objects, so that nothing of them is drawn again. */
+function setClasses(list, keepsKnown = false) {
+  const before = classes.peek();
+  const same = (entry) => [before?.get(entry.className)].find((known) => known && (keepsKnown || isEqual(inJSON(known), inJSON(entry)))) ?? entry;
+  classes.set(new Map(list.map((entry) => [entry.className, same(entry)]).sort(([left], [right]) => left.localeCompare(right, "en"))));
+}
+
+const inJSON = ({ fields, indexes, permissions }) => [[...fields.values()], [...indexes], permissions ?? null];
+
+/** Reads the number of objects of each class, and the classes again if some came or went. */
 export async function loadCounts() {
   try {
     const { body } = await send("GET", "counts");
-    counts.set(new Map(body.classes.map((entry) => [entry.className, entry])));
+    const now = new Map(body.classes.map((entry) => [entry.className, entry]));
+    if (!isEqual([...now.values()], [...counts.peek().values()])) counts.set(now);
+    const all = classes.peek();
+    const isOther = (names, others) => [...names].some((name) => !isServerClass(name) && !others.has(name));
+    if (all && (isOther(now.keys(), all) || isOther(all.keys(), now))) await loadClasses({ isForNames: true });
   } catch {
     // The list is of use without them.
   }
@@ -43,9 +55,7 @@ export async function loadCounts() {
 
 /** Takes over what the server says about one class. */
 export function replaceClass(entry) {
-  const all = new Map(classes.peek());
-  all.set(entry.className, describe(entry));
-  classes.set(all);
+  setClasses([...(classes.peek()?.values() ?? [])].filter(({ className }) => className !== entry.className).concat(describe(entry)));
 }
 
 function describe({ className, fields, indexes, classLevelPermissions }) {

@@ -1,21 +1,13 @@
 /** Values of Parse: how one reads in one line, what a text stands for, whether two are equal; and the words for work on them. */
 
+import { isEqual } from "../core/signal.js";
 import { addWords, date, number, plain, t } from "../core/words.js";
 import { typeOf } from "./schema.js";
 
+export { isEqual };
+
 /** A pointer to an object. */
 export const pointer = (className, objectId) => ({ __type: "Pointer", className, objectId });
-
-/** Whether two values are the same, the order of keys aside. */
-export function isEqual(left, right) {
-  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
-}
-
-function sorted(value) {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (value === null || typeof value !== "object") return value === undefined ? null : value;
-  return Object.entries(value).map(([key, member]) => [key, sorted(member)]).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-}
 
 /** Sets a key of an object from outside, whatever the key is called. */
 export function setOwn(object, key, value) {

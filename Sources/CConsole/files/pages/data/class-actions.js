@@ -1,6 +1,6 @@
 /** What there is to do with rows: keys, the line below the grid, the offer of new objects. */
 
-import { isWatched } from "../../core/attention.js";
+import { EVERY, isWatched } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
@@ -31,7 +31,8 @@ addWords({
   "grid.partly": "Of {n} {n|cell that is|cells that are} read:",
   "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}",
   "grid.newRows": "{n} new",
-  "grid.newRowsHint": "Show new objects",
+  "grid.changedRows": "{n} changed",
+  "grid.newRowsHint": "Show the rows as they are now",
   "foot.set": "Set a field",
   "foot.access": "Permissions",
   "foot.add": "Add to …",
@@ -182,17 +183,17 @@ function slowFind(page, lacks) {
   return [icon("warn"), h("span", t(page.order === "-createdAt" ? "grid.slowFilter" : "grid.slow", { field: fields, count: all, time: seconds })), h(".space"), offer];
 }
 
-const EVERY = 5000;
-
 /** Asks now and then while the page is read; the seldomer, the longer an answer takes. */
 export function watchNewer(page) {
   const ask = async () => {
     const { rows } = page;
     const began = performance.now();
-    if (isWatched() && rows.isCounted && rows.length > 0) {
+    if (isWatched() && rows.isCounted) {
       try {
-        const n = await rows.countNewer(page.scope);
-        if (rows === page.rows) offer(page, n);
+        const { firstRow, lastRow } = page.grid.geometry?.view(rows.length) ?? { firstRow: 0, lastRow: -1 };
+        const [added, changed] = await Promise.all([rows.countNewer(page.scope), rows.countChanged(firstRow, lastRow, page.scope)]);
+        if (rows === page.rows && rows.length === 0 && added > 0) page.reload();
+        else if (rows === page.rows) offer(page, added, changed);
       } catch {
         // The next answer says it.
       }
@@ -202,12 +203,13 @@ export function watchNewer(page) {
   setTimeout(ask, EVERY);
 }
 
-function offer(page, n) {
-  put(page.newer, n > 0 && h("button.pill", {
+function offer(page, added, changed) {
+  const words = [changed > 0 && t("grid.changedRows", { n: changed }), added > 0 && t("grid.newRows", { n: added })].filter(Boolean).join(", ");
+  put(page.newer, words && h("button.pill", {
     title: t("grid.newRowsHint"), onclick: () => {
       put(page.newer);
-      page.grid.moveTo(0, page.grid.active.column);
+      if (added > 0) page.grid.moveTo(0, page.grid.active.column);
       page.reload();
     },
-  }, icon("up"), t("grid.newRows", { n })));
+  }, icon(added > 0 ? "up" : "refresh"), words));
 }

@@ -4,11 +4,11 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { address, go, onLeave, remember, remembered, route } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
-import { shown, t } from "../../core/words.js";
+import { plain, shown, t } from "../../core/words.js";
 import { takesTyping } from "../../data/grid-keys.js";
 import "../../data/grid.js";
 import { eyesOf, Rows, showObjects } from "../../data/rows.js";
-import { choices, choose, classes, loadCounts, savedViews, visible } from "../../data/schema.js";
+import { choices, choose, classes, loadClasses, loadCounts, savedViews, visible } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
 /** Shows a class in an element until `scope` ends. */
@@ -146,7 +146,7 @@ function showGrid(page) {
 
 function showNothing(page) {
   const isFiltered = Object.keys(page.where).length > 0;
-  put(page.body, isFiltered
+  put(page.body, !isFiltered && h("table.empty-columns", h("thead", h("tr", page.columns.map(({ name, type }) => h("th", { scope: "col" }, h("bdi", plain(name, 60)), h("small", type)))))), isFiltered
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
       button(".button", () => page.change({ where: {} }), t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [
@@ -167,6 +167,7 @@ function reload(page) {
   // As many as there were, until they are counted: the place in the list is kept.
   page.current.set(Object.assign(newRows(page), { total: page.rows.total || undefined }));
   loadCounts();
+  loadClasses();
   watchRows(page);
   begin(page);
 }

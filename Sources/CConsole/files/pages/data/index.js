@@ -1,5 +1,6 @@
 /** The data page: the list of classes, and beside it one class, one object, or nothing yet. */
 
+import { EVERY, isWatched } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, remembered, route } from "../../core/router.js";
@@ -91,6 +92,7 @@ export function classList(scope, page = "data") {
   });
   const list = h(".list", { onkeydown: walk });
   let shownClass;
+  follow(scope);
   addKeys(t("classes.label"), { "/": { words: t("keys.find"), do: () => input.focus() } }, scope);
   effect(() => {
     const all = classes();
@@ -111,10 +113,12 @@ export function classList(scope, page = "data") {
         "aria-current": query.get("view") === view.id ? "page" : null,
       }, icon("bookmark"), h("span.name", shown(view.name, 60)), view.count !== undefined && h("span.quiet", counted({ objects: view.count })))),
     ];
+    const focused = list.contains(document.activeElement) && document.activeElement.getAttribute("href");
     const own = names.filter((name) => !isServerClass(name));
     const server = names.filter(isServerClass);
     put(list, own.map(link), server.length > 0 && h("h2.label", t("classes.server")), server.map(link),
       names.length === 0 && h("p.none", t("classes.none")));
+    if (focused) [...list.querySelectorAll("a")].find((one) => one.getAttribute("href") === focused)?.focus({ preventScroll: true });
     if (shownClass !== parts[0]) list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
     shownClass = parts[0];
   }, scope);
@@ -125,6 +129,16 @@ export function classList(scope, page = "data") {
   }, icon("plus"), t("classes.new"));
   effect(() => { add.hidden = !mayChangeClasses(); }, scope);
   return h("nav.classes", { "aria-label": t("classes.label") }, h(".find", input), list, h(".foot", add));
+}
+
+/** Reads counts and classes again while the page is looked at; the seldomer, the longer an answer takes. */
+async function follow(scope) {
+  for (let took = 0; !scope.aborted;) {
+    await new Promise((done) => setTimeout(done, Math.max(EVERY, took * 20)));
+    const began = performance.now();
+    if (isWatched() && !scope.aborted) await loadCounts();
+    took = performance.now() - began;
+  }
 }
 
 function walk(event) {
