@@ -600,6 +600,41 @@ def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
     console.wait_text("the first", "r-grid")
 
 
+def scenario_35_a_new_object_has_all_fields_and_says_who_may_see_it(console, rest):
+    rest.define("Whole", name={"type": "String"}, cover={"type": "File"}, tags={"type": "Relation", "targetClass": "WholeTag"})
+    rest.define("WholeTag", name={"type": "String"})
+    tag = rest.create("WholeTag", name="red")
+    console.open_class("Whole")
+    console.click_text("New object", ".state")
+    console.wait("document.querySelector('dialog .form input')")
+    assert console.value("document.activeElement.closest('.field-row')?.innerText.startsWith('name')")
+    console.type("all of it")
+    # What it gets unless somebody decides otherwise is open to all, and marked as that.
+    console.wait("document.querySelector('dialog .sentences .warn')?.innerText === 'everybody: read, change'")
+    row = lambda name: f"[...document.querySelectorAll('dialog .field-row')].find((e) => e.innerText.startsWith('{name}'))"
+    console.value(f"""(() => {{
+        const input = {row('cover')}.querySelector('input[type=file]');
+        const files = new DataTransfer();
+        files.items.add(new File(['a cover'], 'cover.txt', {{ type: 'text/plain' }}));
+        input.files = files.files;
+        input.dispatchEvent(new Event('change'));
+    }})()""")
+    console.wait(f"{row('cover')}.innerText.includes('a cover')")
+    console.value(f"{row('tags')}.querySelector('input').focus()")
+    console.type("red")
+    console.wait("document.querySelector('dialog .choices [aria-selected=true]')")
+    console.press("Enter")
+    console.wait(f"{row('tags')}.querySelector('.member')?.innerText.includes('red')")
+    console.click("dialog [aria-label='Change: everybody']")
+    console.wait("document.querySelector('dialog .sentences').innerText === 'everybody: read'")
+    console.press("Control+Enter")
+    console.wait("document.querySelector('dialog') === null && document.querySelector('r-grid .g-cell')")
+    made = rest.find("Whole")[0]
+    assert made["name"] == "all of it" and made["ACL"] == {"*": {"read": True}} and made["cover"]["name"].endswith("cover.txt"), made
+    members = rest.find("WholeTag", {"$relatedTo": {"object": {"__type": "Pointer", "className": "Whole", "objectId": made["objectId"]}, "key": "tags"}})
+    assert [one["objectId"] for one in members] == [tag], members
+
+
 def scenario_36_a_lost_server_loses_nothing(console, rest):
     rest.define("Lost", name={"type": "String"})
     object_id = rest.create("Lost", name="before")

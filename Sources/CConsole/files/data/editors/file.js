@@ -25,7 +25,7 @@ const MEDIA = /^(video|audio)\//;
 const MOST = 50_000_000;
 const TEXT = /^(text\/(plain|csv|markdown)|application\/json)/;
 
-/** Preview and choice. */
+/** Preview and choice; without `close`, as a part of a form. */
 export function edit({ value, save, close }) {
   const preview = h(".preview");
   const problem = problemLine();
@@ -42,8 +42,10 @@ export function edit({ value, save, close }) {
     try {
       const name = file.name.replace(/[^A-Za-z0-9._ @-]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
       const { body } = await send("POST", "parse/files/" + encodeURIComponent(name), { file, headers: { "Content-Type": file.type || "application/octet-stream" } });
-      save({ value: { __type: "File", name: body.name, url: body.url } });
-      close();
+      value = { __type: "File", name: body.name, url: body.url };
+      save({ value });
+      if (close) close();
+      else draw();
     } catch (refusal) {
       put(problem, plain(refusal.message, 300));
       draw();

@@ -107,12 +107,12 @@ addWords({
   "access.may": "{right}: {who}",
 });
 
-/** The matrix below the sentences. */
-export function editAccess({ value, draft = value }) {
+/** The matrix below the sentences; `isPart` of a form it does not take the focus. */
+export function editAccess({ value, draft = value, isPart = false }) {
   let acl = draft === undefined || draft === null ? undefined : copy(draft);
   const words = h("div.sentences", { role: "status" });
   const table = h("table.matrix");
-  const has = h("input", { type: "checkbox", autofocus: true, checked: acl !== undefined, onchange: () => { acl = has.checked ? (value && copy(value)) ?? {} : undefined; draw(); } });
+  const has = h("input", { type: "checkbox", autofocus: !isPart, checked: acl !== undefined, onchange: () => { acl = has.checked ? (value && copy(value)) ?? {} : undefined; draw(); } });
   const set = (key, right, isOn) => {
     const rights = { ...(Object.hasOwn(acl, key) ? acl[key] : {}) };
     if (isOn) rights[right] = true;

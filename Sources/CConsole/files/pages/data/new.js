@@ -1,11 +1,12 @@
 /** Makes objects. */
 
 import { objectPath, parse } from "../../core/api.js";
-import { h, problemLine, put } from "../../core/dom.js";
-import { addWords, plain, t } from "../../core/words.js";
+import { h, iconButton, problemLine, put } from "../../core/dom.js";
+import { addWords, plain, shown, t } from "../../core/words.js";
 import { valueInput } from "../../data/editors/inline.js";
+import { pointerField } from "../../data/editors/pointer.js";
 import { Row, viewsOf } from "../../data/rows.js";
-import { isReadOnly, ranked } from "../../data/schema.js";
+import { isReadOnly, nameOf, ranked } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { openForm } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
@@ -16,16 +17,51 @@ addWords({
   "new.done": "{object} created",
   "new.missing": "{field} is required.",
   "new.required": "required",
+  "new.access": "Who may read and change it",
   "new.undone": "The new object is gone again",
 });
+
+/** A file, which is uploaded when it is chosen. */
+function fileInput(edit) {
+  let chosen;
+  const element = h("div", edit({ save: ({ value }) => { chosen = value; } }).body);
+  return { element, read: () => chosen, focus: () => element.querySelector("input").focus() };
+}
+
+/** The first members of a relation. */
+function relationInput({ targetClass }) {
+  const chosen = new Map();
+  const list = h("div");
+  const draw = () => put(list, [...chosen.values()].map(({ objectId }) => {
+    const name = nameOf(targetClass, objectId) || objectId;
+    return h(".line.member", h(".grow", shown(name, 60)), iconButton("close", t("relation.remove", { name }), () => { chosen.delete(objectId); draw(); }));
+  }));
+  const choice = pointerField(targetClass, { label: t("relation.add", { class: targetClass }), isOpen: true, picked: (found) => {
+    chosen.set(found.objectId, found);
+    choice.clear();
+    draw();
+  } });
+  return {
+    element: h("div", choice.element, list), focus: () => choice.input.focus(),
+    read: async () => {
+      await choice.read();
+      return chosen.size > 0 ? { __op: "AddRelation", objects: [...chosen.values()] } : undefined;
+    },
+  };
+}
 
 /** Asks for the fields; the object stands on top of the rows afterwards. */
 export async function openNew(page) {
   const { className, description } = page;
-  const fields = ranked(description).filter((field) => !isReadOnly(className, field) && !["ACL", "Relation", "File"].includes(field.type))
+  const [{ edit }, { editAccess }] = await Promise.all([import("../../data/editors/file.js"), import("../../data/editors/members.js")]);
+  // Whose a new user is, the server decides. A role without an ACL is refused.
+  const given = Object.entries(description.permissions ?? {}).find(([key]) => key === "ACL")?.[1];
+  const access = className !== "_User" && editAccess({ value: given, draft: given ?? (className === "_Role" ? { "*": { read: true } } : undefined), isPart: true });
+  const inputFor = (field) => (field.type === "File" ? fileInput(edit) : field.type === "Relation" ? relationInput(field) : valueInput(field, field.defaultValue));
+  const fields = ranked(description).filter((field) => !isReadOnly(className, field) && field.type !== "ACL")
     .sort((left, right) => Number(Boolean(right.required)) - Number(Boolean(left.required)));
   const object = await openForm({ title: t("new.title", { class: className }), kind: "sheet", button: t("new.create") }, () => {
-    const inputs = fields.map((field) => ({ field, input: valueInput(field, field.defaultValue), problem: problemLine() }));
+    const inputs = fields.map((field) => ({ field, input: inputFor(field), problem: problemLine() }));
     let wrong;
     const complain = (entry, words) => {
       put(entry.problem, words);
@@ -46,11 +82,12 @@ export async function openNew(page) {
         }
       }
       if (wrong) throw new Error("");
-      // A role without an ACL is refused.
-      if (className === "_Role") body.ACL = { "*": { read: true } };
+      const change = access && access.read();
+      if (change) body.ACL = change.value ?? { "*": { read: true, write: true } };
       try {
         const answer = await parse.post(className === "_User" ? "users" : objectPath(className), body);
         delete body.password;
+        for (const { name, type, targetClass } of fields) if (type === "Relation") setOwn(body, name, { __type: "Relation", className: targetClass });
         return { ...body, ...answer.body, updatedAt: answer.body.updatedAt ?? answer.body.createdAt };
       } catch (refusal) {
         const words = refusal.message.split(/[^A-Za-z0-9_]+/);
@@ -64,7 +101,7 @@ export async function openNew(page) {
       h("label.line", { for: input.id }, h("bdi", plain(field.name, 60)),
         h("span.label", field.targetClass ? `${field.type} ${plain(field.targetClass)}` : field.type),
         field.required && h("span.tag", t("new.required"))),
-      input.element, problem)));
+      input.element, problem)), access && h(".field-row", h("span", t("new.access")), access.body));
     return { body, save, focus: () => (wrong ?? inputs[0])?.input.focus() };
   });
   if (!object) return;
