@@ -52,11 +52,13 @@ extension PushRows {
                 """
                 INSERT INTO "_PushStatus" ("objectId", "createdAt", "updatedAt", "pushTime", "query", "payload", "source",
                     "title", "expiry", "expiration_interval", "status", "numSent", "pushHash", "_rperm", "_wperm")
-                VALUES ($1, $2, $2, $3, $4, $5, 'rest', $6, $7, $8, $9, 0, md5($10), '{}', '{}')
+                VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, md5($11), '{}', '{}')
                 """,
                 [
                     .text(push.id), now, .text(push.pushTime), .text(push.query.text),
-                    .text((push.body["data"] ?? [:]).text), push.title.map { .text($0) } ?? .null(.text),
+                    .text((push.body["data"] ?? [:]).text),
+                    .text(push.body["dry_run"]?.boolValue == true ? "dryRun" : "rest"),
+                    push.title.map { .text($0) } ?? .null(.text),
                     (push.showsExpiry ? expiry : nil).map { .double(Double($0)) } ?? .null(.float8),
                     push.interval.map { .double($0) } ?? .null(.float8),
                     .text(push.due == nil ? "pending" : "scheduled"), .text(push.hashed),

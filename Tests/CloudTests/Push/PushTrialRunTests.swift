@@ -20,6 +20,7 @@ import Testing
                     "data": ["alert": "x", "alert-fr": "f", "badge": "Increment"],
                 ])
             #expect(row["status"] == "succeeded" && row["numSent"] == 0 && row["numFailed"] == nil, "\(row.text)")
+            #expect(row["source"] == "dryRun")
             #expect(sink.tokens.isEmpty && sink.connections == 0)
             let report = try await server.send(
                 "GET", "/push/\(PushFixture.id(row))/report", as: .master

@@ -446,6 +446,8 @@ def scenario_40_keys_do_as_they_say(console, rest):
     console.at(0, "objectId")
     console.press("?")
     console.wait("document.querySelector('dialog .keys')")
+    said = console.value("[...document.querySelectorAll('dialog .keys > span:nth-of-type(odd)')].map((e) => e.textContent)")
+    assert said.count("Inspector") == 1 and said.count("Filter by this cell") == 1, said
     console.press("Escape")
     console.wait("document.querySelector('dialog') === null")
     assert console.value("document.activeElement.tagName") == "R-GRID"

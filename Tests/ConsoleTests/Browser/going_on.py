@@ -304,12 +304,14 @@ def scenario_a_push_says_whom_it_reaches_before_it_is_sent(console, rest):
     console.wait_text(MARKUP[0], ".push-preview")
     assert "\u202e" not in console.text("main")
     # Nothing is sent by a trial.
-    console.click_text("Trial: who would get it?")
+    console.click_text("Dry run: who would get it?")
     console.wait_text("ios", "dialog.sheet", 30)
     console.wait_text("The largest message has", "dialog.sheet")
     console.press("Escape")
     row = rest.find("_PushStatus")[0]
     assert row["numSent"] == 0, row
+    console.wait("document.querySelectorAll('[aria-label=Pushes] tbody td').length > 0")
+    assert console.value("[...document.querySelectorAll('[aria-label=Pushes] tbody td')].slice(0, 3).map((e) => e.innerText)") == ["dry run", "\u2013", "\u2013"]
     console.click_text("Send to 3")
     console.wait_text("goes to 3 devices", "dialog")
     console.click_text("Cancel", "dialog")

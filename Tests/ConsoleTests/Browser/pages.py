@@ -461,6 +461,7 @@ def scenario_48_users_are_found_and_helped(console, rest):
     assert "sessionToken" in log_in(rest, name, "another word")
     console.click_text("Lock out", "main")
     console.wait_text("cannot log in", "dialog")
+    assert "below" not in console.text("dialog")
     console.press("Enter")
     console.wait_text("locked out", "main")
     assert "error" in log_in(rest, name, "another word")

@@ -36,8 +36,12 @@ export function addKeys(title, table, scope) {
   scope?.addEventListener("abort", () => scopes.splice(scopes.indexOf(entry), 1));
 }
 
-/** All keys that work now, the nearest first. */
-export const list = () => scopes.toReversed().map(({ title, table }) => ({ title, rows: [...table] }));
+/** All keys that work now, the nearest first; what several keys do stands there once. */
+export const list = () => scopes.toReversed().map(({ title, table }) => {
+  const rows = new Map();
+  for (const [keys, { words }] of table) rows.set(words, rows.has(words) ? `${rows.get(words)} / ${keys}` : keys);
+  return { title, rows: [...rows] };
+});
 
 /** Whether a dialog covers the page. */
 export const isCovered = () => document.querySelector("dialog[open]") !== null;

@@ -100,7 +100,7 @@ export function openKeys() {
   openDialog({ title: t("keys.title"), kind: "" }, () => ({
     body: h(".keys", list().flatMap(({ title, rows }) => [
       h("h3", title),
-      ...rows.flatMap(([keys, { words }]) => [h("span", words), h("span", keys.split(" / ").map((one) => [h("kbd", readable(one)), " "]))]),
+      ...rows.flatMap(([words, keys]) => [h("span", words), h("span", keys.split(" / ").map((one) => [h("kbd", readable(one)), " "]))]),
     ])),
   }));
 }

@@ -32,7 +32,7 @@ addWords({
   "compose.preview": "Preview",
   "compose.first": "To one device first\u2026",
   "compose.device": "Installation",
-  "compose.trial": "Trial: who would get it?",
+  "compose.trial": "Dry run: who would get it?",
   "compose.send": "Send to {n}",
   "compose.plan": "Schedule for {n}",
   "compose.sendOne": "Send",
@@ -49,9 +49,9 @@ addWords({
   "compose.badLanguage": "A language is written like: de | Titel | Text",
   "compose.badData": "The data for the app is no JSON object: {problem}",
   "compose.noDevice": "There is no installation {id}.",
-  "compose.waiting": "The trial goes on\u2026",
-  "compose.trialTitle": "A trial: nothing was sent",
-  "compose.slow": "The trial has not ended yet. It is in the list below.",
+  "compose.waiting": "The dry run goes on\u2026",
+  "compose.trialTitle": "A dry run: nothing was sent",
+  "compose.slow": "The dry run has not ended yet. It is in the list below.",
 });
 
 /** From how many devices on the number is typed before a push is sent. */
@@ -238,7 +238,7 @@ addWords({
   "report.size": "The largest message has {size}.",
   "report.nobody": "Nobody would get it.",
   "report.reached": "There is no device that is known not to be reached. Failures are kept for a day.",
-  "report.none": "This push was no trial: nothing was counted beforehand.",
+  "report.none": "This push was not a dry run.",
   "report.device": "Device",
   "report.type": "Type",
   "report.reason": "Reason",

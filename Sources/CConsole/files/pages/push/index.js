@@ -26,7 +26,7 @@ addWords({
   "push.state.running": "is sent",
   "push.state.succeeded": "done",
   "push.state.failed": "failed",
-  "push.trial": "trial",
+  "push.dryRun": "dry run",
   "push.everybody": "everybody",
   "push.noText": "without a text",
   "push.actions": "Actions of the push \u201c{text}\u201d",
@@ -37,7 +37,7 @@ addWords({
   "push.back": "The push is scheduled again",
   "push.begun": "It has begun meanwhile, and goes on.",
   "push.failures": "Devices that were not reached",
-  "push.report": "What the trial says",
+  "push.report": "What the dry run says",
   "push.show": "What is sent",
   "push.local": "{time}, where each device is",
   "push.utc": "{time} UTC",
@@ -97,8 +97,8 @@ async function read(host, watch, scope) {
       h("thead", h("tr", ["text", "state"].map((name) => h("th", { scope: "col" }, t("push." + name))), h("th.right", { scope: "col" }, t("push.sent")), h("th.right", { scope: "col" }, t("push.failed")),
         h("th.wide", { scope: "col" }, t("push.to")), h("th.wide", { scope: "col" }, t("push.when")), h("th.actions", h("span.sr", t("grid.more"))))),
       h("tbody", rows.map((row) => h("tr", h("th", { scope: "row" }, shown(textOf(row), 120), row.errorMessage && h("div.bad", shown(typeof row.errorMessage === "string" ? row.errorMessage : row.errorMessage.error ?? JSON.stringify(row.errorMessage), 200))),
-        h("td", h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30)), isTrial(row) && h("span.quiet", " \u00b7 ", t("push.trial"))),
-        h("td.right", count(row.numSent ?? 0)), h("td.right", h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0))),
+        h("td", isDryRun(row) && row.status === "succeeded" ? t("push.dryRun") : h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30))),
+        h("td.right", isDryRun(row) ? "\u2013" : count(row.numSent ?? 0)), h("td.right", isDryRun(row) ? "\u2013" : h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0))),
         h("td.wide.mono", audience(row)), h("td.wide", whenOf(row)), h("td.actions", menu(row, again))))))));
   if (watch.isOn || !rows.some(({ status }) => ["pending", "running"].includes(status))) return;
   watch.isOn = true;
@@ -108,7 +108,7 @@ async function read(host, watch, scope) {
   if (!scope.aborted) await again();
 }
 
-const isTrial = (row) => row.dry_run === true || row.dryRun === true || row.source === "dryRun";
+const isDryRun = ({ source }) => source === "dryRun";
 
 function audience({ query }) {
   if (!query || query === "{}") return h("span.quiet", t("push.everybody"));
@@ -117,8 +117,8 @@ function audience({ query }) {
 
 const menu = (row, again) => iconButton("more", t("push.actions", { text: cut(textOf(row), 40) }), (event) => openMenu(event.currentTarget, [
   { words: t("push.show"), icon: "code", do: () => openDialog({ title: t("push.show"), kind: "sheet" }, () => ({ body: h("pre.mono.wrap", plain(JSON.stringify(payload(row), null, 2), 20_000).replaceAll("\u23ce", "\n")) })) },
-  { words: t("push.report"), icon: "check", do: () => openReport(row, "report") },
-  { words: t("push.failures"), icon: "warn", do: () => openReport(row, "failures") },
+  isDryRun(row) && { words: t("push.report"), icon: "check", do: () => openReport(row, "report") },
+  !isDryRun(row) && { words: t("push.failures"), icon: "warn", do: () => openReport(row, "failures") },
   row.status === "scheduled" && { words: t("push.cancel"), icon: "close", isDanger: true, do: () => cancel(row, again) },
 ]));
 

@@ -12,6 +12,8 @@ import { complain, toast } from "../../parts/states.js";
 
 addWords({
   "class.hint": "Letters, digits and _, beginning with a letter: Track",
+  "name.empty": "Enter a name.",
+  "name.wrong": "{name} can't be a name.",
   "class.create": "Create class",
   "class.done": "Class {class} created",
   "field.new": "New field",
@@ -33,10 +35,10 @@ export const schemaPath = (className) => objectPath(className).replace("classes"
 
 const nameField = () => textField({ autofocus: true, maxlength: "60" });
 
-/** The name that was typed; throws what a name is. */
-function nameIn(input, hint) {
+/** The name that was typed; what a name is stands beside the field. */
+function nameIn(input) {
   const name = input.value.trim();
-  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw new Error(t(hint));
+  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw new Error(t(name === "" ? "name.empty" : "name.wrong", { name }));
   return name;
 }
 
@@ -51,7 +53,7 @@ export function makeClass() {
   return openForm({ title: t("classes.new"), button: t("class.create") }, () => ({
     body: [labelled(t("field.name"), input), h("p.quiet", t("class.hint"))],
     async save() {
-      const name = nameIn(input, "class.hint");
+      const name = nameIn(input);
       replaceClass((await parse.post("schemas/" + name, { className: name })).body);
       loadCounts();
       toast(t("class.done", { class: name }));
@@ -84,10 +86,10 @@ export function editField(className, field) {
   draw();
   return openForm({ title: field ? t("field.change", { field: field.name }) : t("field.new"), button: t(field ? "save" : "field.create") }, () => ({
     body: [
-      field ? h("p.quiet", t("field.fixed")) : [labelled(t("field.name"), input), labelled(t("field.type"), type), targetRow],
+      field ? h("p.quiet", t("field.fixed")) : [labelled(t("field.name"), input), h("p.quiet", t("field.hint")), labelled(t("field.type"), type), targetRow],
       (field?.type ?? "") !== "Relation" && h("label.line", required, t("field.required")), defaultRow],
     async save() {
-      const name = field?.name ?? nameIn(input, "field.hint");
+      const name = field?.name ?? nameIn(input);
       const { type: kind, targetClass } = chosen();
       // An empty text as the default stays one.
       const value = (await preset?.read()) ?? (field?.defaultValue === "" ? "" : undefined);

@@ -25,7 +25,7 @@ addWords({
   "one.reset": "Send reset mail", "one.resetDone": "A mail is on its way to {email}, if there is such an account and mails are set up",
   "one.setPassword": "Set password", "one.newPassword": "New password", "one.passwordDone": "{name} has a new password",
   "one.passwordEmpty": "Fill in this field.",
-  "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Sessions that are open stay; end them below.", "one.lockDone": "{name} is locked out",
+  "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
   "one.unlock": "Let in again", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
   "one.as": "View a class as {name}", "one.look": "View",
   "one.members": "Members", "one.children": "Roles inside", "one.parents": "Inside of", "one.none": "None",
