@@ -121,10 +121,24 @@ struct ConsoleEntryTests {
         "A request that came through a proxy finds nothing, wherever it says that it comes from",
         arguments: ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via", "x-real-ip"])
     func proxy(field: String) async throws {
-        try await TestServer.run { server in
+        try await TestServer.run(logger: UnwrittenLog.logger()) { server in
             let answer = try await ConsoleBrowser(server).send("GET", "/console/", headers: [field: "127.0.0.1"])
             #expect(answer.status == 404)
             #expect(answer.json == ["error": "Cannot GET /console/"])
+            // A browser says why, and what would open it; nothing else is revealed.
+            let page = try await ConsoleBrowser(server).send(
+                "GET", "/console/data", headers: [field: "127.0.0.1", "Accept": "text/html"])
+            #expect(page.status == 404 && page.text.contains("The console is open to this machine only"))
+            #expect(page.text.contains("\"enabled\": true") && !page.text.contains("<script"))
+            #expect(page.headers["set-cookie"] == nil && page.headers["access-control-allow-origin"] == nil)
+            for (method, path) in [("POST", "/console/"), ("GET", "/"), ("GET", "/consoles")] {
+                let other = try await ConsoleBrowser(server).send(
+                    method, path, headers: [field: "127.0.0.1", "Accept": "text/html"])
+                #expect(other.status == 404 && other.json["error"] != nil, "\(method) \(path) \(other.text)")
+            }
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let lines = try await owner.send("GET", "/console/api/logs?text=not%20open")["lines"]?.arrayValue ?? []
+            #expect(lines.count == 1 && lines.first?["fields"]?["reason"] == "it came through a proxy", "\(lines)")
         }
     }
 

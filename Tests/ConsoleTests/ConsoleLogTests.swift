@@ -79,6 +79,31 @@ struct ConsoleLogTests {
         }
     }
 
+    @Test("The console's own requests are left out unless they are asked for, and its polls are not logged")
+    func own() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            _ = try await server.create("Song", ["title": "a"])
+            let request = try await browser.parse("GET", "/classes/Song").headers["x-request-id"]
+            _ = try await browser.parse("GET", "/classes/Song?limit=7", headers: ["X-Roost-Poll": "1"])
+            _ = try await browser.send("GET", "/console/api/counts", headers: ["X-Roost-Poll": "1"])
+            func paths(_ query: String) async throws -> [String] {
+                (try await Self.logs(browser, query)["lines"]?.arrayValue ?? []).compactMap {
+                    $0["fields"]?["path"]?.stringValue
+                }
+            }
+            let shown = try await paths("")
+            #expect(shown.contains("/parse/classes/Song") && !shown.contains { $0.hasPrefix("/console/") }, "\(shown)")
+            let all = try await paths("?console=true")
+            #expect(all.filter { $0 == "/console/api/parse/classes/Song" }.count == 1, "\(all)")
+            #expect(!all.contains("/console/api/counts"))
+            #expect(try await paths("?request=\(#require(request))").count == 1)
+            // A write is logged, whatever the page says of it.
+            _ = try await browser.parse("POST", "/classes/Song", ["title": "b"], headers: ["X-Roost-Poll": "1"])
+            #expect(try await paths("?console=true").filter { $0 == "/console/api/parse/classes/Song" }.count == 2)
+        }
+    }
+
     @Test("A line that is made to look like others is one line")
     func forged() async throws {
         try await ConsoleStage.run { server in

@@ -105,6 +105,8 @@ struct ConsoleInterface: Sendable {
         guard let session, let role = ConsoleRole(rawValue: session.role) else {
             throw HTTPError(status: 401, message: "Sign in first.")
         }
+        // Such reads would push all other lines out of the log.
+        if method == .get, visit.fields.isPoll { visit.request.record.keepQuiet() }
         if path.hasPrefix("parse/") {
             return try await ParseCalls(self, visit, session, role).answer(path.dropFirst("parse".count))
         }

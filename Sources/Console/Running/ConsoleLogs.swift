@@ -86,10 +86,13 @@ private struct LogFilter: Sendable {
     let text: String?
     let function: String?
     let request: String?
+    /// The beginning of the paths whose requests are left out, or nil if all are shown.
+    let leftOut: String?
     let secrets: SecretTexts
 
+    /// - Parameter console: The path of the console, whose own requests are shown only if they are asked for.
     /// - Throws: ``HTTPError`` for a level that there is not.
-    init(_ query: JSONObject, _ secrets: SecretTexts) throws(HTTPError) {
+    init(_ query: JSONObject, console: String, _ secrets: SecretTexts) throws(HTTPError) {
         func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
         guard let least = Self.levels[text("level") ?? "info"] else {
             throw HTTPError(status: 400, message: "A level is info, warn or error.")
@@ -98,6 +101,7 @@ private struct LogFilter: Sendable {
         self.text = text("text")?.lowercased()
         function = text("function")
         request = text("request")
+        leftOut = request != nil || text("console") == "true" ? nil : console + "/"
         self.secrets = secrets
     }
 
@@ -108,6 +112,10 @@ private struct LogFilter: Sendable {
         let level = line["level"]?.stringValue ?? ""
         guard Self.levels[level] ?? 1 >= least else { return nil }
         if let request, line["id"]?.stringValue != request { return nil }
+        // Warnings and errors are shown, whoever caused them.
+        if let leftOut, Self.levels[level] ?? 1 <= 1, line["path"]?.stringValue?.dropping(prefix: leftOut) != nil {
+            return nil
+        }
         if let function, !Self.isAbout(function, line) { return nil }
         var fields = secrets.removed(from: line)
         if let text, !fields.values.contains(where: { $0.stringValue?.lowercased().contains(text) == true }) {
@@ -190,7 +198,8 @@ private struct LogCalls: ConsoleCalls {
         // A reader that follows the log would follow itself.
         visit.request.record.keepQuiet()
         let query = texts
-        let filter = try LogFilter(query, SecretTexts(interface.configuration))
+        let filter = try LogFilter(
+            query, console: interface.configuration.console.path, SecretTexts(interface.configuration))
         let log = interface.backend.log
         guard let place = try Self.place(query["after"]?.stringValue, of: log.process) else {
             return Self.answer(await HeavyWork.run { filter.latest(log) }, log)

@@ -14,6 +14,8 @@ struct ConsoleFields {
     private(set) var viewAs: String?
     private(set) var ifUpdatedAt: String?
     private(set) var shorten: String?
+    /// Whether the page asks by itself, again and again.
+    private(set) var isPoll = false
     /// Whether a proxy says that it stands between.
     private(set) var isForwarded = false
     private var cookieFields: [String] = []
@@ -34,6 +36,7 @@ struct ConsoleFields {
             case "x-roost-view-as": viewAs = value
             case "x-roost-if-updated-at": ifUpdatedAt = value
             case "x-roost-shorten": shorten = value
+            case "x-roost-poll": isPoll = true
             case "forwarded", "via", "x-real-ip": isForwarded = true
             default: if name.hasPrefix("x-forwarded-") { isForwarded = true }
             }

@@ -40,6 +40,9 @@ package struct ConsoleReach: Sendable {
         }
     }
 
+    /// Whether those who are not admitted are told by which option they would be.
+    package var isExplained: Bool { reach == .thisMachine }
+
     /// Whether the console answers a request.
     package func admits(_ way: Way) -> Bool {
         switch reach {

@@ -24,6 +24,8 @@ package final class ConsoleSite: ConsoleHandler {
     private let interface: ConsoleInterface
     /// The port on which the server listens; 0 as long as it is not known.
     private let port: Atomic<Int>
+    private let logger: Logger
+    private let hasLoggedRefusal = Atomic(false)
 
     /// Makes the console.
     ///
@@ -49,6 +51,7 @@ package final class ConsoleSite: ConsoleHandler {
         interface = ConsoleInterface(
             backend, dispatcher, figures: figures, backups: backups, version: version, logger: logger)
         port = Atomic(configuration.port)
+        self.logger = logger
     }
 
     /// Notes on which port the server listens.
@@ -83,8 +86,8 @@ package final class ConsoleSite: ConsoleHandler {
         let way = ConsoleReach.Way(
             peer: request.peer, address: client.vouched, isForwarded: fields.isForwarded,
             forwardedProtocol: request.headers[.forwardedProtocol])
-        guard reach.admits(way) else { return nil }
         let target = request.target.prefix { $0 != "?" && $0 != "#" }
+        guard reach.admits(way) else { return refusal(request, target, fields, way) }
         if target == "/" {
             // A page of another origin gets what it got without a console, and so does not learn that there is one.
             guard fields.takesPages, request.isConditional, request.headers[.origin] == nil,
@@ -102,6 +105,41 @@ package final class ConsoleSite: ConsoleHandler {
         reply.headers += ConsoleHeaders.common
         return reply
     }
+
+    /// Returns what a browser gets whom the console is not open to, or nil for an answer as without a console.
+    private func refusal(
+        _ request: IncomingRequest, _ target: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way
+    ) -> Reply? {
+        let rest = target.dropFirst(path.count)
+        guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/"), fields.takesPages, request.isConditional
+        else { return nil }
+        if !hasLoggedRefusal.exchange(true, ordering: .relaxed) {
+            let why = way.isForwarded ? "it came through a proxy" : "it came from another address"
+            logger.notice(
+                "the console is not open to this browser: set the option console to open it",
+                metadata: ["address": "\(way.address)", "reason": "\(why)"])
+        }
+        guard reach.isExplained else { return nil }
+        var reply = Reply(status: 404, body: .text(Self.explanation, contentType: "text/html; charset=utf-8"))
+        reply.isForOwnOrigin = true
+        reply.headers =
+            [("Cache-Control", "no-store"), ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")]
+            + ConsoleHeaders.common
+        return reply
+    }
+
+    private static let explanation = """
+        <!doctype html>
+        <html lang="en"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+        <title>The console is open to this machine only</title>
+        <h1>The console is open to this machine only</h1>
+        <p>Your browser is on another machine, or a proxy passed its request on.</p>
+        <p>Open the console on the server's own machine. To open it to your address, set this in roost.json and use TLS:</p>
+        <pre>"console": {"enabled": true, "addresses": ["192.0.2.7"], "hosts": ["console.example.com"]}</pre>
+        <p>Behind a proxy, set trustProxy as well.</p>
+        </html>
+
+        """
 
     private func answer(
         _ request: IncomingRequest, _ rest: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way,

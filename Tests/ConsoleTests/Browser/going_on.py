@@ -87,6 +87,22 @@ def scenario_lines_of_the_log_come_by_themselves(console, rest):
     assert len(rows(console)) == 3, rows(console)
 
 
+def scenario_the_console_leaves_its_own_requests_out_of_the_log(console, rest):
+    mark = f"mark{time.time_ns()}"
+    rest.define("Quietly", name={"type": "String"})
+    console.open_class("Quietly")
+    rest.find("Quietly", {"name": mark})
+    open_page(console, "logs", ".log-row")
+    console.wait_text("/classes/Quietly", ".log")
+    assert "/console/api" not in console.text(".log"), console.text(".log")
+    console.value("[...document.querySelectorAll('label')].find((e) => e.innerText.includes('own')).querySelector('input').click()")
+    console.wait_text("/console/api/parse/classes/Quietly", ".log")
+    assert console.value("location.search.includes('console=true')")
+    console.value("history.back()")
+    open_page(console, "performance", ".panels")
+    assert "no route" not in console.text("main")
+
+
 def scenario_a_request_opens_all_of_its_lines_and_the_object(console, rest):
     mark = f"mark{time.time_ns()}"
     rest.call("DELETE", "/purge/Logged")

@@ -4,6 +4,9 @@
 const AWAY = 300000;
 /** How often, in milliseconds, the page asks what others did while it is looked at. */
 export const EVERY = 3000;
+
+/** Marks what the page asks by itself: the server keeps it out of its log. */
+export const POLL = { "X-Roost-Poll": "1" };
 const EVENTS = ["keydown", "pointermove", "pointerdown", "wheel"];
 let active = Date.now();
 for (const kind of EVENTS) addEventListener(kind, () => { active = Date.now(); }, { passive: true });

@@ -1,6 +1,7 @@
 /** The rows of a class under a filter and an order, read in pages where they are looked at. */
 
 import { objectPath, parse } from "../core/api.js";
+import { POLL } from "../core/attention.js";
 import { signal } from "../core/signal.js";
 
 /** Rows of a page. */
@@ -178,7 +179,7 @@ export class Rows {
   /** The number of objects made since the first row was read; under other orders than the newest first, that by which there are more. */
   async countNewer(signal) {
     const top = isNewestFirst(this.order) && this.pages.get(0)?.[0];
-    const { body } = await parse.get(this.path, { where: top ? both(this.where, edge(top, "$gt")) : this.where, count: 1, limit: 0 }, { signal, headers: this.eyes });
+    const { body } = await parse.get(this.path, { where: top ? both(this.where, edge(top, "$gt")) : this.where, count: 1, limit: 0 }, { signal, headers: POLL });
     return Math.max(0, (body.count ?? 0) - (top ? 0 : this.total));
   }
 
@@ -188,7 +189,7 @@ export class Rows {
     for (let index = from; index <= to; index += 1) if (this.at(index)) rows.push(this.at(index));
     const ids = rows.map(({ id }) => id);
     if (ids.length === 0) return 0;
-    const { body } = await parse.get(this.path, { where: { objectId: { $in: ids } }, keys: "updatedAt", limit: ids.length }, { signal, headers: this.eyes });
+    const { body } = await parse.get(this.path, { where: { objectId: { $in: ids } }, keys: "updatedAt", limit: ids.length }, { signal, headers: POLL });
     const now = new Map(body.results.map(({ objectId, updatedAt }) => [objectId, updatedAt]));
     // What is being stored from here is not another's change.
     return rows.filter((row) => !row.unstored?.length && this.indexOf(row.id) >= 0 && !(now.get(row.id) <= row.updatedAt)).length;

@@ -1,6 +1,7 @@
 /** The classes of the app with fields, columns, counts and saved views: one place that reads them, signals for those who show them. */
 
 import { objectPath, parse, send } from "../core/api.js";
+import { POLL } from "../core/attention.js";
 import { isEqual, signal } from "../core/signal.js";
 import { SHORTEN } from "./rows.js";
 
@@ -42,7 +43,7 @@ const inJSON = ({ fields, indexes, permissions }) => [[...fields.values()], [...
 /** Reads the number of objects of each class, and the classes again if some came or went. */
 export async function loadCounts() {
   try {
-    const { body } = await send("GET", "counts");
+    const { body } = await send("GET", "counts", { headers: POLL });
     const now = new Map(body.classes.map((entry) => [entry.className, entry]));
     if (!isEqual([...now.values()], [...counts.peek().values()])) counts.set(now);
     const all = classes.peek();

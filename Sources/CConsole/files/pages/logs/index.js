@@ -19,6 +19,7 @@ addWords({
   "logs.warn": "Warnings and errors",
   "logs.error": "Errors",
   "logs.text": "Text in a line",
+  "logs.console": "With the console's own",
   "logs.tail": "Follow",
   "logs.tailHint": "Shows lines as they come",
   "logs.newest": "To the newest",
@@ -39,7 +40,7 @@ addWords({
 const MOST = 10_000;
 /** How long lines are gathered before the next are asked for. */
 const PAUSE = 400;
-const FILTERS = ["level", "text", "function", "request"];
+const FILTERS = ["level", "text", "function", "request", "console"];
 
 /** Whether new lines are shown as they come. */
 let follows = true;
@@ -58,6 +59,7 @@ export function open(scope) {
   }, icon("down"), h("span.words", t("logs.tail")));
   tail.title = t("logs.tailHint");
   tail.setAttribute("aria-label", t("logs.tail"));
+  const own = h("input", { type: "checkbox", onchange: () => set({ console: own.checked ? "true" : "" }) });
   const chips = h(".filters", { hidden: true });
   const host = h(".log-host", loading());
   const foot = h(".log-foot", { role: "status" });
@@ -72,6 +74,7 @@ export function open(scope) {
     if (page !== "logs") return;
     if (document.activeElement !== text) text.value = query.get("text") ?? "";
     level.value = query.get("level") ?? "";
+    own.checked = query.get("console") === "true";
     const chosen = [["request", "id"], ["function", "name"]].filter(([name]) => query.get(name));
     chips.hidden = chosen.length === 0;
     put(chips, chosen.map(([name, place]) => h("span.chip", h("button", { disabled: true }, t("logs." + name, { [place]: query.get(name) })),
@@ -80,7 +83,7 @@ export function open(scope) {
     begin();
   }, scope);
   addKeys(t("logs.keys"), { "/": { words: t("logs.find"), do: () => text.focus() } }, scope);
-  return h(".page", h("header.head", h("h1", t("rail.logs")), h("span.quiet.words", t("logs.hint")), h(".space"), h(".narrow", text), h(".narrow", level), tail), chips, host, foot);
+  return h(".page", h("header.head", h("h1", t("rail.logs")), h("span.quiet.words", t("logs.hint")), h(".space"), h(".narrow", text), h(".narrow", level), h("label.line.wide", own, t("logs.console")), tail), chips, host, foot);
 }
 
 /** Reads the lines that fit, and goes on as long as lines are followed. Gives what was read, to go on from there. */

@@ -50,7 +50,7 @@ addWords({
   "performance.mean": "Mean",
   "performance.failures": "Failed",
   "performance.fault": "{client} by clients, {server} by the server",
-  "performance.other": "paths of no route",
+  "performance.other": "other paths",
   "performance.none": "Nothing was asked yet.",
   "performance.under": "under {ms}",
   "performance.over": "over {ms}",
