@@ -163,6 +163,7 @@ public struct RoostServer: Service {
                 configuration: database, client: client, mostPerClass: configuration.maximumAdvisedIndexes,
                 logger: logger) : nil
         let store = ObjectStore(client: client, replicas: replicas, catalog: catalog, logger: logger)
+        probes.append(DatabaseWritesProbe(trouble: store.trouble))
         let caller = caller
         mailQueue = try configuration.accountMail.delivery.map {
             try MailQueue($0, configuration, caller: caller, meters: meters.mails, logger: logger)
@@ -213,6 +214,7 @@ public struct RoostServer: Service {
         if let figures {
             console = try ConsoleSite(
                 backend, ConsoleDispatcher(routes, files: fileRoutes), figures: figures,
+                readiness: { [monitoringRoutes] in await monitoringRoutes.findings(showsReasons: true) },
                 backups: extensions.backups, version: Version.text, logger: logger)
         } else {
             console = nil

@@ -39,6 +39,7 @@ extension Backend {
     ) {
         let (duration, errorClass) = (ContinuousClock.now - start, error.flatMap { Self.errorClass(of: $0) })
         meters.database.add(operation, duration, errorClass: errorClass)
+        if error == nil, [.create, .update, .delete].contains(operation) { store.trouble.clear() }
         if let span = context?.facts?.span { trace(operation, className, below: span, duration, errorClass) }
         guard let threshold = slowLog.threshold, duration >= threshold else { return }
         meters.slowOperations.add(operation)

@@ -18,6 +18,41 @@ struct ConsoleHealthTests {
         return task.json
     }
 
+    @Test("A database without room makes the server degraded, in PostgreSQL's words, until a write succeeds")
+    func fullDisk() async throws {
+        let words = "could not extend file base/5/16384: No space left on device"
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "a"])
+            let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            func ready() async throws -> TestAnswer { try await server.send("GET", "/health/ready", as: .nobody) }
+            func waitUntil(_ status: String, writes: JSONValue) async throws -> Bool {
+                try await eventually(within: .seconds(60)) {
+                    let answer = try await ready()
+                    return answer.status == 200 && answer.json["status"]?.stringValue == status
+                        && answer["checks"]?["databaseWrites"]?["status"] == writes
+                }
+            }
+            #expect(try await waitUntil("ready", writes: "up"))
+            try await server.execute(
+                """
+                CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    RAISE EXCEPTION '\(words)' USING ERRCODE = '53100';
+                END $$;
+                CREATE TRIGGER full_disk BEFORE INSERT ON "Song" FOR EACH ROW EXECUTE FUNCTION full_disk();
+                """)
+            #expect(try await server.send("POST", "/classes/Song", ["title": "b"], as: .master).status == 500)
+            #expect(try await waitUntil("degraded", writes: "down"))
+            // The words are for operators.
+            #expect(try await !ready().text.contains("No space left"))
+            let health = try await developer.send("GET", "/console/api/health")
+            #expect(health["checks"]?["databaseWrites"]?["reason"]?.stringValue == words, "\(health.text)")
+            #expect(health["checks"]?["database"]?["status"] == "up")
+            try await server.execute("DROP TRIGGER full_disk ON \"Song\"")
+            _ = try await server.create("Song", ["title": "c"])
+            #expect(try await waitUntil("ready", writes: "up"))
+        }
+    }
+
     @Test(
         "What the doctor finds is put right by an owner, after which it is not found again, with one entry of the audit"
     )

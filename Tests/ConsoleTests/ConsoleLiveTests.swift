@@ -39,6 +39,23 @@ struct ConsoleLiveTests {
         }
     }
 
+    @Test("One option turns live queries on, and the answer names the option that is missing")
+    func missing() async throws {
+        let cases: [(JSONObject, Bool, JSONValue)] = [
+            (["liveQuery": ["classNames": ["Live"]]], true, .null),
+            (["startLiveQueryServer": true], true, "liveQuery.classNames"),
+            (["liveQuery": ["classNames": ["Live"]], "startLiveQueryServer": false], false, "startLiveQueryServer"),
+            ([:], false, "liveQuery.classNames"),
+        ]
+        for (options, isOn, missing) in cases {
+            try await TestServer.run(options) { server in
+                let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+                let live = try await developer.send("GET", "/console/api/live")
+                #expect(live["isOn"] == .bool(isOn) && live["missing"] == missing, "\(options) \(live.text)")
+            }
+        }
+    }
+
     @Test("What is not published, not understood or not for the role is refused")
     func refusals() async throws {
         try await TestServer.run(Self.options) { server in

@@ -81,6 +81,11 @@ struct S3ServerTests {
         let port = try await FreePort.find()
         let options = try await BucketServer.adapter(endpointPort: port)
         try await TestServer.run(options) { server in
+            // A store that never answered is not up, also before a client wants a file.
+            let isKnown = try await eventually(within: .seconds(60)) {
+                try await server.send("GET", "/health/ready", as: .nobody)["checks"]?["fileStore"]?["status"] == "down"
+            }
+            #expect(isKnown)
             let upload = try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master)
             #expect(upload.status == 503)
             #expect(upload.code == 130)

@@ -16,13 +16,16 @@ import Testing
         for name in ["Songs", "MySong", "XAlbum", "Al\nX", "User", ""] {
             #expect(!options.publishes(Name(name)), "\(name)")
         }
-        #expect(!options.isServed)
+        #expect(options.isServed && options.missingOption == nil)
     }
 
     @Test("Connections are taken where they are asked for, by a switch or by settings of them")
     func served() throws {
         #expect(try !Self.load([:]).isNeeded)
-        #expect(try Self.load(["startLiveQueryServer": true]).isServed)
+        let unnamed = try Self.load(["startLiveQueryServer": true])
+        #expect(unnamed.isServed && unnamed.missingOption == "liveQuery.classNames")
+        let unserved = try Self.load(["liveQuery": ["classNames": ["A"]], "startLiveQueryServer": false])
+        #expect(!unserved.isServed && unserved.isPublished && unserved.missingOption == "startLiveQueryServer")
         let options = try Self.load([
             "liveQueryServerOptions": ["keyPairs": ["clientKey": "c"], "websocketTimeout": 5000, "port": 1400]
         ])

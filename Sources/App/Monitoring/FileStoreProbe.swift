@@ -1,15 +1,19 @@
 import FileStorage
 import ServerConfiguration
+import Synchronization
 import Telemetry
 
-/// Looks whether a store of files answers that is on another machine.
+/// Checks whether a file store on another machine answers.
 ///
-/// As long as it does, the requests of clients find out by themselves, and it is asked for nothing besides: each request
-/// costs money. When it does not, it is asked until it does.
-struct FileStoreProbe: ReadinessProbe {
+/// The probe asks until the store has answered once. From then on the requests of clients show whether it answers, and
+/// the probe asks again only after failures, since each request costs money.
+final class FileStoreProbe: ReadinessProbe {
     let probeName = "fileStore"
     let isNeeded = false
-    let storage: any FileStorage
+    private let storage: any FileStorage
+    private let hasAnswered = Atomic(false)
+
+    init(storage: any FileStorage) { self.storage = storage }
 
     /// What looks at the store of a server; nothing for one that is as near as the server itself, or its database.
     static func all(of storage: any FileStorage, _ configuration: Configuration) -> [any ReadinessProbe] {
@@ -24,7 +28,10 @@ struct FileStoreProbe: ReadinessProbe {
     }
 
     func probe() async throws -> [(name: String, value: Double)] {
-        if storage.isOutOfReach { _ = try await storage.exists(name: "roost-readiness") }
+        if storage.isOutOfReach || !hasAnswered.load(ordering: .relaxed) {
+            _ = try await storage.exists(name: "roost-readiness")
+            hasAnswered.store(true, ordering: .relaxed)
+        }
         return []
     }
 }

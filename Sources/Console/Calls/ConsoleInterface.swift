@@ -20,6 +20,8 @@ struct ConsoleInterface: Sendable {
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
     let figures: FigureHistory
+    /// What probes found of the database and other parts.
+    let readiness: @Sendable () async -> JSONObject
     let live = LiveSource()
     /// Lets so many finds of consoles be at the database that processors are left for apps.
     ///
@@ -45,9 +47,10 @@ struct ConsoleInterface: Sendable {
     static let largestBody = 256 * 1024
 
     init(
-        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory, backups: BackupMaker?,
-        version: String, logger: Logger
+        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory,
+        readiness: @escaping @Sendable () async -> JSONObject, backups: BackupMaker?, version: String, logger: Logger
     ) {
+        self.readiness = readiness
         self.backups = ConsoleBackups(backups)
         self.backend = backend
         self.dispatcher = dispatcher

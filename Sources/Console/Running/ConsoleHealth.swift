@@ -10,7 +10,7 @@ import Synchronization
 /// Whether all is well: what the doctor found, and puts right; what waits; and the settings with what says so.
 extension ConsoleRouteTable {
     static let health: [ConsoleRoute] = [
-        ConsoleRoute(.get, "health", .developer) { HealthCalls(call: $0).health() },
+        ConsoleRoute(.get, "health", .developer) { await HealthCalls(call: $0).health() },
         ConsoleRoute(.post, "doctor", .developer, .nothing) { try HealthCalls(call: $0).examine() },
         ConsoleRoute(.post, "doctor/fix", .owner, isConfirmed: true) { try await HealthCalls(call: $0).putRight() },
         ConsoleRoute(.get, "settings", .developer) { HealthCalls(call: $0).settings() },
@@ -47,7 +47,7 @@ private struct HealthCalls: ConsoleCalls {
 
     private var backend: Backend { interface.backend }
 
-    func health() -> Reply {
+    func health() async -> Reply {
         let mails = backend.meters.mails
         var answer: JSONObject = [
             "version": .string(interface.version), "preset": .number(Double(backend.configuration.preset)),
@@ -58,6 +58,7 @@ private struct HealthCalls: ConsoleCalls {
             ],
             "errors": .number(Double(backend.meters.logLines[.error])),
         ]
+        answer["checks"] = await interface.readiness()["checks"]
         answer["doctor"] = interface.lastReport.value.map(Self.json)
         return .object(answer)
     }

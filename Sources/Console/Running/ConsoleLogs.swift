@@ -18,13 +18,16 @@ extension ConsoleRouteTable {
         ConsoleRoute(.get, "live", .developer) { call in
             // Who watches asks again and again.
             call.visit.request.record.keepQuiet()
-            guard call.interface.configuration.liveQuery.isServed, let live = await call.interface.live.read() else {
-                return .object(["isOn": false])
+            let options = call.interface.configuration.liveQuery
+            let missing = options.missingOption.map { JSONValue.string($0) } ?? .null
+            guard options.isServed, let live = await call.interface.live.read() else {
+                return .object(["isOn": false, "missing": missing])
             }
             let shown = SecretTexts(call.interface.configuration).removed(from: live)
-            let options = call.interface.configuration.liveQuery
             let classes = call.interface.backend.catalog.snapshot.classes.keys.filter { options.publishes($0) }.sorted()
-            let known: JSONObject = ["isOn": true, "classes": .array(classes.map { .string($0.text) })]
+            let known: JSONObject = [
+                "isOn": true, "missing": missing, "classes": .array(classes.map { .string($0.text) }),
+            ]
             return .object(shown.merging(known) { $1 })
         },
         ConsoleRoute(.get, "live/events", .developer) { try await LiveCalls(call: $0).events() },

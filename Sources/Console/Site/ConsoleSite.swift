@@ -33,13 +33,14 @@ package final class ConsoleSite: ConsoleHandler {
     ///   - backend: What it shows and changes.
     ///   - dispatcher: The way to the routes of the interface.
     ///   - figures: What is counted over time.
+    ///   - readiness: What probes found of the database and other parts, with reasons.
     ///   - backups: How backups are made; nil where none are.
     ///   - version: The version of the server.
     ///   - logger: Gets what browsers do not get of an error.
     /// - Throws: The first address of the configuration that is none.
     package init(
-        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory, backups: BackupMaker?,
-        version: String, logger: Logger
+        _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory,
+        readiness: @escaping @Sendable () async -> JSONObject, backups: BackupMaker?, version: String, logger: Logger
     ) throws(AddressList.InvalidEntry) {
         configuration = backend.configuration
         path = configuration.console.path
@@ -49,7 +50,8 @@ package final class ConsoleSite: ConsoleHandler {
         files = ConsoleFiles(path: path, folder: configuration.consoleFolder)
         self.dispatcher = dispatcher
         interface = ConsoleInterface(
-            backend, dispatcher, figures: figures, backups: backups, version: version, logger: logger)
+            backend, dispatcher, figures: figures, readiness: readiness, backups: backups, version: version,
+            logger: logger)
         port = Atomic(configuration.port)
         self.logger = logger
     }

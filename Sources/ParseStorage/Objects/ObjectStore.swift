@@ -16,19 +16,24 @@ public struct ObjectStore: Sendable {
     let replicas: ReplicaSet?
     /// The classes.
     public let catalog: SchemaCatalog
+    /// Why PostgreSQL could not write last.
+    public let trouble: DatabaseTrouble
     let logger: Logger
 
     /// Makes a store on an open client.
     ///
     /// - Parameter replicas: Replicas of the database, for reads that ask for one.
     public init(client: PostgresClient, replicas: ReplicaSet? = nil, catalog: SchemaCatalog, logger: Logger) {
-        self.init(client: client, replicas: replicas, catalog: catalog, session: nil, logger: logger)
+        self.init(
+            client: client, replicas: replicas, catalog: catalog, session: nil, trouble: DatabaseTrouble(),
+            logger: logger)
     }
 
     private init(
         client: PostgresClient, replicas: ReplicaSet?, catalog: SchemaCatalog, session: PostgresSession?,
-        logger: Logger
+        trouble: DatabaseTrouble, logger: Logger
     ) {
+        self.trouble = trouble
         self.client = client
         self.replicas = replicas
         self.catalog = catalog
@@ -118,7 +123,9 @@ public struct ObjectStore: Sendable {
         defer { replicas?.ownWrites.note() }
         return try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
             try await body(
-                ObjectStore(client: client, replicas: nil, catalog: catalog, session: session, logger: logger))
+                ObjectStore(
+                    client: client, replicas: nil, catalog: catalog, session: session, trouble: trouble, logger: logger)
+            )
         }
     }
 
@@ -231,7 +238,11 @@ public struct ObjectStore: Sendable {
             // A statement that PostgreSQL cannot read is a fault of the server also where the request is blamed for it.
             var fields: Logger.Metadata = ["sqlstate": "\(error.sqlState)", "kind": "\(error.kind)"]
             if case .server = error.kind {
-                // The words of PostgreSQL quote what clients sent.
+                if DatabaseTrouble.isTrouble(error) {
+                    trouble.record(error)
+                    fields["reason"] = "\(error.message)"
+                }
+                // Other words of PostgreSQL quote what clients sent.
                 fields["table"] = "\(error.table ?? "")"
                 fields["constraint"] = "\(error.constraint ?? "")"
                 logger.debug("what PostgreSQL says", metadata: ["message": "\(error.message)"])

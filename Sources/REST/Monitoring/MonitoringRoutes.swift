@@ -102,6 +102,15 @@ package final class MonitoringRoutes: Sendable {
     /// - Parameter showsReasons: Whether the answer says why something is down.
     package func ready(_ request: IncomingRequest, showsReasons: Bool) async -> Reply {
         request.record.keepQuiet()
+        let answer = await findings(showsReasons: showsReasons)
+        let isUnready = answer["status"]?.stringValue == Readiness.Status.unready.rawValue
+        var reply = Reply.object(answer, status: isUnready ? 503 : 200)
+        if readiness.phase == .starting { reply.headers.append(("Retry-After", "1")) }
+        return reply
+    }
+
+    /// Returns what the probes found last, or waits for their first results.
+    package func findings(showsReasons: Bool) async -> JSONObject {
         if readiness.summary.checks.isEmpty { await beginProbing() }
         let (status, phase, found) = readiness.summary
         var checks: JSONObject = [:]
@@ -113,9 +122,7 @@ package final class MonitoringRoutes: Sendable {
         }
         var answer: JSONObject = ["status": .string(status.rawValue), "checks": .object(checks)]
         if phase != .serving { answer["phase"] = .string("\(phase)") }
-        var reply = Reply.object(answer, status: status == .unready ? 503 : 200)
-        if phase == .starting { reply.headers.append(("Retry-After", "1")) }
-        return reply
+        return answer
     }
 
     private func hasKey(_ request: IncomingRequest) -> Bool {

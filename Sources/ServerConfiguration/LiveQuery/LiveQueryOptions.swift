@@ -12,7 +12,8 @@ extension OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_LIVEQUERY")),
         OptionDefinition(
             "startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean,
-            "Whether WebSocket connections of live queries are taken on the server's port; default false"),
+            "Whether WebSocket connections of live queries are taken on the server's port; default true if liveQuery names "
+                + "classes or liveQueryServerOptions is set"),
         OptionDefinition(
             "liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object,
             "Settings of these connections, which are taken when it is there: keyPairs, websocketTimeout",
@@ -51,6 +52,12 @@ extension Configuration {
         /// Whether anything is to be done for live queries.
         public var isNeeded: Bool { isPublished || isServed }
 
+        /// The option that keeps live queries from working, or nil if they work.
+        public var missingOption: String? {
+            if !isPublished { return "liveQuery.classNames" }
+            return isServed ? nil : "startLiveQueryServer"
+        }
+
         /// Whether changes of a class are published.
         public func publishes(_ className: Name) -> Bool {
             classNames.contains(className) || patterns.contains { $0.isFound(in: className.text) }
@@ -80,7 +87,7 @@ extension Configuration {
             _ values: [String: JSONValue], appId: String, port: Int
         ) throws(ConfigurationError) {
             let options = values["liveQueryServerOptions"].flatMap { $0.objectValue }
-            isServed = values["startLiveQueryServer"]?.boolValue ?? false || options != nil
+            isServed = options != nil || values["startLiveQueryServer"]?.boolValue ?? isPublished
             if let other = options?["port"]?.numberValue, other != Double(port) {
                 throw ConfigurationError(
                     "option liveQueryServerOptions.port: live queries are served on the server's port. Remove it, or "

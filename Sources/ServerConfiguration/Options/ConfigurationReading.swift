@@ -141,6 +141,11 @@ extension Configuration {
                     + "check only its last address, which the nearest proxy added. Set trustProxy to the number of "
                     + "proxies, or to their addresses")
         }
+        if liveQuery.isServed, !liveQuery.isPublished {
+            warnings.append(
+                "option liveQuery.classNames names no class, so clients of live queries get no events. Name the classes whose "
+                    + "changes are published")
+        }
         return warnings + pages.warnings + accountMail.warnings + fileStoreWarnings
     }
 }

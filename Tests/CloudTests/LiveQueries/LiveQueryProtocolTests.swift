@@ -153,6 +153,9 @@ import Testing
             }
         }
         try await TestServer.run(["liveQuery": ["classNames": ["Song"]]]) { server in
+            try await server.liveQuery { client in _ = try await client.connect() }
+        }
+        try await TestServer.run(["liveQuery": ["classNames": ["Song"]], "startLiveQueryServer": false]) { server in
             _ = await #expect(throws: (any Error).self) {
                 try await server.liveQuery { client in _ = try await client.connect() }
             }

@@ -115,6 +115,7 @@ def scenario_79_what_the_doctor_finds_is_put_right(console, rest):
         rest.sql(f'DROP INDEX "{index}"')
     open_page(console, "health", ".scroll .panel")
     console.wait("['own tools back it up', 'console.backupFolder'].some((words) => document.querySelector('main')?.innerText.includes(words))")
+    console.wait_text("Writes to the database", "main")
     # It looks by itself where nobody has looked yet; what has been made since is found by looking again.
     console.wait("document.querySelector('[aria-label=\"Look again\"]:not([aria-disabled])')", 60)
     console.click("[aria-label='Look again']")

@@ -33,6 +33,9 @@ addWords({
   "health.passed": "{n} of {all} checks passed",
   "health.mails": "Mails",
   "health.waiting": "{n} {n|mail waits|mails wait} to be sent, the oldest for {seconds} s; {failed} {failed|was|were} given up since the start.",
+  "health.parts": "What the server uses",
+  "health.up": "answers",
+  "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database", "health.part.fileStore": "File store",
   "health.log": "{n} {n|error|errors} in the log since the start.",
 });
 
@@ -57,7 +60,7 @@ async function read(body, parts, scope) {
     const security = health.securityCheck ? (await parse.get("security", {}, { signal: scope })).body.report : null;
     if (scope.aborted) return;
     put(hint, t("health.hint", { version: health.version, preset: String(health.preset) }));
-    keepFocus(body, () => put(body, findings(health.doctor, () => read(body, parts, scope), scope), securityPanel(security), mailPanel(health), backups));
+    keepFocus(body, () => put(body, findings(health.doctor, () => read(body, parts, scope), scope), partsPanel(health.checks), securityPanel(security), mailPanel(health), backups));
     if (!health.doctor) await examine(body, parts, scope);
   } catch (problem) {
     if (!scope.aborted) put(body, failed(problem, () => read(body, parts, scope)));
@@ -97,6 +100,14 @@ function findings(doctor, again, scope) {
     h("p.quiet", { title: date(doctor.at, true) }, t("health.when", { when: ago(doctor.at), postgres: version, bytes: bytes(doctor.bytes) })),
     amiss.length === 0 && doctor.findings.length > 0 && h("p.quiet", t("health.notes", { n: doctor.findings.length })),
     doctor.findings.map((finding) => row(finding, again, scope)));
+}
+
+/** The last outcome of each part, with its own words where it failed. */
+function partsPanel(checks) {
+  const known = ["database", "databaseWrites", "fileStore"];
+  return checks && h(".panel", h("h2", t("health.parts")), Object.entries(checks).map(([name, { status, reason }]) => h(".line.member",
+    h(status === "up" ? "span.flag.on" : "span.flag.bad", icon(status === "up" ? "check" : "warn")), h("b", known.includes(name) ? t("health.part." + name) : shown(name, 60)),
+    h("span.grow.quiet", status === "up" ? t("health.up") : shown(reason ?? status, 300)))));
 }
 
 function row(finding, again, scope) {

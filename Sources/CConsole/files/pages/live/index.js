@@ -15,7 +15,8 @@ import { lineList } from "../logs/lines.js";
 addWords({
   "live.hint": "Clients of live queries that are connected to this process, and what they are subscribed to.",
   "live.off": "Live queries are off",
-  "live.offHint": "With the option liveQuery clients are notified of changes of the classes that it names. docs/live-queries.md begins with the first subscription.",
+  "live.offHint": "Set the option {option}. docs/live-queries.md begins with the first subscription.",
+  "live.missing": "No change is published: set the option {option} to the classes that clients may follow.",
   "live.nobody": "Nobody is connected",
   "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
   "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}",
@@ -80,10 +81,10 @@ export function open(scope) {
   return h(".page", h("header.head", h("h1", t("rail.live")), number, h("span.quiet.words", t("live.hint")), h(".space"), toggle), events, body);
 }
 
-function draw(body, number, { isOn, clients = 0, subscriptions = 0, connections = [] }) {
+function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, connections = [] }) {
   put(number, isOn ? t("live.figures", { clients, subscriptions }) : "");
   if (!isOn || connections.length === 0) {
-    put(body, empty({ picture: "live", title: t(isOn ? "live.nobody" : "live.off"), text: t(isOn ? "live.nobodyHint" : "live.offHint") }));
+    put(body, empty({ picture: "live", title: t(isOn ? "live.nobody" : "live.off"), text: t(!isOn ? "live.offHint" : missing ? "live.missing" : "live.nobodyHint", { option: missing }) }));
     return;
   }
   const byClass = new Map();
