@@ -599,7 +599,7 @@ def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
     console.press("Enter")
     console.wait("document.querySelector('dialog') === null")
     assert rest.call("GET", "/schemas/Made")["fields"]["title"] == {"type": "String"}
-    console.wait("[...document.querySelectorAll('.empty-columns th')].some((e) => e.innerText.startsWith('title'))", 2)
+    console.wait("[...document.querySelectorAll('.rows > .list th')].some((e) => e.innerText.startsWith('title'))", 2)
     console.click_text("New object", ".state")
     console.wait("document.querySelector('dialog .form input')")
     console.type("the first")

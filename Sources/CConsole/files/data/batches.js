@@ -13,7 +13,6 @@ import { forget } from "./schema.js";
 addWords({
   "batch.of": "{done} of {total}",
   "batch.rate": "{rate} a second, {left} s left",
-  "batch.stop": "Stop",
   "batch.stopped": "Stopped: {done} of {total} are done, the others are as they were.",
   "batch.done": "All {total} are done.",
   "batch.failed": "{n} failed",
@@ -33,7 +32,7 @@ function openProgress(title, total, size) {
   const bar = h("progress", { max: String(total), value: 0, "aria-label": title });
   const words = h("p", { role: "status" });
   const rate = h("p.quiet");
-  const stop = button(".button", () => control.abort(), t("batch.stop"));
+  const stop = button(".button", () => control.abort(), t("word.stop"));
   let close;
   const began = performance.now();
   const closed = openDialog({ title, mayClose: () => stop.hidden || (control.abort(), false) }, (end) => {

@@ -13,8 +13,6 @@ import { isEqual, noValue, setOwn } from "./values.js";
 
 addWords({
   "bulk.title": "Set a field of {n} {n|object|objects}",
-  "bulk.field": "Field",
-  "bulk.value": "Value",
   "bulk.empty": "Leave the value empty to remove it.",
   "bulk.go": "Set {n} {n|object|objects}",
   "bulk.sure": "{field} of {n} {n|object|objects} of {class} is set to {value}.",
@@ -44,11 +42,11 @@ export async function openBulk(page, which, first) {
       const field = fields[choice.selectedIndex];
       hint.hidden = field.type === "ACL";
       input = hint.hidden ? accessInput(editAccess({})) : valueInput(field);
-      put(place, hint.hidden ? input.element : labelled(t("bulk.value"), input.element));
+      put(place, hint.hidden ? input.element : labelled(t("word.value"), input.element));
     };
     draw();
     return {
-      body: [labelled(t("bulk.field"), choice), place, hint],
+      body: [labelled(t("word.field"), choice), place, hint],
       save: async () => {
         const [field, value] = [fields[choice.selectedIndex], await input.read()];
         // Who left while an object was looked for wants nothing to be set.

@@ -159,7 +159,6 @@ addWords({
   "edit.label": "{field} of {object}",
   "date.means": "{date}",
   "date.hint": "2024-05-01 10:00, now, 2 days ago",
-  "date.utc": "UTC",
   "date.local": "Local time",
   "date.pick": "Calendar",
   "geo.hint": "59.33, 18.06",

@@ -8,21 +8,16 @@ import { openDialog, openForm } from "../parts/dialog.js";
 import { complain, failed, loading, toast } from "../parts/states.js";
 
 addWords({
-  "signIn.title": "Sign in",
   "signIn.again": "Sign in again",
   "signIn.againHint": "Your session has ended. What you were doing is still here.",
-  "signIn.name": "Name",
-  "signIn.password": "Password",
   "signIn.code": "Code",
   "signIn.codeHint": "Now the code of your app.",
   "signIn.masterKey": "Master key",
-  "signIn.button": "Sign in",
   "signIn.useKey": "Use the master key",
   "signIn.useName": "Use name and password",
   "signIn.first": "Nobody has an account here yet. Use the master key, or run “roost console open” on the server.",
   "signIn.keyHint": "It is checked once and not kept.",
   "signIn.wait": "Too many tries. Wait {n} {n|second|seconds}.",
-  "signIn.empty": "Fill in this field.",
 });
 
 let asking = null;
@@ -40,10 +35,10 @@ function ask({ isAgain = false, problem }) {
     let usesKey = !offered.includes("operator") && offered.length > 0 || ways.peek().first;
     const message = problemLine();
     const fields = h("div.fields");
-    const button = h("button.button.primary", { type: "submit" }, t("signIn.button"));
+    const button = h("button.button.primary", { type: "submit" }, t("word.signIn"));
     const other = h("button.plain");
-    const form = h("form", { novalidate: true, "aria-label": t("signIn.title") },
-      h(".head", h("span.logo", icon("data")), h("h1", isAgain ? t("signIn.again") : t("signIn.title")), h("span.quiet", location.host)),
+    const form = h("form", { novalidate: true, "aria-label": t("word.signIn") },
+      h(".head", h("span.logo", icon("data")), h("h1", isAgain ? t("signIn.again") : t("word.signIn")), h("span.quiet", location.host)),
       isAgain && h("p.notice", t("signIn.againHint")),
       ways.peek().first && h("p.notice", t("signIn.first")),
       fields, message, button, other);
@@ -53,7 +48,7 @@ function ask({ isAgain = false, problem }) {
         h("input", { name, type, autocomplete, spellcheck: "false", autocapitalize: "off", required: true }));
       put(fields, usesKey
         ? [field(t("signIn.masterKey"), "masterKey", "password", "off"), h("small.quiet", t("signIn.keyHint"))]
-        : [field(t("signIn.name"), "name", "text", "username"), field(t("signIn.password"), "password", "password", "current-password")]);
+        : [field(t("word.name"), "name", "text", "username"), field(t("word.password"), "password", "password", "current-password")]);
       code = labelled(t("signIn.code"), h("input", { name: "code", inputmode: "numeric", autocomplete: "one-time-code" }));
       put(other, t(usesKey ? "signIn.useName" : "signIn.useKey"));
       fields.querySelector("input").focus();
@@ -64,7 +59,7 @@ function ask({ isAgain = false, problem }) {
       const inputs = [...fields.querySelectorAll("input")];
       const missing = inputs.find((input) => !input.value);
       if (missing) {
-        put(message, t("signIn.empty"));
+        put(message, t("word.fillIn"));
         missing.focus();
         return;
       }
@@ -118,14 +113,10 @@ addWords({
   "account.sessions": "Signed in",
   "account.this": "this browser",
   "account.used": "{who}, {address}, used {when}",
-  "account.end": "End",
   "account.ended": "The session is ended",
-  "account.password": "Password",
   "account.passwordHint": "You sign in with the new one from then on. All of your sessions end, this one too.",
-  "account.newPassword": "New password",
   "account.newAgain": "The same once more",
   "account.notSame": "These are two passwords.",
-  "account.change": "Change",
   "account.totp": "Codes at sign-in",
   "account.totpOn": "A code is asked for at each sign-in.",
   "account.totpOff": "With an app for codes nobody signs in by your password alone.",
@@ -133,7 +124,6 @@ addWords({
   "account.turnOn": "Turn on",
   "account.turnOff": "Turn off",
   "account.secret": "Key for the app",
-  "account.copy": "Copy address",
 });
 
 const secretField = () => textField({ type: "password", autofocus: true, autocomplete: "current-password" });
@@ -145,7 +135,7 @@ export async function askToConfirm(refusal) {
   const secret = id || name !== "this machine" ? secretField() : null;
   const code = totp && codeField();
   const isConfirmed = await openForm({ title: t("confirm.title"), button: t("confirm.go") }, () => ({
-    body: [h("p", t("confirm.text")), secret && labelled(t(id ? "signIn.password" : "signIn.masterKey"), secret), code && labelled(t("signIn.code"), code)],
+    body: [h("p", t("confirm.text")), secret && labelled(t(id ? "word.password" : "signIn.masterKey"), secret), code && labelled(t("signIn.code"), code)],
     async save() {
       await send("POST", "confirm", { body: secret ? { [id ? "password" : "masterKey"]: secret.value, code: code?.value } : {}, isRepeatable: true });
       return true;
@@ -166,7 +156,7 @@ async function draw(host) {
     const { body } = await send("GET", "sessions");
     const { id, totp } = session.peek().operator;
     put(host, h("h3", t("account.sessions")), body.sessions.map((entry) => line(entry, () => draw(host))),
-      id && [h("h3", t("account.password")), h(".line", h("p.grow", t("account.passwordHint")), button(".button", changePassword, t("account.change"))),
+      id && [h("h3", t("word.password")), h(".line", h("p.grow", t("account.passwordHint")), button(".button", changePassword, t("word.change"))),
         h("h3", t("account.totp")), h(".line", h("p.grow", t(totp ? "account.totpOn" : "account.totpOff")),
         button(".button", () => changeTOTP(totp, host), t(totp ? "account.turnOff" : "account.setUp")))]);
   } catch (problem) {
@@ -186,13 +176,13 @@ function line(entry, again) {
   };
   return h(".line.member", h(".grow", h("div", shown(entry.agent || "\u2013", 90)),
     h(".quiet", { title: date(entry.createdAt, true) }, t("account.used", { who: entry.operator, address: entry.address, when: ago(entry.usedAt) }))),
-  entry.isThis ? h("span.tag", t("account.this")) : button(".button", end, t("account.end")));
+  entry.isThis ? h("span.tag", t("account.this")) : button(".button", end, t("word.end")));
 }
 
 async function changePassword() {
   const [first, second] = [0, 1].map((number) => textField({ type: "password", autocomplete: "new-password", autofocus: number === 0 }));
-  const isChanged = await openForm({ title: t("account.password"), button: t("account.change") }, () => ({
-    body: [h("p", t("account.passwordHint")), labelled(t("account.newPassword"), first), labelled(t("account.newAgain"), second)],
+  const isChanged = await openForm({ title: t("word.password"), button: t("word.change") }, () => ({
+    body: [h("p", t("account.passwordHint")), labelled(t("word.newPassword"), first), labelled(t("account.newAgain"), second)],
     async save() {
       if (first.value !== second.value) throw new Error(t("account.notSame"));
       await send("PUT", "password", { body: { password: first.value } });
@@ -218,7 +208,7 @@ function setUp({ secret, url }) {
   const code = codeField();
   return openForm({ title: t("account.totp"), button: t("account.turnOn") }, () => ({
     body: [labelled(t("account.secret"), h("code.wrap", plain(secret.replace(/.{4}(?=.)/g, "$& ")))),
-      h(".line", button(".button", () => navigator.clipboard?.writeText(url), icon("copy"), t("account.copy"))), labelled(t("signIn.code"), code)],
+      h(".line", button(".button", () => navigator.clipboard?.writeText(url), icon("copy"), t("word.copy"))), labelled(t("signIn.code"), code)],
     async save() {
       await send("PUT", "totp", { body: { secret, code: code.value.trim() } });
       return true;

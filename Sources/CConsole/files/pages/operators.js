@@ -14,8 +14,6 @@ addWords({
   "operators.change": "Change {name}",
   "operators.delete": "Delete {name}",
   "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.",
-  "operators.name": "Name",
-  "operators.password": "Password",
   "operators.newPassword": "New password, or nothing for the one that is",
   "operators.role": "Role",
   "operators.create": "Add operator",
@@ -80,7 +78,7 @@ async function edit(entry, again) {
   const role = h("select", ROLES.map((key) => option(key, `${t("role." + key)}: ${t("role.means." + key)}`, key === (entry?.role ?? "viewer"))));
   const code = entry?.totp && h("input", { type: "checkbox" });
   const isSaved = await openForm({ title: entry ? t("operators.change", { name: entry.name }) : t("operators.new"), button: t(entry ? "save" : "operators.create") }, () => ({
-    body: [!entry && labelled(t("operators.name"), name), labelled(t("operators.role"), role), labelled(t(entry ? "operators.newPassword" : "operators.password"), password),
+    body: [!entry && labelled(t("word.name"), name), labelled(t("operators.role"), role), labelled(t(entry ? "operators.newPassword" : "word.password"), password),
       code && h("div", h("p.quiet", t("operators.totp")), h("label.line", code, t("operators.totpOff")))],
     async save() {
       if (!entry) {

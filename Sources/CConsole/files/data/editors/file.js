@@ -10,7 +10,6 @@ addWords({
   "file.choose": "Choose a file",
   "file.drop": "or drop one here",
   "file.none": "No file yet",
-  "file.copy": "Copy address",
   "file.remove": "Remove",
   "file.big": "{name} has {size}; this server takes {limit} at most.",
   "file.uploading": "Uploading {name}…",
@@ -61,7 +60,7 @@ export function edit({ value, save, close }) {
   draw();
   return {
     body: [preview, value && h(".line.wrap", h("strong", shown(fileName(value.name), 120)), h(".space"),
-      button(".button", () => navigator.clipboard?.writeText(value.url ?? value.name), icon("copy"), t("file.copy")),
+      button(".button", () => navigator.clipboard?.writeText(value.url ?? value.name), icon("copy"), t("word.copy")),
       button(".button", () => { save({ value: undefined }); close(); }, t("file.remove"))),
     value?.url && h("code.quiet.wrap", plain(value.url, 400)), zone, problem],
   };

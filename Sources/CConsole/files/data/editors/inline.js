@@ -123,7 +123,7 @@ function dateHint(input, hint) {
   const means = h("span");
   const native = h("input.hidden-date", { type: "datetime-local", tabIndex: -1, "aria-hidden": "true", step: "0.001" });
   const draw = () => {
-    put(zoneButton, zone.isUTC ? t("date.utc") : t("date.local"));
+    put(zoneButton, zone.isUTC ? t("grid.utc") : t("date.local"));
     const at = parseDate(input.value.trim());
     put(means, at ? t("date.means", { date: date(at, true) }) : t("date.hint"));
   };

@@ -39,11 +39,11 @@ export async function openSheet(place) {
   if (change) save(change);
 }
 
-addWords({ "text.length": "{n} {n|character|characters}, {size}, {lines} lines", "text.label": "Text" });
+addWords({ "text.length": "{n} {n|character|characters}, {size}, {lines} lines", });
 
 /** A large text field. */
 function editText({ value, text }) {
-  const area = h("textarea.tall", { autofocus: true, value: text ?? value ?? "", spellcheck: "true", "aria-label": t("text.label") });
+  const area = h("textarea.tall", { autofocus: true, value: text ?? value ?? "", spellcheck: "true", "aria-label": t("word.text") });
   const numbers = h(".numbers", { "aria-hidden": "true" });
   const length = h("span.quiet.start");
   const draw = () => {
@@ -102,7 +102,6 @@ function editPolygon({ value, draft = value }) {
 addWords({
   "bytes.label": "Bytes as hexadecimal digits",
   "bytes.wrong": "Pairs of hexadecimal digits are meant; {text} is none.",
-  "bytes.download": "Download",
 });
 
 const SOME = 65536;
@@ -117,7 +116,7 @@ function editBytes({ value, draft, row, field }) {
   const area = h("textarea", { rows: 12, autofocus: true, spellcheck: "false", value: draft ? digitsOf(bytesOf(draft)) : hex, readOnly: data.length > SOME, "aria-label": t("bytes.label") });
   return {
     body: [h("p.quiet", t("bytes.label"), ` \u00b7 ${bytes(data.length)}`), area],
-    extra: h("button.button.start", { disabled: data.length === 0, onclick: () => saveBlob(new Blob([data]), `${row.id}-${field.name}.bin`) }, t("bytes.download")),
+    extra: h("button.button.start", { disabled: data.length === 0, onclick: () => saveBlob(new Blob([data]), `${row.id}-${field.name}.bin`) }, t("word.download")),
     read: () => {
       if (area.value === hex) return null;
       const digits = area.value.replace(/\s+/g, "");
@@ -132,7 +131,6 @@ function editBytes({ value, draft, row, field }) {
 }
 
 addWords({
-  "json.text": "Text",
   "json.tree": "Tree",
   "json.label": "Value as JSON",
   "json.line": "Line {line}: {reason}",
@@ -211,7 +209,7 @@ function editJSON({ field, value, draft }) {
     }
   });
   return {
-    body: [h(".json", h("section", h("h3.label", t("json.tree")), view.element), h("section", h("h3.label", t("json.text")), area)), problem, paths],
+    body: [h(".json", h("section", h("h3.label", t("json.tree")), view.element), h("section", h("h3.label", t("word.text")), area)), problem, paths],
     read: () => {
       const next = read();
       const found = changesIn(next);

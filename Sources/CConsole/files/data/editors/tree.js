@@ -7,7 +7,6 @@ import { typeOf } from "../schema.js";
 import { copy, setOwn } from "../values.js";
 
 addWords({
-  "tree.more": "{n} more",
   "tree.edit": "Edit {key}",
   "tree.remove": "Remove {key}",
   "tree.open": "Open {key}",
@@ -38,8 +37,8 @@ export function tree(value, changed) {
     if (entries.length > SOME) {
       const more = button(".link", () => {
         more.replaceWith(...entries.splice(0, SOME * 5 + SOME).slice(SOME).map(([key, item]) => member(key, item, [...path, key])), ...(entries.length > 0 ? [more] : []));
-        more.textContent = t("tree.more", { n: entries.length });
-      }, t("tree.more", { n: entries.length - SOME }));
+        more.textContent = t("word.more", { n: entries.length });
+      }, t("word.more", { n: entries.length - SOME }));
       rows.push(more);
     }
     return rows;

@@ -40,7 +40,7 @@ export function drawChips(page, element) {
     h("button", { "aria-label": t("filter.remove"), onclick: () => apply(page, groups.filter((_, place) => place !== index)) }, icon("close")));
   const draw = () => put(element, h("span.quiet", t("filter.where")), groups.map(chip),
     button(".plain.add", (event) => page.addCondition(undefined, event.currentTarget), icon("filter"), t("filter.add")),
-    button(".plain", showJSON, icon("code"), t("filter.json")),
+    button(".plain", showJSON, icon("code"), t("word.json")),
     !page.isAudience && mayWrite() && button(".plain", () => saveView(page), icon("bookmark"), t("filter.save")));
   effect(() => {
     namesChanged();
@@ -83,7 +83,7 @@ export async function saveView(page) {
   const name = textField({ autofocus: true, value: page.view?.name ?? "", maxlength: "80" });
   const shared = h("input", { type: "checkbox", checked: page.view?.shared ?? false });
   const id = await openForm({ title: t("view.title"), button: t("save") }, () => ({
-    body: [h("p.quiet", t("view.text")), labelled(t("view.name"), name), h("label.line", shared, t("view.shared"))],
+    body: [h("p.quiet", t("view.text")), labelled(t("word.name"), name), h("label.line", shared, t("view.shared"))],
     save: () => keepView({
       id: page.view?.name === name.value.trim() ? page.view.id : undefined, className: page.className, name: name.value.trim() || page.className,
       shared: shared.checked, where: page.where, order: page.order, columns: page.columns.map((column) => column.name),
@@ -150,7 +150,7 @@ function conditionRow(className, { field: name, operator, value } = {}, changed 
   const description = classes.peek().get(className);
   const fields = ranked(description).filter(({ type }) => OPERATORS.has(type));
   const first = fields.find((field) => field.name === name) ?? fields.find((field) => field.name !== "objectId") ?? fields[0];
-  const fieldChoice = h("select", { "aria-label": t("filter.field") }, fields.map((field) => option(field.name, plain(field.name, 60), field === first)));
+  const fieldChoice = h("select", { "aria-label": t("word.field") }, fields.map((field) => option(field.name, plain(field.name, 60), field === first)));
   const operatorChoice = h("select", { "aria-label": t("filter.operator") });
   const place = h(".value");
   let field = first;
@@ -200,7 +200,7 @@ function valueField(field, operator, value) {
   return text(field, value);
 }
 
-const input = (value, placeholder) => textField({ value, placeholder, "aria-label": t("filter.value") });
+const input = (value, placeholder) => textField({ value, placeholder, "aria-label": t("word.value") });
 
 function read(value, field) {
   const result = fromText(value, field);
@@ -218,7 +218,7 @@ function text(field, value) {
 }
 
 function flag(value) {
-  const element = h("select", { "aria-label": t("filter.value") }, [true, false].map((one) => option(String(one), String(one), value === one)));
+  const element = h("select", { "aria-label": t("word.value") }, [true, false].map((one) => option(String(one), String(one), value === one)));
   return { element, read: () => element.value === "true" };
 }
 
@@ -231,7 +231,7 @@ function list(field, value) {
 
 function object(field, value) {
   const choice = pointerField(field.targetClass, { value: typeOf(value) === "Pointer" ? value : undefined, isOpen: true });
-  choice.input.setAttribute("aria-label", t("filter.value"));
+  choice.input.setAttribute("aria-label", t("word.value"));
   return { element: choice.element, read: () => choice.chosen() ?? read(choice.input.value, { ...field, type: "Pointer" }) };
 }
 

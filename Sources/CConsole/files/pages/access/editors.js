@@ -18,13 +18,10 @@ addWords({
   "perm.both": "Change {operations} in the same way",
   "perm.saved": "Permissions of {class} changed",
   "perm.undone": "Permissions of {class} are as before",
-  "perm.changedSince": "The permissions of {class} were changed meanwhile, and are shown as they are now. Nothing was stored.",
+  "perm.changedSince": "The permissions of {class} were changed meanwhile. Nothing was stored.",
   "perm.everybody": "Everybody",
   "perm.loggedIn": "Logged-in users",
   "perm.also": "And these",
-  "perm.addRole": "Add a role",
-  "perm.addUser": "Add a user",
-  "perm.remove": "Remove {who}",
   "perm.pointers": "The user to whom a field of the object points",
   "perm.filters": "Logged-in users find only objects of which such a field names them.",
   "perm.pointerTitle": "Users whom the object names",
@@ -33,7 +30,6 @@ addWords({
   "perm.hiddenTitle": "Hidden from {who}",
   "perm.hiddenHint": "Who belongs to several of these groups misses only what all of them hide. An empty list shows everything.",
   "perm.noList": "No rule for them",
-  "perm.default": "New objects that bring no ACL",
   "perm.noPointers": "No field of {class} points to a user.",
 });
 
@@ -105,7 +101,7 @@ export function editOperation(className, operation) {
     const show = () => {
       const given = own(entry);
       put(list, [...given.keys()].filter((key) => !["*", "requiresAuthentication", "pointerFields"].includes(key))
-        .map((key) => h(".line.member", h(".grow", principal(key)), iconButton("close", t("perm.remove", { who: said(principal(key)) }), () => set(key, null)))));
+        .map((key) => h(".line.member", h(".grow", principal(key)), iconButton("close", t("access.remove", { who: said(principal(key)) }), () => set(key, null)))));
       hint.hidden = given.get("requiresAuthentication") !== true || names(given.get("pointerFields")).length === 0;
       const stay = wider();
       put(others, stay.map((other) => h("p.warn", t("perm.stays", { operation: t("clp." + other), who: said(sentenceOf(permissions, other).text) }))),
@@ -121,7 +117,7 @@ export function editOperation(className, operation) {
     };
     const box = (words, key) => check(words, own(entry).get(key) === true, (isOn) => set(key, isOn));
     const body = h(".form", box(t("perm.everybody"), "*"), box(t("perm.loggedIn"), "requiresAuthentication"), h("h3.label", t("perm.also")), list,
-      add("_Role", (role) => `role:${role.name ?? role.objectId}`, "perm.addRole"), add("_User", (user) => user.objectId, "perm.addUser"),
+      add("_Role", (role) => `role:${role.name ?? role.objectId}`, "access.addRole"), add("_User", (user) => user.objectId, "access.addUser"),
       fields.length > 0 && [h("h3.label", t("perm.pointers")), fields.map((field) => check(plain(field, 60), before.includes(field), (isOn) => {
         const pointers = names(own(entry).get("pointerFields"));
         const next = isOn ? [...pointers, field] : pointers.filter((name) => name !== field);
@@ -179,7 +175,6 @@ export function editHidden(className, key) {
 }
 
 addWords({
-  "perm.group.authenticated": "Logged-in users",
   "perm.group.role": "A role …",
   "perm.group.user": "A user …",
   "perm.group.field": "The user in a field …",
@@ -200,7 +195,7 @@ export function addHidden(className, anchor) {
   };
   openMenu(anchor, [
     { words: t("perm.everybody"), do: () => editHidden(className, "*") },
-    { words: t("perm.group.authenticated"), do: () => editHidden(className, "authenticated") },
+    { words: t("perm.loggedIn"), do: () => editHidden(className, "authenticated") },
     { words: t("perm.group.role"), do: () => find("_Role", "perm.group.role", (role) => `role:${role.name ?? role.objectId}`) },
     { words: t("perm.group.user"), do: () => find("_User", "perm.group.user", (user) => user.objectId) },
     userFields(className).length > 0 && { words: t("perm.group.field"), do: () => {
@@ -212,7 +207,7 @@ export function addHidden(className, anchor) {
 
 /** What new objects without an ACL get. */
 export function editDefault(className) {
-  return edit(className, "ACL", t("perm.default"), () => undefined, () => {
+  return edit(className, "ACL", t("access.new"), () => undefined, () => {
     const { permissions } = classes.peek().get(className);
     const value = own(permissions).get("ACL");
     const form = editAccess({ value });

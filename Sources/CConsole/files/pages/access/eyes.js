@@ -71,16 +71,13 @@ function operation(key, { allowed, limited, because }, name) {
 addWords({
   "as.user": "View as a user",
   "as.nobody": "As nobody",
-  "as.nobodyName": "who is not signed in",
   "as.seen": "Of the last {total} {total|object|objects}, {who} sees {n}.",
   "as.none": "The class has no objects.",
   "as.refused": "{who} sees nothing: {reason}",
   "as.sees": "there",
   "as.absent": "absent",
-  "as.why": "Why",
   "as.whyOf": "Why is {name} absent?",
   "as.without": "without {fields}",
-  "as.end": "End",
   "as.label": "Objects as they are for {who}",
 });
 
@@ -102,7 +99,7 @@ async function show(host, className, user, scope) {
   const isNobody = user === "anonymous";
   try {
     if (!isNobody) learn("_User", (await parse.get(objectPath("_User", user), { keys: "username" }, { signal: scope })).body);
-    const name = isNobody ? t("as.nobodyName") : plain(nameOf("_User", user) || user, 60);
+    const name = isNobody ? t("word.nobodyName") : plain(nameOf("_User", user) || user, 60);
     const { body } = await parse.get(objectPath(className), { limit: MOST, order: "-createdAt" }, { signal: scope, headers: SHORTEN });
     for (const object of body.results) learn(className, object);
     if (body.results.length === 0) {
@@ -121,7 +118,7 @@ async function show(host, className, user, scope) {
     }
     const sentence = refusal ? t("as.refused", { who: said(name), reason: refusal.message }) : t("as.seen", { total: body.results.length, n: seen.size, who: said(name) });
     put(host, h("section.as", { "aria-label": t("as.label", { who: said(name) }) },
-      h(".line", icon("users"), h("p.grow", { role: "status" }, sentence), button(".button", () => go(address("access", [className])), t("as.end"))),
+      h(".line", icon("users"), h("p.grow", { role: "status" }, sentence), button(".button", () => go(address("access", [className])), t("word.end"))),
       body.results.map((object) => row(className, object, seen.get(object.objectId), isNobody ? null : user, name, scope))));
   } catch (problem) {
     if (!scope.aborted) put(host, failed(problem, () => show(host, className, user, scope)));
@@ -132,7 +129,7 @@ function row(className, object, seen, user, name, scope) {
   const answer = h(".may");
   const objectName = nameOf(className, object.objectId) || object.objectId;
   const missing = seen ? Object.keys(object).filter((key) => !Object.hasOwn(seen, key)) : [];
-  const why = h("button.button", { "aria-label": t("as.whyOf", { name: objectName }), onclick: () => answerFor(answer, { user, name, className, objectId: object.objectId, scope }) }, t("as.why"));
+  const why = h("button.button", { "aria-label": t("as.whyOf", { name: objectName }), onclick: () => answerFor(answer, { user, name, className, objectId: object.objectId, scope }) }, t("word.why"));
   return [h(".line.member", h("span", { class: seen ? "flag on" : "flag bad" }, icon(seen ? "check" : "close"), t(seen ? "as.sees" : "as.absent")),
     h("a.grow", { href: address("data", [className, object.objectId]) }, shown(objectName, 60)),
     missing.length > 0 && h("span.quiet", t("as.without", { fields: missing.join(", ") })), !seen && why), answer];

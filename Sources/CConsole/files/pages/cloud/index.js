@@ -143,7 +143,6 @@ addWords({
   "hook.kind.trigger": "a trigger of a class",
   "hook.kind": "For",
   "hook.name": "Name of the function",
-  "hook.class": "Class",
   "hook.event": "Event",
   "hook.change": "Change the address",
   "hook.deleteText": "{what} is no longer sent to {url}.",
@@ -198,7 +197,7 @@ async function create(again) {
   const event = h("select", EVENTS.map((value) => option(value, value)));
   const url = textField({ type: "url" });
   const fields = h(".stack");
-  const draw = () => put(fields, kind.value === "function" ? labelled(t("hook.name"), name) : [labelled(t("hook.class"), className), labelled(t("hook.event"), event)]);
+  const draw = () => put(fields, kind.value === "function" ? labelled(t("hook.name"), name) : [labelled(t("word.class"), className), labelled(t("hook.event"), event)]);
   draw();
   await openForm({ title: t("hook.new"), button: t("save") }, () => ({
     body: [labelled(t("hook.kind"), kind), fields, labelled(t("hook.url"), url)],

@@ -21,7 +21,6 @@ addWords({
   "job.once": "once at a time",
   "job.runs": "Runs",
   "job.noRuns": "None ran yet.",
-  "job.state": "State",
   "job.state.running": "runs",
   "job.state.succeeded": "succeeded",
   "job.state.failed": "failed",
@@ -34,11 +33,9 @@ addWords({
   "job.plans": "Schedules",
   "job.noPlans": "No job runs by itself.",
   "job.plan": "New schedule",
-  "job.when": "When",
   "job.last": "Last run",
   "job.never": "never",
   "job.job": "Job",
-  "job.change": "Change",
   "job.actions": "Actions of the schedule of {name}",
   "job.planned": "{name} runs {when}",
   "job.unplanned": "The schedule of {name} is deleted",
@@ -94,7 +91,7 @@ async function readRuns(host, watch, scope) {
   if (scope.aborted) return;
   const states = ["running", "succeeded", "failed"];
   keepFocus(host, () => put(host, h("h2", t("job.runs")), rows.length === 0 ? h("p.quiet", t("job.noRuns"))
-    : table(t("job.runs"), [["", "cloud.name"], ["", "job.state"], ["", "job.message"], ["", "job.began"], [".wide", "job.took"], [".wide", "job.by"]], rows.map((row) => [
+    : table(t("job.runs"), [["", "cloud.name"], ["", "word.state"], ["", "job.message"], ["", "job.began"], [".wide", "job.took"], [".wide", "job.by"]], rows.map((row) => [
       ["", shown(row.jobName ?? "", 80)], ["", h("span", { class: row.status === "failed" ? "bad" : "" }, states.includes(row.status) ? t("job.state." + row.status) : shown(row.status ?? "", 30))],
       ["", row.message === undefined || row.message === null ? "" : shown(typeof row.message === "string" ? row.message : JSON.stringify(row.message), 300)], ["", time(row.createdAt)],
       [".wide", isoOf(row.finishedAt) ? took(row.createdAt, isoOf(row.finishedAt)) : ""], [".wide.quiet", ["api", "schedule"].includes(row.source) ? t("job.by." + row.source) : shown(row.source ?? "", 30)],
@@ -128,11 +125,11 @@ async function readPlans(host, jobs, isOn, scope) {
   if (scope.aborted) return;
   const add = jobs.length > 0 && button(".button", () => edit({}, jobs, again), icon("plus"), t("job.plan"));
   keepFocus(host, () => put(host, h("h2", t("job.plans")), !isOn && h("p.notice", t("job.off")), rows.length === 0 ? h("p.quiet", t("job.noPlans"))
-    : table(t("job.plans"), [["", "job.job"], ["", "job.when"], [".wide", "job.params"], [".wide", "job.last"], [".actions", ""]], rows.map((row) => [
+    : table(t("job.plans"), [["", "job.job"], ["", "word.when"], [".wide", "job.params"], [".wide", "job.last"], [".actions", ""]], rows.map((row) => [
       ["", shown(row.jobName ?? "", 80)], ["", planInWords(row)], [".wide.mono", shown(cut(JSON.stringify(given(row.params)), 200), 200)],
       [".wide", typeof row.lastRun === "number" ? time(new Date(row.lastRun).toISOString()) : h("span.quiet", t("job.never"))],
       [".actions", iconButton("more", t("job.actions", { name: cut(String(row.jobName), 60) }), (event) => openMenu(event.currentTarget, [
-        { words: t("job.change"), icon: "config", do: () => edit(row, jobs, again) },
+        { words: t("word.change"), icon: "config", do: () => edit(row, jobs, again) },
         { words: t("delete"), icon: "trash", isDanger: true, do: () => remove(row, again) },
       ]))]])), add));
 }

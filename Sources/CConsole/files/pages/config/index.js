@@ -14,19 +14,13 @@ import { complain, empty, failed, loading, record } from "../../parts/states.js"
 
 addWords({
   "config.hint": "Values that apps read without a release.",
-  "config.name": "Name",
-  "config.type": "Type",
   "config.kept": "{type}, kept as it is",
-  "config.value": "Value",
   "config.sees": "Who sees it",
-  "config.everybody": "everybody",
   "config.master": "master key only",
   "config.masterBox": "Only for the master key; apps do not get it",
   "config.new": "New parameter",
   "config.empty": "No parameter yet",
   "config.emptyHint": "Apps ask for the configuration and get these values: a message of the day, a limit, a switch.",
-  "config.change": "Change",
-  "config.history": "History",
   "config.actions": "Actions of {name}",
   "config.title": "Parameter {name}",
   "config.hintName": "Letters, digits and _, beginning with a letter: welcomeText",
@@ -41,7 +35,6 @@ addWords({
   "config.noHistory": "{name} was not changed through the console lately.",
   "config.by": "{who}, {when}",
   "config.deletedThen": "deleted",
-  "config.of": "Of class",
   "config.back": "Set again",
   "config.keys": "Configuration",
 });
@@ -82,12 +75,12 @@ async function read(host, again, scope) {
     return;
   }
   keepFocus(host, () => put(host, h("table.list", { "aria-label": t("rail.config") },
-    h("thead", h("tr", h("th", { scope: "col" }, t("config.name")), h("th.wide", { scope: "col" }, t("config.type")), h("th", { scope: "col" }, t("config.value")), h("th.wide", { scope: "col" }, t("config.sees")), h("th.actions", h("span.sr", t("grid.more"))))),
+    h("thead", h("tr", h("th", { scope: "col" }, t("word.name")), h("th.wide", { scope: "col" }, t("word.type")), h("th", { scope: "col" }, t("word.value")), h("th.wide", { scope: "col" }, t("config.sees")), h("th.actions", h("span.sr", t("grid.more"))))),
     h("tbody", [...parameters].map(([name, { value, isForMaster }]) => h("tr", h("th", { scope: "row" }, shown(name, 60)), h("td.wide.quiet", typeOf(value) ?? ""),
-      h("td", drawValue(value, { name, type: typeOf(value) }), isForMaster && h("span.phone.quiet", t("config.master"))), h("td.wide", { class: isForMaster ? "wide quiet" : "wide" }, t(isForMaster ? "config.master" : "config.everybody")),
+      h("td", drawValue(value, { name, type: typeOf(value) }), isForMaster && h("span.phone.quiet", t("config.master"))), h("td.wide", { class: isForMaster ? "wide quiet" : "wide" }, t(isForMaster ? "config.master" : "cell.everybody")),
       h("td.actions", mayChangeClasses() && iconButton("more", t("config.actions", { name }), (event) => openMenu(event.currentTarget, [
-        { words: t("config.change"), icon: "config", do: () => edit(name, again) },
-        { words: t("config.history"), icon: "undo", do: () => history(name, again) },
+        { words: t("word.change"), icon: "config", do: () => edit(name, again) },
+        { words: t("word.history"), icon: "undo", do: () => history(name, again) },
         { words: t("delete"), icon: "trash", isDanger: true, do: () => remove(name, again) },
       ], { label: t("config.actions", { name }) })))))))));
 }
@@ -128,7 +121,7 @@ async function edit(name, again) {
   const kept = old && !TYPES.includes(oldType) && option("", t("config.kept", { type: oldType }), true);
   const type = h("select", { onchange: () => draw() }, kept, TYPES.map((other) => option(other, other, other === oldType)));
   const target = h("select", { onchange: () => draw() }, [...(classes.peek()?.keys() ?? [])].map((other) => option(other, plain(other, 60), other === old?.value?.className)));
-  const targetRow = labelled(t("config.of"), target);
+  const targetRow = labelled(t("word.ofClass"), target);
   const isForMaster = h("input", { type: "checkbox", checked: old?.isForMaster ?? false, onchange: () => draw() });
   const host = h(".stack");
   const opens = h("p.notice", { role: "status" });
@@ -136,19 +129,19 @@ async function edit(name, again) {
   let drawn;
   const draw = () => {
     targetRow.hidden = type.value !== "Pointer";
-    const kind = { name: name ?? t("config.value"), type: type.value, targetClass: target.value };
+    const kind = { name: name ?? t("word.value"), type: type.value, targetClass: target.value };
     // What was typed stays until another type is chosen.
     if (drawn !== `${kind.type} ${kind.targetClass}`) {
       drawn = `${kind.type} ${kind.targetClass}`;
       value = kind.type && valueInput(kind, oldType === kind.type ? old.value : undefined);
-      put(host, value ? [h("label.label", { for: value.id }, t("config.value")), value.element] : h("div", drawValue(old.value)));
+      put(host, value ? [h("label.label", { for: value.id }, t("word.value")), value.element] : h("div", drawValue(old.value)));
     }
     opens.hidden = !(old?.isForMaster && !isForMaster.checked);
     put(opens, t("config.opens", { name: name ?? "" }));
   };
   draw();
   await openForm({ title: name === undefined ? t("config.new") : t("config.title", { name }), button: t("save") }, () => ({
-    body: [name === undefined && [labelled(t("config.name"), input), h("p.quiet", t("config.hintName"))], labelled(t("config.type"), type), targetRow, host, h("label.line", isForMaster, t("config.masterBox")), opens],
+    body: [name === undefined && [labelled(t("word.name"), input), h("p.quiet", t("config.hintName"))], labelled(t("word.type"), type), targetRow, host, h("label.line", isForMaster, t("config.masterBox")), opens],
     async save() {
       const key = name ?? input.value.trim();
       if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(key)) throw new Error(t("config.hintName"));

@@ -21,12 +21,9 @@ addWords({
   "keys.column": "Menu of the column: order, filter",
   "keys.clear": "Remove the value, or delete selected rows",
   "keys.filterCell": "Filter by this cell",
-  "keys.inspector": "Inspector",
   "grid.slow": "Sorting by {field} read all {count} rows ({time} s).",
   "grid.buildIndex": "Build an index",
   "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).",
-  "grid.selected": "{n} selected",
-  "grid.clearSelection": "Clear",
   "grid.range": "{n} {n|cell|cells}",
   "grid.partly": "Of {n} {n|cell that is|cells that are} read:",
   "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}",
@@ -34,7 +31,6 @@ addWords({
   "grid.changedRows": "{n} changed",
   "grid.newRowsHint": "Show the rows as they are now",
   "foot.set": "Set a field",
-  "foot.access": "Permissions",
   "foot.add": "Add to …",
   "foot.call": "Call a function",
 });
@@ -85,8 +81,8 @@ export function gridKeys(page) {
     f: { words: t("keys.filterCell"), do: filterCell },
     "Alt+n": { words: t("grid.new"), do: () => mayWrite() && !page.as && import("./new.js").then(({ openNew }) => openNew(page)) },
     "Alt+r": { words: t("grid.refresh"), do: () => page.reload() },
-    i: { words: t("keys.inspector"), do: () => page.toggleInspector() },
-    "Alt+i": { words: t("keys.inspector"), do: () => page.toggleInspector() },
+    i: { words: t("word.inspector"), do: () => page.toggleInspector() },
+    "Alt+i": { words: t("word.inspector"), do: () => page.toggleInspector() },
   }, scope);
 }
 
@@ -125,14 +121,14 @@ function selection(page) {
   const n = page.grid.selected.size;
   const mayChange = mayWrite() && !page.as;
   return [
-    h("strong", t("grid.selected", { n })),
+    h("strong", t("word.selected", { n })),
     mayChange && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected"), icon("columns"), t("foot.set")),
-    mayChange && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected", "ACL"), icon("shield"), t("foot.access")),
+    mayChange && button(".plain", async () => (await import("../../data/bulk.js")).openBulk(page, "selected", "ACL"), icon("shield"), t("rail.access")),
     mayChange && button(".plain", async () => (await import("../../data/bulk-others.js")).openAdding(page, "selected"), icon("link"), t("foot.add")),
     mayChange && mayChangeClasses() && button(".plain", async () => (await import("../../data/bulk-others.js")).openCalling(page, "selected"), icon("cloud"), t("foot.call")),
     mayChange && button(".plain.bad", () => page.deleteSelected(), icon("trash"), t("delete")),
     h(".space"),
-    button(".plain", () => page.grid.clearSelection(), t("grid.clearSelection")),
+    button(".plain", () => page.grid.clearSelection(), t("word.clear")),
   ];
 }
 

@@ -22,7 +22,6 @@ addWords({
   "menu.deleteAll": "Delete all {n} …",
   "menu.newField": "New field …",
   "menu.saveView": "Save this view …",
-  "menu.inspector": "Inspector",
   "menu.export": "Export …",
   "menu.viewAs": "View as …",
   "menu.import": "Import …",
@@ -34,7 +33,7 @@ export function open(page, anchor) {
   // With the eyes of another nothing is changed.
   const mayChange = mayWrite() && !page.as;
   openMenu(anchor, [
-    { words: t("menu.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
+    { words: t("word.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
     { words: t("menu.viewAs"), icon: "users", do: async () => (await import("./viewing.js")).openViewing(page) },
     mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
     mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/chips.js")).saveView(page) },

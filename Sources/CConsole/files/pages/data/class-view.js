@@ -146,7 +146,7 @@ function showGrid(page) {
 
 function showNothing(page) {
   const isFiltered = Object.keys(page.where).length > 0;
-  put(page.body, !isFiltered && h("table.empty-columns", h("thead", h("tr", page.columns.map(({ name, type }) => h("th", { scope: "col" }, h("bdi", plain(name, 60)), h("small", type)))))), isFiltered
+  put(page.body, !isFiltered && h("table.list", h("thead", h("tr", page.columns.map(({ name, type }) => h("th", { scope: "col" }, h("bdi", plain(name, 60)), " ", h("small", type)))))), isFiltered
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
       button(".button", () => page.change({ where: {} }), t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [

@@ -8,16 +8,10 @@ import { openDialog } from "../../parts/dialog.js";
 
 addWords({
   "export.title": "Export {class}",
-  "export.rows": "Rows",
-  "export.all": "all",
   "export.filtered": "those that fit the filter",
-  "export.selected": "{n} selected",
-  "export.fields": "Fields",
-  "export.allFields": "all",
   "export.shownFields": "those that are shown",
   "export.form": "Form",
   "export.csv": "CSV, for spreadsheets",
-  "export.json": "JSON",
   "export.ndjson": "JSON, one object a line",
   "export.exact": "Exact values",
   "export.exactHint": "Else a text that a spreadsheet would take for a formula gets an apostrophe before it. JSON is always exact.",
@@ -26,7 +20,6 @@ addWords({
   "export.waiting": "Waiting for the browser to take the file…",
   "export.done": "{n} {n|object|objects} exported.",
   "export.stopped": "Stopped: the file is not complete.",
-  "export.stop": "Stop",
 });
 
 /** Opens the dialog for a page of a class. */
@@ -36,13 +29,13 @@ export function openExport(page) {
   const isFiltered = Object.keys(where).length > 0;
   let stop;
   return openDialog({ title: t("export.title", { class: className }), mayClose: () => !stop || (stop(), false) }, (close) => {
-    const rows = h("select", { autofocus: true }, selected.length > 0 && option("selected", t("export.selected", { n: selected.length }), true), isFiltered && option("filtered", t("export.filtered")), option("all", t("export.all")));
-    const fields = h("select", option("shown", t("export.shownFields")), option("all", t("export.allFields")));
+    const rows = h("select", { autofocus: true }, selected.length > 0 && option("selected", t("word.selected", { n: selected.length }), true), isFiltered && option("filtered", t("export.filtered")), option("all", t("word.all")));
+    const fields = h("select", option("shown", t("export.shownFields")), option("all", t("word.all")));
     const exact = h("input", { type: "checkbox" });
     const exactRow = h("div", h("label.line", exact, t("export.exact")), h("p.quiet", t("export.exactHint")));
-    const form = h("select", { onchange: () => { exactRow.hidden = form.value !== "csv"; } }, option("csv", t("export.csv")), option("json", t("export.json")), option("ndjson", t("export.ndjson")));
+    const form = h("select", { onchange: () => { exactRow.hidden = form.value !== "csv"; } }, option("csv", t("export.csv")), option("json", t("word.json")), option("ndjson", t("export.ndjson")));
     const problem = problemLine();
-    const host = h(".form", labelled(t("export.rows"), rows), labelled(t("export.fields"), fields), labelled(t("export.form"), form), exactRow, problem);
+    const host = h(".form", labelled(t("word.rows"), rows), labelled(t("word.fields"), fields), labelled(t("export.form"), form), exactRow, problem);
     const foot = h(".line.wrap.grow");
     const begin = async () => {
       put(problem);
@@ -80,7 +73,7 @@ async function follow(first, host, foot, stop) {
   const bar = h("progress", { max: String(Math.max(1, first.total)), value: 0, "aria-label": t("export.go") });
   const words = h("p", { role: "status" }, t("export.waiting"));
   put(host, bar, words);
-  put(foot, button(".button", stop, t("export.stop")));
+  put(foot, button(".button", stop, t("word.stop")));
   foot.firstChild.focus();
   let item = first;
   while (item.state === "waiting" || item.state === "running") {

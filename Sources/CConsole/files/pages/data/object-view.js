@@ -22,13 +22,10 @@ addWords({
   "object.pointsTo": "Points to",
   "object.pointedAt": "Pointed at by",
   "object.nothing": "Nothing",
-  "object.json": "JSON",
-  "object.history": "History",
   "object.copyId": "Copy the id",
   "object.gone": "The object is gone",
   "object.goneText": "{class} has no object with the id {id}. It may be in the trash.",
   "object.toTrash": "Open the trash",
-  "object.fields": "Fields",
   "object.keys": "This object",
   "object.back": "Back to {class}",
 });
@@ -56,9 +53,9 @@ export async function openObject(host, className, objectId, outer, next = latest
   const list = fieldList({ className, row, fields, rows: { changed, notify }, scope });
   const panel = (words, content) => h("section.panel", h("h2", words), content);
   const json = h("details.panel", { ontoggle: (event) => event.target.open && drawJSON(event.target.querySelector("div"), className, objectId) },
-    h("summary", t("object.json")), h("div"));
+    h("summary", t("word.json")), h("div"));
   const history = h("details.panel", { ontoggle: (event) => event.target.open && historyOf(event.target.querySelector("div"), className, objectId) },
-    h("summary", t("object.history")), h("div"));
+    h("summary", t("word.history")), h("div"));
   const access = h("div");
   const pointsTo = h("div");
   effect(() => {
@@ -70,7 +67,7 @@ export async function openObject(host, className, objectId, outer, next = latest
   const question = h("div");
   import("../access/eyes.js").then(({ mayPanel }) => put(question, mayPanel(className, () => objectId, scope)));
   put(host, header(className, objectId, row, remove, scope), h(".object",
-    h(".object-main", h("section.panel", h("h2", t("object.fields")), list), json, history),
+    h(".object-main", h("section.panel", h("h2", t("word.fields")), list), json, history),
     h(".object-side", panel(t("object.access"), [access, question]), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
   addKeys(t("object.keys"), {
     Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
@@ -174,7 +171,7 @@ function changes({ ids, before, after, fields }, objectId) {
     .map((field) => t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }));
 }
 
-addWords({ "inspector.title": "Inspector", "inspector.open": "Open" });
+addWords({ });
 
 /** Opens or closes the inspector of a page. */
 export function toggle(page) {
@@ -184,7 +181,7 @@ export function toggle(page) {
     page.grid.focus({ preventScroll: true });
     return;
   }
-  const element = h("aside.inspector", { "aria-label": t("inspector.title") });
+  const element = h("aside.inspector", { "aria-label": t("word.inspector") });
   const next = latest(page.scope);
   let shownRow;
   const draw = () => {
@@ -192,7 +189,7 @@ export function toggle(page) {
     if (!row || (row === shownRow && element.childElementCount)) return;
     shownRow = row;
     put(element, h("header.head", h("h2.grow", shown(nameOfRow(page.className, row), 60)),
-      h("a.button", { href: address("data", [page.className, row.id]) }, t("inspector.open")),
+      h("a.button", { href: address("data", [page.className, row.id]) }, t("word.open")),
       iconButton("close", t("close"), () => toggle(page))),
     fieldList({ className: page.className, row, rows: page.rows, fields: ranked(page.description), scope: next() }));
   };

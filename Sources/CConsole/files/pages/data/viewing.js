@@ -14,14 +14,11 @@ addWords({
   "viewing.title": "View {class} as",
   "viewing.user": "A user",
   "viewing.nobody": "Nobody: who is not signed in",
-  "viewing.nobodyName": "who is not signed in",
   "viewing.label": "As {who} sees it",
   "viewing.says": "As {who} sees it: {n} of {total}; {hidden} hidden.",
   "viewing.all": "As {who} sees it: all {total}.",
   "viewing.fields": "The first is without {fields}.",
   "viewing.refused": "{who} sees nothing",
-  "viewing.why": "Why",
-  "viewing.end": "End",
 });
 
 /** Asks with whose eyes, and goes there. */
@@ -36,8 +33,8 @@ export function openViewing(page) {
   });
 }
 
-const whyLink = ({ className, as }) => h("a.button", { href: address("access", [className], { as }) }, t("viewing.why"));
-const endButton = (page) => button(".button", () => page.change({ as: undefined }), t("viewing.end"));
+const whyLink = ({ className, as }) => h("a.button", { href: address("access", [className], { as }) }, t("word.why"));
+const endButton = (page) => button(".button", () => page.change({ as: undefined }), t("word.end"));
 
 /** Fills the line above the rows: how many of them are there for him, and which fields are not. */
 export async function tellViewing(page) {
@@ -62,7 +59,7 @@ export async function tellViewing(page) {
 }
 
 async function nameIt({ as, scope }) {
-  if (as === "anonymous") return t("viewing.nobodyName");
+  if (as === "anonymous") return t("word.nobodyName");
   try {
     learn("_User", (await parse.get(objectPath("_User", as), { keys: "username" }, { signal: scope })).body);
   } catch {
@@ -83,6 +80,6 @@ async function hiddenFields({ as, className, scope }, objectId) {
 
 /** Shown where he may not even ask. */
 export function showRefusal(page, problem) {
-  const name = page.as === "anonymous" ? t("viewing.nobodyName") : nameOf("_User", page.as) || page.as;
+  const name = page.as === "anonymous" ? t("word.nobodyName") : nameOf("_User", page.as) || page.as;
   put(page.body, empty({ picture: "lock", title: t("viewing.refused", { who: name }), text: plain(problem.message, 300), actions: [whyLink(page), endButton(page)] }));
 }

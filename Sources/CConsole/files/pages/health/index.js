@@ -18,8 +18,6 @@ addWords({
   "health.looking": "The database is looked over\u2026",
   "health.never": "Nobody has looked yet since this process began.",
   "health.when": "As of {when}. PostgreSQL {postgres}, {bytes}.",
-  "health.error": "Error",
-  "health.warning": "Warning",
   "health.note": "Note",
   "health.fix": "Fix",
   "health.fixOf": "Fix {subject}",
@@ -39,7 +37,7 @@ addWords({
   "health.log": "{n} {n|error|errors} in the log since the start.",
 });
 
-const LABELS = { error: "health.error", warning: "health.warning", note: "health.note" };
+const LABELS = { error: "word.error", warning: "word.warning", note: "health.note" };
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
@@ -161,7 +159,6 @@ addWords({
   "backups.making": "The backup is made; apps go on.",
   "backups.stopped": "Stopped. There is no backup.",
   "backups.made": "The backup {name} is made",
-  "backups.take": "Download",
   "backups.takeOf": "Download {name}",
   "backups.restore": "Makes a data folder of one, on this machine or another:",
 });
@@ -212,7 +209,7 @@ function backupRow({ name, bytes: size, at }, isOwner) {
     } catch (problem) {
       complain(problem);
     }
-  }, t("backups.take")) : null;
+  }, t("word.download")) : null;
   take?.setAttribute("aria-label", t("backups.takeOf", { name: plain(name, 80) }));
   return h(".line.member.wrap", h(".grow", h("b", shown(name, 100)), h(".quiet", { title: date(at, true) }, bytes(size), " \u00b7 ", ago(at))), take);
 }

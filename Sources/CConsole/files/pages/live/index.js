@@ -16,7 +16,7 @@ addWords({
   "live.hint": "Clients of live queries that are connected to this process, and what they are subscribed to.",
   "live.off": "Live queries are off",
   "live.offHint": "Set the option {option}. docs/live-queries.md begins with the first subscription.",
-  "live.missing": "No change is published: set the option {option} to the classes that clients may follow.",
+  "live.missing": "No change is published: set the option {option}.",
   "live.nobody": "Nobody is connected",
   "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
   "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}",
@@ -108,9 +108,7 @@ addWords({
   "events.title": "Events",
   "events.where": "Condition as JSON, or nothing for all",
   "events.watch": "Watch",
-  "events.stop": "Stop",
   "events.pause": "Pause",
-  "events.clear": "Clear",
   "events.waiting": "Watching {class}. Nothing has happened yet.",
   "events.noObject": "A condition is a JSON object.",
   "events.count": "{n} {n|event|events}",
@@ -151,7 +149,7 @@ function eventPanel(classes, scope) {
   const clear = button(".button", () => {
     [lines, dropped, held, hasGap] = [[], 0, 0, false];
     draw();
-  }, t("events.clear"));
+  }, t("word.clear"));
   const go = button(".button.primary", () => (control ? stop() : start()), t("events.watch"));
   const draw = () => {
     host.hidden = !control && lines.length === 0;
@@ -189,7 +187,7 @@ function eventPanel(classes, scope) {
     control = new AbortController();
     const own = AbortSignal.any([scope, control.signal]);
     [lines, dropped, held, hasGap] = [[], 0, 0, false];
-    put(go, t("events.stop"));
+    put(go, t("word.stop"));
     isReady = false;
     choice.disabled = where.disabled = true;
     draw();

@@ -76,16 +76,13 @@ addWords({
   "line.request": "All lines of this request",
   "line.function": "All lines of {name}",
   "line.object": "Open the object",
-  "line.copy": "Copy",
-  "line.error": "Error",
-  "line.warn": "Warning",
   "line.info": "Info",
   "line.other": "Other",
 });
 
 /** What a row says of a level. */
 export const levelMark = (level) => h("span", { class: `level ${level === "error" ? "bad" : level === "warn" ? "warn" : "quiet"}` },
-  t(level === "error" ? "line.error" : level === "warn" ? "line.warn" : level === "info" ? "line.info" : "line.other"));
+  t(level === "error" ? "word.error" : level === "warn" ? "word.warning" : level === "info" ? "line.info" : "line.other"));
 
 /** Text of a value: texts as they are, all else as JSON. */
 const text = (value) => (typeof value === "string" ? value : JSON.stringify(value) ?? "");
@@ -136,7 +133,7 @@ export function openLine(line) {
       typeof id === "string" && button(".button", to("logs", [], { request: id }), icon("filter"), t("line.request")),
       typeof name === "string" && button(".button", to("logs", [], { function: name }), icon("filter"), t("line.function", { name: cut(name, 40) })),
       object && button(".button", to("data", object), icon("data"), t("line.object")),
-      button(".button", () => navigator.clipboard?.writeText(JSON.stringify(line, null, 2)), icon("copy"), t("line.copy")));
+      button(".button", () => navigator.clipboard?.writeText(JSON.stringify(line, null, 2)), icon("copy"), t("error.copy")));
     return {
       body: [h(".line", levelMark(line.level), h("time.mono", date(line.at, true))), h("p.mono.wrap", shown(text(line.message), 5000)), actions,
         h("table.list", h("tbody", fields.map(([key, value]) => h("tr", h("th", { scope: "row" }, shown(key, 60)), h("td.mono.wrap", shown(text(value), 5000))))))],

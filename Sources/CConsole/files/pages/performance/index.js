@@ -20,9 +20,6 @@ addWords({
   "performance.span": "How far back",
   "performance.hour": "Last hour",
   "performance.day": "Last day",
-  "performance.refresh": "Refresh",
-  "performance.requests": "Requests",
-  "performance.perSecond": "a second",
   "performance.time": "Time of requests",
   "performance.half": "for half",
   "performance.most": "for 99 of 100",
@@ -40,7 +37,6 @@ addWords({
   "performance.calls": "Calls of the database",
   "performance.callTime": "Time of calls",
   "performance.callErrors": "Errors of the database",
-  "performance.failed": "a second",
   "performance.notCounted": "Requests are not counted here: the option metrics turns that on. The charts show the calls of the database instead.",
   "performance.routes": "Routes",
   "performance.since": "Since {when}",
@@ -70,13 +66,13 @@ const rate = (value) => String(Number(value.toPrecision(3)));
 function charts(countsRequests) {
   const of = countsRequests ? REQUESTS : CALLS;
   const first = countsRequests ? [
-    { title: t("performance.requests"), series: ["requests"], words: [t("performance.perSecond")], format: rate },
+    { title: t("word.requests"), series: ["requests"], words: [t("word.perSecond")], format: rate },
     { title: t("performance.time"), series: ["p50", "p99"], words: [t("performance.half"), t("performance.most")], format: bounded(of) },
     { title: t("performance.errors"), series: ["5xx", "4xx"], words: [t("performance.server"), t("performance.client")], format: rate },
   ] : [
-    { title: t("performance.calls"), series: ["calls"], words: [t("performance.perSecond")], format: rate },
+    { title: t("performance.calls"), series: ["calls"], words: [t("word.perSecond")], format: rate },
     { title: t("performance.callTime"), series: ["callP50", "callP99"], words: [t("performance.half"), t("performance.most")], format: bounded(of) },
-    { title: t("performance.callErrors"), series: ["callErrors"], words: [t("performance.failed")], format: rate },
+    { title: t("performance.callErrors"), series: ["callErrors"], words: [t("word.perSecond")], format: rate },
   ];
   return [...first,
     { title: t("performance.connections"), series: ["connections", "live"], words: [t("performance.clients"), t("performance.live")], format: count },
@@ -93,7 +89,7 @@ export function open(scope) {
   setTitle(t("rail.performance"));
   const next = latest(scope);
   let again = () => {};
-  addKeys(t("rail.performance"), { "Alt+r": { words: t("performance.refresh"), do: () => again() } }, scope);
+  addKeys(t("rail.performance"), { "Alt+r": { words: t("grid.refresh"), do: () => again() } }, scope);
   effect(() => {
     const { page, query } = route();
     if (page !== "performance") return;
@@ -172,7 +168,6 @@ addWords({
   "statements.copy": "No index that a class can declare does this. An administrator of the database runs:",
   "statements.built": "Index {index} is built.",
   "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most",
-  "statements.plan": "Plan",
   "statements.planOf": "Plan of a statement",
   "statements.unused": "Indexes that nothing used for a month",
   "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
@@ -240,7 +235,7 @@ function statementPanel({ rows, source, slowMs }) {
     rows.length === 0 && h("p", t("statements.none")),
     rows.map((row) => h(".line.member", h(".grow", h("div", h("code", shown(row.text || row.className || "", 300))),
       h(".quiet", row.className && [h("bdi", plain(row.className, 60)), " \u00b7 "], t("statements.calls", { n: row.calls, mean: time(row.mean), longest: time(row.longest) }))),
-    row.text && button(".button", () => showPlan(row), icon("schema"), t("statements.plan")))));
+    row.text && button(".button", () => showPlan(row), icon("schema"), t("word.plan")))));
 }
 
 function showPlan({ id, text }) {

@@ -11,7 +11,6 @@ import { failed, loading, toast } from "../../parts/states.js";
 
 addWords({
   "compose.title": "Title",
-  "compose.text": "Text",
   "compose.badge": "Badge",
   "compose.badge.keep": "as it is",
   "compose.badge.add": "one more",
@@ -23,7 +22,6 @@ addWords({
   "compose.none": "no device",
   "compose.devices": "{n} {n|device|devices}",
   "compose.counting": "counting\u2026",
-  "compose.when": "When",
   "compose.when.now": "now",
   "compose.when.at": "at a time (UTC)",
   "compose.when.local": "at a time of day where each device is",
@@ -35,7 +33,6 @@ addWords({
   "compose.trial": "Dry run: who would get it?",
   "compose.send": "Send to {n}",
   "compose.plan": "Schedule for {n}",
-  "compose.sendOne": "Send",
   "compose.sure": "\u201c{text}\u201d goes to {n} {n|device|devices}{when}. It cannot be called back.",
   "compose.now": " now",
   "compose.later": " at {time}",
@@ -65,7 +62,7 @@ export function composer(sent, scope) {
   const badge = h("select", ["keep", "add", "clear"].map((value) => option(value, t("compose.badge." + value))));
   const languages = h("textarea", { rows: "2", spellcheck: "false" });
   const data = h("textarea", { rows: "2", spellcheck: "false", placeholder: "{}" });
-  const when = h("select", { "aria-label": t("compose.when"), onchange: () => draw() }, ["now", "at", "local"].map((value) => option(value, t("compose.when." + value))));
+  const when = h("select", { "aria-label": t("word.when"), onchange: () => draw() }, ["now", "at", "local"].map((value) => option(value, t("compose.when." + value))));
   const time = textField({ value: new Date(Date.now() + 3_600_000).toISOString().slice(0, 16).replace("T", " "), "aria-label": t("compose.time"), oninput: () => draw() });
   const hours = textField({ inputmode: "numeric", maxlength: "5" });
   const chips = h(".filters", { role: "group", "aria-label": t("compose.to") });
@@ -155,7 +152,7 @@ export function composer(sent, scope) {
   async function toOne() {
     const { push_time: _, ...body } = read();
     const id = textField({ autofocus: true, maxlength: "64" });
-    const isSent = await openForm({ title: t("compose.first"), button: t("compose.sendOne") }, () => ({
+    const isSent = await openForm({ title: t("compose.first"), button: t("word.send") }, () => ({
       body: labelled(t("compose.device"), id),
       async save() {
         const where = { $or: [{ objectId: id.value.trim() }, { installationId: id.value.trim() }] };
@@ -206,9 +203,9 @@ export function composer(sent, scope) {
     }
     put(preview, h("span.label", t("compose.preview")), h("b", title.value.trim() ? shown(title.value.trim(), 100) : ""), h("div.wrap", shown(text.value.trim() || "\u2026", 300)), size > 0 && h("span", { class: size > 3500 ? "warn" : "quiet" }, bytes(size)));
   }
-  const element = h("section.panel.two-even", h(".stack", labelled(t("compose.title"), title), labelled(t("compose.text"), text), preview,
+  const element = h("section.panel.two-even", h(".stack", labelled(t("compose.title"), title), labelled(t("word.text"), text), preview,
     h("details", h("summary", t("compose.more")), labelled(t("compose.badge"), badge), labelled(t("compose.languages"), languages), labelled(t("compose.data"), data))),
-  h(".stack", h(".line", h("span.label", t("compose.to")), number), chips, labelled(t("compose.when"), when), labelled(t("compose.time"), time), labelled(t("compose.expires"), hours), problem, h(".line.wrap", go, trial, first)));
+  h(".stack", h(".line", h("span.label", t("compose.to")), number), chips, labelled(t("word.when"), when), labelled(t("compose.time"), time), labelled(t("compose.expires"), hours), problem, h(".line.wrap", go, trial, first)));
   for (const field of [title, text, data, languages]) field.addEventListener("input", debounce(100, draw));
   draw();
   (async () => {

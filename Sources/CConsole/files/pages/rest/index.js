@@ -19,22 +19,13 @@ addWords({
   "rest.path": "Path below the mount",
   "rest.query": "Parameters, one a line: where={\"plays\":{\"$gt\":5}}",
   "rest.body": "Body (JSON)",
-  "rest.as": "As whom",
-  "rest.as.master": "with your own rights",
-  "rest.as.nobody": "nobody: without a session",
-  "rest.as.user": "a user",
-  "rest.who": "Name or id of the user",
   "rest.onlyReads": "As another only reads and calls of functions are sent from here; the code does it with a session.",
-  "rest.send": "Send",
-  "rest.plan": "Plan",
   "rest.planHint": "How the database would find these objects",
-  "rest.answer": "Answer",
   "rest.took": "{status} in {ms} ms, {size}",
   "rest.headers": "Header fields",
   "rest.tree": "As a tree",
   "rest.json": "As JSON",
   "rest.code": "The same as code",
-  "rest.copy": "Copy",
   "rest.copied": "Copied",
   "rest.keys": "Keys are read from the environment: none stands in the code.",
   "rest.history": "Sent before",
@@ -43,7 +34,6 @@ addWords({
   "rest.badPath": "A path is written like classes/Track: without dots between slashes, and without ?.",
   "rest.sure": "{method} {path}",
   "rest.sureText": "This deletes. Objects go to the trash; classes, files, hooks and schedules do not.",
-  "rest.requests": "Requests",
 });
 
 /** What requests are sent to most. */
@@ -67,15 +57,15 @@ export function open(scope) {
   const query = h("textarea", { name: "query", rows: "3", spellcheck: "false", value: asked.get("query") ?? "", oninput: () => draw() });
   const body = h("textarea", { name: "body", rows: "6", spellcheck: "false", value: "{}", oninput: () => draw() });
   const bodyRow = labelled(t("rest.body"), body);
-  const as = h("select", { "aria-label": t("rest.as"), onchange: () => draw() }, ["master", "nobody", "user"].map((name) => option(name, t("rest.as." + name))));
-  const who = textField({ "aria-label": t("rest.who"), placeholder: t("rest.who") });
+  const as = h("select", { "aria-label": t("call.as"), onchange: () => draw() }, ["master", "nobody", "user"].map((name) => option(name, t("call." + name))));
+  const who = textField({ "aria-label": t("call.who"), placeholder: t("call.who") });
   const hint = h("p.quiet", t("rest.onlyReads"));
   const problem = problemLine();
   const answer = h("section.panel", { hidden: true, role: "status" });
   const codes = h("section.panel");
   const past = h("section.panel", { hidden: true });
-  const submit = button(".button.primary", () => attempt(), icon("check"), t("rest.send"));
-  const plan = button(".button", () => attempt(["explain", "true"]), t("rest.plan"));
+  const submit = button(".button.primary", () => attempt(), icon("check"), t("word.send"));
+  const plan = button(".button", () => attempt(["explain", "true"]), t("word.plan"));
   plan.title = t("rest.planHint");
   let language = "curl";
 
@@ -107,7 +97,7 @@ export function open(scope) {
       const request = read();
       if (as.value !== "master" && !mayBeAnother()) throw new Error(t("rest.onlyReads"));
       if (more) request.query = [...request.query, more];
-      if (request.method === "DELETE" && !(await confirm({ title: t("rest.sure", request), text: t("rest.sureText"), button: t("rest.send"), isDanger: true }))) return;
+      if (request.method === "DELETE" && !(await confirm({ title: t("rest.sure", request), text: t("rest.sureText"), button: t("word.send"), isDanger: true }))) return;
       const headers = await viewAs(as.value, who.value.trim(), scope);
       const began = performance.now();
       const target = url("parse", request.path, request.query);
@@ -132,8 +122,8 @@ export function open(scope) {
     const asTree = ["Object", "Array"].includes(typeOf(value));
     const choose = (isTree) => put(view, isTree ? tree(value).element : h("pre.mono.code", inLines(text)));
     answer.hidden = false;
-    put(answer, h("h2", t("rest.answer"), " ", h("span", { class: outcome instanceof Error ? "bad" : "quiet" }, t("rest.took", { status: outcome.status, ms: Math.round(ms), size: bytes(text.length) }))),
-      h(".line", button(".plain", () => choose(true), t("rest.tree")), button(".plain", () => choose(false), t("rest.json")), button(".plain", () => copy(text), icon("copy"), t("rest.copy"))), view,
+    put(answer, h("h2", t("call.answer"), " ", h("span", { class: outcome instanceof Error ? "bad" : "quiet" }, t("rest.took", { status: outcome.status, ms: Math.round(ms), size: bytes(text.length) }))),
+      h(".line", button(".plain", () => choose(true), t("rest.tree")), button(".plain", () => choose(false), t("rest.json")), button(".plain", () => copy(text), icon("copy"), t("error.copy"))), view,
       fields.length > 0 && h("details", h("summary", t("rest.headers")), h("table.list", h("tbody", fields.map(([name, field]) => h("tr", h("th", { scope: "row" }, shown(name, 60)), h("td.mono", shown(field, 300))))))));
     choose(asTree && text.length < SHOWN);
   }
@@ -176,19 +166,19 @@ export function open(scope) {
       return;
     }
     put(codes, h("h2", t("rest.code")), h(".line", ["curl", "swift", "javascript"].map((name) => h("button.button", { "aria-pressed": String(name === language), onclick: () => { language = name; draw(); } }, name === "curl" ? "curl" : name === "swift" ? "Swift" : "JavaScript")),
-      button(".button", () => copy(texts[language]), icon("copy"), t("rest.copy"))), h("pre.mono.code", texts[language]), h("p.quiet", t("rest.keys")));
+      button(".button", () => copy(texts[language]), icon("copy"), t("error.copy"))), h("pre.mono.code", texts[language]), h("p.quiet", t("rest.keys")));
   }
   const paths = h("datalist", { id: "rest-paths" });
   const complete = () => put(paths, [...PATHS, ...[...(classes.peek()?.keys() ?? [])].filter((name) => !name.startsWith("_")).flatMap((name) => [`classes/${name}`, `schemas/${name}`])].map((text) => h("option", { value: text })));
   complete();
   if (!classes.peek()) loadClasses().then(() => !scope.aborted && complete());
-  addKeys(t("rest.requests"), { "Mod+Enter": { words: t("rest.send"), isAlways: true, do: ({ repeat }) => isCovered() ? false : repeat || submit.click() } }, scope);
+  addKeys(t("word.requests"), { "Mod+Enter": { words: t("word.send"), isAlways: true, do: ({ repeat }) => isCovered() ? false : repeat || submit.click() } }, scope);
   draw();
   drawPast();
   // An address brings a path and parameters at most: nobody else writes what is sent.
   if ([...asked].length) go(address("rest"), true);
   return h(".page", h("header.head", h("h1", t("rail.rest")), h("span.quiet.words", t("rest.hint"))), h(".scroll", h("section.panel",
-    h(".line.request", h(".method", method), path, submit, plan), paths, labelled(t("rest.query"), query), bodyRow, h(".line.wrap", labelled(t("rest.as"), as), who), hint, problem), answer, codes, past));
+    h(".line.request", h(".method", method), path, submit, plan), paths, labelled(t("rest.query"), query), bodyRow, h(".line.wrap", labelled(t("call.as"), as), who), hint, problem), answer, codes, past));
 }
 
 /** JSON with its lines, and all else that is not seen as escapes. */

@@ -8,7 +8,6 @@ import { isServerClass, ranked } from "../../data/schema.js";
 addWords({
   "diagram.label": "Diagram of {n} {n|class|classes}; the table below says the same",
   "diagram.box": "{class}, {n} {n|field|fields}. Enter opens it, Alt with arrows moves it.",
-  "diagram.more": "{n} more",
   "diagram.order": "Reset positions",
   "diagram.server": "Classes of the server",
   "diagram.around": "Around",
@@ -172,7 +171,7 @@ function boxElement(name, box, fields) {
     const y = HEAD + 4 + (index + 1) * ROW - 5;
     group.append(line(field.required ? "required" : "field", 10, y, plain(field.name, 13) + (field.required ? " !" : "")), line("type", WIDTH - 10, y, plain(field.targetClass ?? field.type, 10), true));
   });
-  if (box.more > 0) group.append(line("type", 10, HEAD + 4 + (box.rows.length + 1) * ROW - 5, t("diagram.more", { n: box.more })));
+  if (box.more > 0) group.append(line("type", 10, HEAD + 4 + (box.rows.length + 1) * ROW - 5, t("word.more", { n: box.more })));
   return group;
 }
 

@@ -16,12 +16,8 @@ addWords({
   "name.wrong": "{name} can't be a name.",
   "class.create": "Create class",
   "class.done": "Class {class} created",
-  "field.new": "New field",
   "field.change": "Field {field}",
-  "field.name": "Name",
   "field.hint": "Letters, digits and _, beginning with a letter: playCount",
-  "field.type": "Type",
-  "field.target": "Of class",
   "field.required": "Objects must have it",
   "field.default": "Value of new objects that come without one",
   "field.create": "Add field",
@@ -51,7 +47,7 @@ export async function change(className, body) {
 export function makeClass() {
   const input = nameField();
   return openForm({ title: t("classes.new"), button: t("class.create") }, () => ({
-    body: [labelled(t("field.name"), input), h("p.quiet", t("class.hint"))],
+    body: [labelled(t("word.name"), input), h("p.quiet", t("class.hint"))],
     async save() {
       const name = nameIn(input);
       replaceClass((await parse.post("schemas/" + name, { className: name })).body);
@@ -70,11 +66,11 @@ export function editField(className, field) {
   const choice = (name) => option(name, plain(name, 60));
   const type = h("select", { onchange: () => draw() }, TYPES.map(choice));
   const target = h("select", { onchange: () => draw() }, [...classes.peek().keys()].map(choice));
-  const targetRow = labelled(t("field.target"), target);
+  const targetRow = labelled(t("word.ofClass"), target);
   const required = h("input", { type: "checkbox", checked: Boolean(field?.required) });
   const defaultRow = h("div");
   let preset;
-  const chosen = () => field ?? { name: input.value.trim() || t("field.name"), type: type.value, targetClass: targetRow.hidden ? undefined : target.value };
+  const chosen = () => field ?? { name: input.value.trim() || t("word.name"), type: type.value, targetClass: targetRow.hidden ? undefined : target.value };
   const draw = () => {
     targetRow.hidden = !["Pointer", "Relation"].includes(type.value);
     const kind = chosen();
@@ -84,9 +80,9 @@ export function editField(className, field) {
     put(defaultRow, preset && [h("label.stack", { for: preset.id }, h("span.label", t("field.default"))), preset.element]);
   };
   draw();
-  return openForm({ title: field ? t("field.change", { field: field.name }) : t("field.new"), button: t(field ? "save" : "field.create") }, () => ({
+  return openForm({ title: field ? t("field.change", { field: field.name }) : t("grid.newField"), button: t(field ? "save" : "field.create") }, () => ({
     body: [
-      field ? h("p.quiet", t("field.fixed")) : [labelled(t("field.name"), input), h("p.quiet", t("field.hint")), labelled(t("field.type"), type), targetRow],
+      field ? h("p.quiet", t("field.fixed")) : [labelled(t("word.name"), input), h("p.quiet", t("field.hint")), labelled(t("word.type"), type), targetRow],
       (field?.type ?? "") !== "Relation" && h("label.line", required, t("field.required")), defaultRow],
     async save() {
       const name = field?.name ?? nameIn(input);
@@ -186,7 +182,6 @@ export function emptyClass(className) {
 addWords({
   "index.new": "New index",
   "index.hint": "The order counts: an index on owner, then title serves finds by owner, and by owner and title.",
-  "index.first": "Field",
   "index.then": "Then",
   "index.none": "no other",
   "index.order": "Order of {field}",
@@ -201,7 +196,7 @@ addWords({
 export function makeIndex(className, first = "") {
   const fields = [...classes.peek().get(className).fields.values()].filter(isIndexable).map(({ name }) => name);
   const rows = [first, "", ""].map((name, index) => {
-    const label = t(index === 0 ? "index.first" : "index.then");
+    const label = t(index === 0 ? "word.field" : "index.then");
     const field = h("select", { autofocus: index === 0 }, option("", t(index === 0 ? "index.missing" : "index.none"), name === ""), fields.map((other) => option(other, plain(other, 60), other === name)));
     const order = h("select", { "aria-label": t("index.order", { field: label }) }, option("", t("index.ascending")), option("-", t("index.descending")));
     return { field, order, element: h(".pair", labelled(label, field), h(".stack.end", order)) };

@@ -18,25 +18,18 @@ import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeClass, 
 addWords({
   "schema.hint": "What the classes hold, and which lead to which.",
   "schema.diagram": "Diagram",
-  "schema.all": "All classes",
-  "schema.class": "Class",
   "schema.objects": "Objects",
-  "schema.fields": "Fields",
   "schema.indexes": "Indexes",
   "schema.leads": "Leads to",
-  "schema.field": "Field",
-  "schema.type": "Type",
   "schema.required": "Required",
   "schema.yes": "yes",
   "schema.default": "Default",
   "schema.used": "Used",
   "schema.usedHint": "In how many of the last objects, 1,000 at most, the field has a value",
-  "schema.usedIn": "{percent} %",
   "schema.actions": "Actions of {field}",
   "schema.change": "Required, default …",
   "schema.index": "Index on it …",
   "schema.delete": "Delete …",
-  "schema.rows": "Rows",
   "schema.may": "Who may",
   "schema.drop": "Delete class …",
   "schema.empty": "Delete all objects …",
@@ -77,7 +70,7 @@ function showAll(content, scope) {
   effect(() => {
     const numbers = counts();
     const all = [...classes.peek().values()].sort((left, right) => Number(isServerClass(left.className)) - Number(isServerClass(right.className)));
-    put(list, table(t("schema.all"), [[t("schema.class")], [t("schema.objects"), ".right"], [t("schema.fields"), ".right"], [t("schema.leads"), ".wide"]], all.map(({ className, fields }) => [
+    put(list, table(t("word.allClasses"), [[t("word.class")], [t("schema.objects"), ".right"], [t("word.fields"), ".right"], [t("schema.leads"), ".wide"]], all.map(({ className, fields }) => [
       h("a", { href: address("schema", [className]) }, shown(className, 60)),
       numbers.has(className) ? counted(numbers.get(className)) : "",
       String(fields.size),
@@ -89,7 +82,7 @@ function showAll(content, scope) {
     if (name) go(address("schema", [name]));
   }, icon("plus"), h("span.words", t("classes.new")));
   put(content, h("header.head", h("h1", t("rail.schema")), h("span.quiet.words", t("schema.hint")), h(".space"), add),
-    h(".scroll", h("section.panel", h("h2", t("schema.diagram")), diagram(classes.peek())), h("section.panel", h("h2", t("schema.all")), list)));
+    h(".scroll", h("section.panel", h("h2", t("schema.diagram")), diagram(classes.peek())), h("section.panel", h("h2", t("word.allClasses")), list)));
 }
 
 function showClass(content, className, scope) {
@@ -106,7 +99,7 @@ function showClass(content, className, scope) {
     { words: t("schema.empty"), icon: "trash", isDanger: true, do: () => emptyClass(className) },
     !isServerClass(className) && { words: t("schema.drop"), icon: "trash", isDanger: true, do: async () => { if (await dropClass(className)) go(address("schema")); } },
   ].filter(Boolean), { label: t("grid.more") }));
-  const addField = mayChange && button(".button.primary", () => editField(className), icon("plus"), h("span.words", t("field.new")));
+  const addField = mayChange && button(".button.primary", () => editField(className), icon("plus"), h("span.words", t("grid.newField")));
   const indexBox = h("div");
   const drawIndexes = (sizes, since) => put(indexBox, indexList(className, indexes, mayChange, sizes, since));
   drawIndexes([]);
@@ -115,19 +108,19 @@ function showClass(content, className, scope) {
   }, () => {});
   const used = new Map();
   const fieldTable = h("div");
-  const drawFields = () => put(fieldTable, table(t("schema.fields"),
-    [[t("schema.field")], [t("schema.type")], [t("schema.required"), ".wide"], [t("schema.default"), ".wide"], [h("span", { title: t("schema.usedHint") }, t("schema.used")), ".right"], [h("span.sr", t("grid.more")), ".actions"]],
+  const drawFields = () => put(fieldTable, table(t("word.fields"),
+    [[t("word.field")], [t("word.type")], [t("schema.required"), ".wide"], [t("schema.default"), ".wide"], [h("span", { title: t("schema.usedHint") }, t("schema.used")), ".right"], [h("span.sr", t("grid.more")), ".actions"]],
     ranked({ className, fields }).map((field) => [shown(field.name, 80), typeOf(field), field.required ? t("schema.yes") : "", field.defaultValue === undefined ? "" : h("span.mono", inWords(field.defaultValue)),
-      used.has(field.name) ? t("schema.usedIn", { percent: used.get(field.name) }) : "", fieldMenu(className, field, mayChange)])));
+      used.has(field.name) ? t("word.percent", { percent: used.get(field.name) }) : "", fieldMenu(className, field, mayChange)])));
   drawFields();
-  put(content, h("header.head", h("a.plain.back", { href: address("schema"), "aria-label": t("schema.all") }, icon("back")), h("h1", shown(className, 80)), number, h(".space"),
-    h("a.button.wide", { href: address("data", [className]) }, t("schema.rows")), h("a.button.wide", { href: address("access", [className]) }, t("schema.may")), addField, menu),
+  put(content, h("header.head", h("a.plain.back", { href: address("schema"), "aria-label": t("word.allClasses") }, icon("back")), h("h1", shown(className, 80)), number, h(".space"),
+    h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("access", [className]) }, t("schema.may")), addField, menu),
   h(".scroll",
-    h("section.panel", h("h2", t("schema.fields")), fieldTable, mayChange && h("p.quiet", t("field.fixed"))),
+    h("section.panel", h("h2", t("word.fields")), fieldTable, mayChange && h("p.quiet", t("field.fixed"))),
     h("section.panel", h("h2", t("schema.indexes")), indexBox, size,
       mayChange && button(".button", () => makeIndex(className), icon("plus"), t("index.new"))),
-    h("section.panel.phone", h(".line", h("a.button", { href: address("data", [className]) }, t("schema.rows")), h("a.button", { href: address("access", [className]) }, t("schema.may"))))));
-  addKeys(t("schema.keys"), mayChange ? { "Alt+n": { words: t("field.new"), do: () => editField(className) } } : {}, scope);
+    h("section.panel.phone", h(".line", h("a.button", { href: address("data", [className]) }, t("word.rows")), h("a.button", { href: address("access", [className]) }, t("schema.may"))))));
+  addKeys(t("schema.keys"), mayChange ? { "Alt+n": { words: t("grid.newField"), do: () => editField(className) } } : {}, scope);
   measure(className, scope).then((shares) => {
     for (const [name, percent] of shares) used.set(name, percent);
     if (!scope.aborted) keepFocus(fieldTable, drawFields);

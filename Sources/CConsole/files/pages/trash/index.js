@@ -12,7 +12,6 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
-  "trash.title": "Trash",
   "trash.hint": "Objects that were deleted here. They are kept for 30 days.",
   "trash.empty": "The trash is empty",
   "trash.emptyHint": "What you delete in the console is kept here for 30 days.",
@@ -20,17 +19,14 @@ addWords({
   "trash.show": "Show {name}",
   "trash.restored": "{name} is back in {class}",
   "trash.restoredWithout": "{name} is back in {class}, without {fields}: the class has these fields no more, or with another type",
-  "trash.open": "Open",
-  "trash.all": "All classes",
-  "trash.class": "Class",
   "trash.by": "by {who}",
 });
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
   const list = h(".trash-list", loading());
-  const filter = h("select", { "aria-label": t("trash.class"), onchange: () => go(address("trash", filter.value ? [filter.value] : [])) });
-  const element = h(".page", h("header.head", h("h1", t("trash.title")), h("span.quiet.words", t("trash.hint")), h(".space"), h(".narrow", filter)), list);
+  const filter = h("select", { "aria-label": t("word.class"), onchange: () => go(address("trash", filter.value ? [filter.value] : [])) });
+  const element = h(".page", h("header.head", h("h1", t("rail.trash")), h("span.quiet.words", t("trash.hint")), h(".space"), h(".narrow", filter)), list);
   const next = latest(scope);
   effect(() => {
     const { page, parts } = route();
@@ -44,7 +40,7 @@ async function read(list, filter, className, scope) {
   try {
     const { body } = await send("GET", "trash", { query: { className }, signal: scope });
     const names = new Set([...body.objects.map((entry) => entry.className), ...[...filter.options].map(({ value }) => value).filter(Boolean), ...(className ? [className] : [])]);
-    put(filter, option("", t("trash.all")), [...names].sort().map((name) => option(name, plain(name, 60), name === className)));
+    put(filter, option("", t("word.allClasses")), [...names].sort().map((name) => option(name, plain(name, 60), name === className)));
     if (body.objects.length === 0) {
       put(list, empty({ picture: "trash", title: t("trash.empty"), text: t("trash.emptyHint") }));
       return;
@@ -61,7 +57,7 @@ function row(entry, again) {
     event.currentTarget.disabled = true;
     try {
       const dropped = (await restoreEntry(entry.id)).join(", ");
-      toast(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped }), { action: { words: t("trash.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
+      toast(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped }), { action: { words: t("word.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
     } catch (problem) {
       complain(problem);
     }

@@ -17,14 +17,13 @@ import { endButton, how, tabs } from "./index.js";
 addWords({
   "one.gone": "There is nobody with this id",
   "one.facts": "Account",
-  "one.name": "Name", "one.id": "Id", "one.email": "E-mail", "one.noEmail": "none", "one.providers": "Logs in by", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Since", "one.state": "State",
+  "one.email": "E-mail", "one.noEmail": "none", "one.providers": "Logs in by", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Since",
   "one.open": "may log in", "one.locked": "locked out",
   "one.roles": "Roles", "one.noRoles": "In no role.", "one.through": "through {role}",
   "one.sessions": "Sessions", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
   "one.do": "What can be done",
   "one.reset": "Send reset mail", "one.resetDone": "A mail is on its way to {email}, if there is such an account and mails are set up",
-  "one.setPassword": "Set password", "one.newPassword": "New password", "one.passwordDone": "{name} has a new password",
-  "one.passwordEmpty": "Fill in this field.",
+  "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password",
   "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
   "one.unlock": "Let in again", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
   "one.as": "View a class as {name}", "one.look": "View",
@@ -79,10 +78,10 @@ function user(object, again, scope) {
   }));
   drawSessions();
   return h(".two", h("div",
-    panel(t("one.facts"), fact(t("one.name"), shown(object.username ?? "", 80)),
+    panel(t("one.facts"), fact(t("word.name"), shown(object.username ?? "", 80)),
       fact(t("one.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
       fact(t("one.providers"), providers),
-      fact(t("one.since"), date(object.createdAt)), fact(t("one.state"), h("span", { class: isLocked ? "bad" : "" }, t(isLocked ? "one.locked" : "one.open")))),
+      fact(t("one.since"), date(object.createdAt)), fact(t("word.state"), h("span", { class: isLocked ? "bad" : "" }, t(isLocked ? "one.locked" : "one.open")))),
     panel(t("one.roles"), later(scope, () => rolesOf(id, scope)))),
   h("div", panel(t("one.sessions"), sessions), actions(object, name, isLocked, again)));
 }
@@ -147,9 +146,9 @@ async function setAccess(object, next, words, name, again) {
 function setPassword(id, name, again) {
   const input = textField({ type: "password", autocomplete: "new-password", autofocus: true });
   return openForm({ title: t("one.setPassword"), button: t("one.setPassword") }, () => ({
-    body: labelled(t("one.newPassword"), input),
+    body: labelled(t("word.newPassword"), input),
     async save() {
-      if (!input.value) throw new Error(t("one.passwordEmpty"));
+      if (!input.value) throw new Error(t("word.fillIn"));
       await parse.put("users/" + encodeURIComponent(id), { password: input.value });
       await again();
       record(t("one.passwordDone", { name }));
