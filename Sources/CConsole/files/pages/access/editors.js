@@ -28,7 +28,7 @@ addWords({
   "perm.readUserFields": "May find and read it, whatever the list above says",
   "perm.writeUserFields": "May change and delete it, whatever the list above says",
   "perm.hiddenTitle": "Hidden from {who}",
-  "perm.hiddenHint": "Who belongs to several of these groups misses only what all of them hide. An empty list shows everything.",
+  "perm.hiddenHint": "Users in several groups miss only what all of them hide. An empty list shows everything.",
   "perm.noList": "No rule for them",
   "perm.noPointers": "No field of {class} points to a user.",
 });
