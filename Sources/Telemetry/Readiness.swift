@@ -46,6 +46,8 @@ public final class Readiness: Sendable {
         var phase = Phase.starting
         var checks: [String: Check] = [:]
         var needed: Set<String> = []
+        /// The names of what must be looked at before readiness is known.
+        var expected: Set<String> = []
         /// How often in a row what is needed did not answer.
         var failures: [String: Int] = [:]
     }
@@ -60,6 +62,14 @@ public final class Readiness: Sendable {
 
     /// Where the server is.
     public var phase: Phase { state.withLock { $0.phase } }
+
+    /// Adds parts that must be looked at before readiness is known.
+    public func expect(_ names: [String]) { state.withLock { $0.expected.formUnion(names) } }
+
+    /// Whether there is a first result, also of every part that is expected.
+    public var isKnown: Bool {
+        state.withLock { !$0.checks.isEmpty && $0.expected.isSubset(of: $0.checks.keys) }
+    }
 
     /// Notes where the server is.
     public func enter(_ phase: Phase) { state.withLock { $0.phase = phase } }

@@ -7,6 +7,17 @@ struct ReadinessTests {
     private static let up = Readiness.Check(isUp: true)
     private static let down = Readiness.Check(isUp: false, reason: "gone")
 
+    @Test("Readiness is known when all that is expected was looked at")
+    func known() {
+        let readiness = Readiness()
+        readiness.expect(["database"])
+        #expect(!readiness.isKnown)
+        readiness.note(Self.up, of: "databaseWrites", isNeeded: false)
+        #expect(!readiness.isKnown)
+        readiness.note(Self.down, of: "database", isNeeded: true)
+        #expect(readiness.isKnown)
+    }
+
     @Test("A server is ready when it serves and all answers; a failure in passing is forgiven, two in a row are not")
     func states() {
         let readiness = Readiness()

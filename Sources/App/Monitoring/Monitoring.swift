@@ -26,6 +26,7 @@ final class Monitoring: Sendable {
         self.configuration = configuration
         self.probes = probes
         self.logger = logger
+        readiness.expect(probes.filter(\.isNeeded).map(\.probeName))
     }
 
     /// The answers to who watches.
@@ -53,7 +54,7 @@ final class Monitoring: Sendable {
             begin { [probes, readiness] in await Prober(probes, readiness).run() }
         }
         let end = ContinuousClock.now + .milliseconds(1500)
-        while readiness.summary.checks.isEmpty, ContinuousClock.now < end, !Task.isCancelled {
+        while !readiness.isKnown, ContinuousClock.now < end, !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(10))
         }
     }

@@ -111,7 +111,7 @@ package final class MonitoringRoutes: Sendable {
 
     /// Returns what the probes found last, or waits for their first results.
     package func findings(showsReasons: Bool) async -> JSONObject {
-        if readiness.summary.checks.isEmpty { await beginProbing() }
+        if !readiness.isKnown { await beginProbing() }
         let (status, phase, found) = readiness.summary
         var checks: JSONObject = [:]
         for (name, check) in found {
