@@ -172,6 +172,7 @@ public final class ChangeFeed: ChangeObserver {
     package func run(relay: @Sendable (RelayedChange) -> Void) async {
         var sequence = ChangeSequence()
         var timer = ContinuousClock.now
+        var serial = 0
         for await taken in taken {
             noteTaken(taken)
             if isLossWaiting.exchange(false, ordering: .relaxed) { relay(.none) }
@@ -188,7 +189,9 @@ public final class ChangeFeed: ChangeObserver {
                     changes = sequence.add(change, mayBeLate: hasOthers.load(ordering: .relaxed), at: now)
                 }
             }
-            for change in changes {
+            for var change in changes {
+                serial += 1
+                change.serial = serial
                 let inboxes = inboxes(of: .objects(Name(change.className)))
                 for inbox in inboxes { inbox.put(.change(change, size: change.size)) }
             }

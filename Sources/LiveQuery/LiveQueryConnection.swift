@@ -37,6 +37,9 @@ actor LiveQueryConnection {
     /// events do not wait until conditions of others that take long have been looked at.
     private static let stepsAtOnce = 20_000
 
+    /// What the includes of all subscriptions may cost for one change, in bytes.
+    private static let mostIncluded = 4 * 1024 * 1024
+
     static let tooMany = ParseError(ParseError.requestLimitExceeded, "Too many subscriptions.")
 
     /// How long a connection is kept that ends by a fault of the server's: its client comes again at once.
@@ -131,6 +134,7 @@ actor LiveQueryConnection {
         let className = Name(change.className)
         var budget = MatchBudget(steps: Self.stepsForChange)
         var short = MatchBudget(steps: Self.stepsAtOnce)
+        var included = Self.mostIncluded
         for (id, subscription) in subscriptions.inOrder(of: className) {
             let context: RequestContext
             do {
@@ -149,9 +153,7 @@ actor LiveQueryConnection {
                 let left = budget.left
                 let event = try await match(change, &query, context, &short, &budget)
                 guard subscriptions.update(id, query) else { throw Self.tooMany }
-                if let event {
-                    try await notify(event, id, subscription, context, isHeavy: change.size > HeavyWork.answerSize)
-                }
+                if let event { try await notify(event, of: change, id, subscription, context, &included) }
                 // Others wait for the thread.
                 if left - budget.left > Self.stepsInOneGo { await Task.yield() }
             } catch let error as ParseError {
@@ -175,8 +177,8 @@ actor LiveQueryConnection {
     }
 
     private func notify(
-        _ event: LiveQueryEvent, _ id: RequestID, _ subscription: Subscription, _ context: RequestContext,
-        isHeavy: Bool
+        _ event: LiveQueryEvent, of change: Change, _ id: RequestID, _ subscription: Subscription,
+        _ context: RequestContext, _ included: inout Int
     ) async throws {
         guard let client else { return }
         var details = details(client, event: event.kind.rawValue)
@@ -185,10 +187,14 @@ actor LiveQueryConnection {
             let event = try await server.backend.liveQueryTriggers.afterEvent(
                 event, of: subscription.query.className, details, context)
             guard let event, subscriptions.has(id, subscription) else { return }
+            let (filled, cost) = await server.backend.liveQueries.including(
+                in: event, for: subscription.query, change: change.serial, atMost: included, context, server.includes)
+            included -= min(cost, included)
+            guard subscriptions.has(id, subscription) else { return }
             var message = answered(event.kind.rawValue, id)
-            message["object"] = .object(event.object)
-            if let original = event.original { message["original"] = .object(original) }
-            guard isHeavy else { return try await send(message) }
+            message["object"] = .object(filled.object)
+            if let original = filled.original { message["original"] = .object(original) }
+            guard change.size > HeavyWork.answerSize else { return try await send(message) }
             // Writing it takes long, too, and many subscriptions may get it.
             let written = message
             try await socket.send(try await server.comparing.run(of: sender) { written.text })

@@ -37,6 +37,7 @@ enum LiveQueryMessage {
                 throw LiveQueryError(
                     LiveQueryError.malformed, "Missing required property: query with a className", requestID: id)
             }
+            try Self.checkInclude(query["include"], requestID: id)
             self = .subscribe(
                 id, query: query, sessionToken: message["sessionToken"]?.stringValue, isUpdate: operation == "update")
         case "unsubscribe": self = .unsubscribe(try Self.requestID(message))
@@ -61,6 +62,23 @@ enum LiveQueryMessage {
     private static func checkText(_ value: JSONValue?, requestID: RequestID? = nil) throws(LiveQueryError) {
         guard let value, !value.isNull, value.stringValue == nil else { return }
         throw wrongType(value, wanted: "string", requestID: requestID)
+    }
+
+    /// Checks the form of `include`: a text, or a list of distinct texts.
+    private static func checkInclude(_ value: JSONValue?, requestID: RequestID) throws(LiveQueryError) {
+        guard let value, !value.isNull, value.stringValue == nil else { return }
+        guard let list = value.arrayValue else { throw wrongType(value, wanted: "array", requestID: requestID) }
+        func refusal(_ message: String) -> LiveQueryError {
+            LiveQueryError(LiveQueryError.malformed, message, requestID: requestID)
+        }
+        guard !list.isEmpty else { throw refusal("Array is too short (0), minimum 1") }
+        var indices: [Name: Int] = [:]
+        for (index, element) in list.enumerated() {
+            guard let name = element.nameValue else { throw wrongType(element, wanted: "string", requestID: requestID) }
+            if let first = indices.updateValue(index, forKey: name) {
+                throw refusal("Array items are not unique (indices \(first) and \(index))")
+            }
+        }
     }
 
     private static func wrongType(

@@ -1,5 +1,6 @@
 import JSON
 import Operations
+import ParseModel
 
 /// A query as find triggers get it, and as they give it back.
 enum CloudQuery {
@@ -18,11 +19,13 @@ enum CloudQuery {
         return query
     }
 
+    private static let subscriptionFields: [Name] = ["keys", "watch", "include"]
+
     /// What a client subscribes to, as a query has it: lists of fields are texts.
     static func described(_ subscription: JSONObject) -> JSONObject {
         var query: JSONObject = ["where": subscription["where"] ?? [:]]
-        for name in ["keys", "watch"] as [Name] {
-            guard let fields = subscription[name]?.arrayValue?.compactMap(\.stringValue) else { continue }
+        for name in subscriptionFields {
+            guard let fields = subscription[name]?.parameterNames, !fields.isEmpty else { continue }
             query[name] = .string(fields.joined(separator: ","))
         }
         return query
@@ -32,7 +35,7 @@ enum CloudQuery {
     static func subscribed(_ query: JSONObject, _ subscription: JSONObject) -> JSONObject {
         var changed = subscription
         changed["where"] = query["where"] ?? [:]
-        for name in ["keys", "watch"] as [Name] {
+        for name in subscriptionFields {
             switch query[name] {
             case .string(let text):
                 changed[name] = .array(text.parts(between: ",").filter { !$0.isEmpty }.map { .string($0) })

@@ -191,7 +191,7 @@ extension FindPipeline {
         }
     }
 
-    private func checkIncludes(_ includes: [[Name]], _ caller: Caller) throws(ParseError) {
+    func checkIncludes(_ includes: [[Name]], _ caller: Caller) throws(ParseError) {
         guard !caller.readsEverything else { return }
         let limits = backend.configuration.requestComplexity
         if let most = limits.includeDepth, let deepest = includes.map(\.count).max(), deepest > most {

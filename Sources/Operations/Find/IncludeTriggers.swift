@@ -18,11 +18,16 @@ extension FindTriggers {
     /// The paths of a find whose objects may be of classes with find triggers.
     func triggeredIncludes(_ className: String, _ options: FindOptions) -> [[Name]] {
         guard let schema = catalog.schema(className) else { return [] }
+        let all = options.includesAll ? schema.fields.keys.map { [$0] } : []
+        return triggeredIncludes(className, options.includes + all)
+    }
+
+    /// Those of the paths, and of what leads to them, whose objects may be of classes with find triggers.
+    func triggeredIncludes(_ className: String, _ includes: [[Name]]) -> [[Name]] {
         var paths: OrderedSet<[Name]> = []
-        for include in options.includes {
+        for include in includes {
             for length in include.indices { paths.append(Array(include[...length])) }
         }
-        if options.includesAll { for name in schema.fields.keys { paths.append([name]) } }
         return paths.filter { mayReachTrigger(className, $0[...]) }.sorted { $0.count < $1.count }
     }
 

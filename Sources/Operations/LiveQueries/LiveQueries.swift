@@ -16,8 +16,8 @@ public struct LiveQueries: Sendable, BackendPart {
 
     /// Reads a subscription, and checks that the caller may find what it asks for.
     ///
-    /// - Parameter query: What the client sends: `className`, `where`, `keys`, `watch`.
-    /// - Throws: 119 or 101 when the caller may not find it, 102 and others for a condition that is none, or needs the
+    /// - Parameter query: What the client sends: `className`, `where`, `keys`, `watch`, `include`.
+    /// - Throws: 119 or 101 when the caller may not find it or get what it includes, 102 and others for a condition that is none, or needs the
     ///   database.
     public func subscribe(_ query: JSONObject, _ context: RequestContext) throws(ParseError) -> LiveQuery {
         var query = try LiveQuery(query)
@@ -160,6 +160,7 @@ public struct LiveQueries: Sendable, BackendPart {
             throw error
         }
         try access.check(filter, [], of: className)
+        try checkIncludes(of: query, schema, caller)
         if let watched = query.watch?.first(where: { access.hidden.contains(Name($0.root)) }) {
             throw .denied(
                 ParseError.operationForbidden,

@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Rules
 
 /// What a client subscribes to: which changes of which objects, and what of them.
@@ -14,6 +15,10 @@ public struct LiveQuery: Sendable {
     let keys: Set<Name>?
     /// The fields whose changes are sent; nil for all.
     let watch: Set<FieldPath>?
+    /// The paths of pointers whose objects are sent in their place.
+    let includes: [[Name]]
+    /// The same as a tree, with the keys that choose fields of the included objects; nil for nothing.
+    let includeTree: IncludeNode?
     /// What is known of the class and the caller, for as long as they stay what they are.
     var prepared: Prepared?
     /// What it takes in memory beside what the client sent, in bytes, roughly.
@@ -33,10 +38,13 @@ public struct LiveQuery: Sendable {
     public static let needsDatabase = "cannot be used in live queries"
 
     /// Fields that are sent whatever a client wants.
-    private static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
+    static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
-    /// Reads what a client subscribes to: `className`, `where`, `keys` (older clients: `fields`), `watch`. Anything
-    /// else is no concern of live queries.
+    /// The most paths that are included, and the most steps of each.
+    private static let (mostIncludes, includeDepth) = (10, 3)
+
+    /// Reads what a client subscribes to: `className`, `where`, `keys` (older clients: `fields`), `watch`, `include`.
+    /// Anything else is no concern of live queries.
     ///
     /// - Throws: 103 or 102 for what cannot be read.
     package init(_ query: JSONObject) throws(ParseError) {
@@ -51,8 +59,34 @@ public struct LiveQuery: Sendable {
         }
         isRelative = Self.hasRelativeTime(.object(condition))
         let wanted = query["keys"] == nil ? "fields" : "keys"
-        keys = try Self.fields(query, Name(wanted)).map { Set($0.map { Name($0.root) }) }
+        let fields = try Self.fields(query, Name(wanted))
+        keys = fields.map { Set($0.map { Name($0.root) }) }
         watch = try Self.fields(query, "watch").map { Set($0) }
+        let includes = try Self.includes(query)
+        self.includes = includes
+        let inner = (fields ?? []).filter { !$0.steps.isEmpty }.map { [Name($0.root)] + $0.steps.names }
+        includeTree = includes.isEmpty ? nil : IncludeNode(paths: includes, keys: inner)
+    }
+
+    private static func includes(_ query: JSONObject) throws(ParseError) -> [[Name]] {
+        guard let value = query["include"], !value.isNull else { return [] }
+        guard value.stringValue != nil || value.arrayValue?.allSatisfy({ $0.stringValue != nil }) == true else {
+            throw ParseError(102, "include must be an array of fields")
+        }
+        let names = value.parameterNames
+        try HardLimits.check(names.count, atMost: mostIncludes, "include fields")
+        var paths: [[Name]] = []
+        for name in names {
+            let path = FieldPath(name)
+            let depth = path.steps.count + 1
+            guard depth <= includeDepth else {
+                throw ParseError(102, "Include depth of \(depth) exceeds maximum allowed depth of \(includeDepth)")
+            }
+            guard !name.utf8.contains(UInt8(ascii: "*")), !path.root.isEmpty, !path.steps.contains(where: \.isEmpty)
+            else { throw ParseError(102, "include must name fields: \(name)") }
+            paths.append([Name(path.root)] + path.steps.names)
+        }
+        return paths
     }
 
     private static func hasRelativeTime(_ value: JSONValue) -> Bool {

@@ -21,6 +21,9 @@ public struct Change: Sendable {
     /// What it holds for as long as its values are kept.
     let place: ValuePlace?
 
+    /// Identifies the change among those that this process hands on.
+    public var serial = 0
+
     /// What followers know of the object, where that is another state than the one before the change, or a later
     /// one.
     public var known: Known?

@@ -10,7 +10,7 @@ import Tasks
 /// their order.
 final class ChangeReporter: Sendable {
     let observers: [any ChangeObserver]
-    private let links: FileLinks
+    let links: FileLinks
     private let logger: Logger
     private let queue = ChangeQueue()
     /// The bytes of large rows that are kept as values.

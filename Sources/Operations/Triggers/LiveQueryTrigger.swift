@@ -20,7 +20,7 @@ public struct LiveQueryCall: Sendable {
     /// What the call has besides: the client's message, numbers of clients and subscriptions, as parse-server names
     /// them.
     public let details: JSONObject
-    /// Before a subscription: what the client wants, which may be changed: `where`, `keys`, `watch`.
+    /// Before a subscription: what the client wants, which may be changed: `where`, `keys`, `watch`, `include`.
     public var query: JSONObject?
     /// Of an event: the object that the client gets, which may be changed.
     public var object: JSONObject?

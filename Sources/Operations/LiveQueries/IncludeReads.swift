@@ -1,0 +1,124 @@
+import JSON
+import Logging
+import ParseModel
+import ParseStorage
+import Synchronization
+import Tasks
+
+/// Reads what subscriptions include, once for each change and set of objects, however many subscribers want it.
+///
+/// Objects are read with all rights: each subscriber's own are applied to what it gets (``ObjectReader``).
+public final class IncludeReads: Sendable {
+    private enum Outcome: Sendable {
+        case objects([Name: JSONObject])
+        case failure(any Error)
+    }
+
+    private struct Key: Hashable, Sendable {
+        let change: Int
+        let className: Name
+        let ids: Set<Name>
+    }
+
+    private struct Read: Sendable {
+        let outcome = OneTime<Outcome>()
+        let start = ContinuousClock.now
+    }
+
+    /// The most bytes of rows that are kept for other subscribers.
+    private static let mostKept = 4 * 1024 * 1024
+    /// The bytes that are counted for each read besides.
+    private static let readWeight = 512
+    /// The most bytes of rows of which one read makes objects.
+    private static let mostRead = 1024 * 1024
+    /// How long what was read serves other subscribers: one that is slower reads again, so that rights are not stale.
+    private static let timeToShare = Duration.seconds(2)
+    /// How long an event waits for what it includes.
+    private static let timeLimit = Duration.seconds(2)
+    private static let logPause = Duration.seconds(60)
+
+    private let reads = Mutex(BoundedTable<Key, Read>(capacity: mostKept))
+    private let lastLog = Mutex<ContinuousClock.Instant?>(nil)
+
+    public init() {}
+
+    /// Fetches objects by their classes and ids; those that don't exist are left out.
+    ///
+    /// - Throws: `IncludeFailure`, `ParseError` if they can't be read in time.
+    func objects(_ wanted: [Name: Set<Name>], for change: Int, in backend: Backend) async throws
+        -> [Pointer: JSONObject]
+    {
+        let end = ContinuousClock.now + Self.timeLimit
+        let reads = wanted.map { className, ids in
+            (className, read(Key(change: change, className: className, ids: ids), in: backend))
+        }
+        var objects: [Pointer: JSONObject] = [:]
+        for (className, read) in reads {
+            var outcome = read.outcome.value
+            if outcome == nil { outcome = await read.outcome.wait(end - .now) }
+            switch outcome {
+            case .objects(let found)?:
+                for (id, object) in found {
+                    objects[Pointer(className: className.text, objectId: id.text)] = object
+                }
+            case .failure(let error)?: throw error
+            case nil: throw IncludeFailure.unreadable
+            }
+        }
+        return objects
+    }
+
+    private func read(_ key: Key, in backend: Backend) -> Read {
+        let (read, isNew) = reads.withLock { reads in
+            if let known = reads.value(of: key), known.start + Self.timeToShare > .now { return (known, false) }
+            let read = Read()
+            reads.set(read, for: key, weight: Self.readWeight)
+            return (read, true)
+        }
+        guard isNew else { return read }
+        // Others wait for it as well: it goes on if this subscriber leaves, and is carried out on its network's behalf.
+        let presence = CallerPresence(sender: .current)
+        Task.detached { [self] in
+            await CallerPresence.$current.withValue(presence) {
+                do {
+                    let (objects, size) = try await Self.read(key, in: backend)
+                    read.outcome.set(.objects(objects))
+                    _ = reads.withLock { $0.set(read, for: key, weight: Self.readWeight + size) }
+                } catch {
+                    read.outcome.set(.failure(error))
+                }
+            }
+        }
+        return read
+    }
+
+    private static func read(_ key: Key, in backend: Backend) async throws -> ([Name: JSONObject], size: Int) {
+        var request = ObjectStore.FindRequest(className: key.className.text)
+        let ids = key.ids.map { JSONValue.string($0.text) }
+        request.filter = .field(FieldPath("objectId"), ids.count == 1 ? .equal(ids[0]) : .isIn(ids))
+        request.limit = ids.count
+        request.shorten = LiveQueries.mostIncludedBytes
+        request.links = backend.services.changes.links
+        let found = try await backend.store.find(request)
+        guard found.valueSize <= mostRead else { throw IncludeFailure.tooLarge }
+        var objects: [Name: JSONObject] = [:]
+        for object in try await found.objects {
+            if let id = object["objectId"]?.nameValue { objects[id] = object }
+        }
+        return (objects, found.valueSize)
+    }
+
+    /// Logs that an event keeps its pointers, at most once a minute.
+    func logPointersKept(of className: Name, _ error: any Error, _ logger: Logger) {
+        let isDue = lastLog.withLock { last in
+            let now = ContinuousClock.now
+            guard last.map({ now - $0 >= Self.logPause }) ?? true else { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
+        logger.warning(
+            "Live query event keeps its pointers: its included objects exceed a limit or can't be read",
+            metadata: ["class": "\(className.text)", "error": "\(error)"])
+    }
+}
