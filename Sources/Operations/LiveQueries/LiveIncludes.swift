@@ -26,8 +26,7 @@ extension LiveQueries {
         var frame = IncludedFrame(backend: backend, context: context, mostBytes: min(most, Self.mostIncludedBytes))
         do {
             let states = [event.object] + (event.original.map { [$0] } ?? [])
-            try await frame.read(states, node, for: change, reads)
-            var included = try states.map { try frame.filled($0, node) }
+            var included = try await frame.filled(states, node, for: change, reads)
             let triggers = backend.findTriggers
             if frame.bytes > 0, triggers.hasFindTriggers {
                 let paths = triggers.triggeredIncludes(query.className.text, query.includes)
@@ -70,14 +69,22 @@ enum IncludeFailure: Error {
 private struct IncludedFrame {
     /// The most distinct objects, and the most classes of them.
     private static let (mostObjects, mostClasses) = (100, 10)
-    /// The most values that are looked through for pointers.
-    private static let mostVisits = 20_000
-    private static let visitCost = 16
+    /// The most values that are looked through for pointers, and the cost of each.
+    private static let (mostVisits, visitCost) = (50_000, 16)
 
     /// An object where a part of the include tree applies to it.
     private struct Place: Hashable {
         let pointer: Pointer
         let node: ObjectIdentifier
+    }
+
+    /// A subscriber's rights on a class.
+    private enum Rights {
+        case reader(ObjectReader)
+        /// The class doesn't exist.
+        case absent
+        /// Pointers to objects of the class stay.
+        case denied
     }
 
     let backend: Backend
@@ -86,15 +93,13 @@ private struct IncludedFrame {
     /// The bytes of the objects that were put in, each as often as it stands in the event.
     private(set) var bytes = 0
     private var visits = 0
-    var cost: Int { bytes + Self.visitCost * visits }
     private var budget = MatchBudget(steps: 100_000)
-    /// The classes that are read, with the subscriber's rights; nil for classes that don't exist.
-    private var readers: [Name: ObjectReader?] = [:]
-    /// Classes that the subscriber may not get: pointers to their objects stay.
-    private var denied: Set<Name> = []
-    /// What the subscriber sees of the objects.
-    private var objects: [Pointer: JSONObject] = [:]
-    private var filled: [Place: (object: JSONObject, bytes: Int)] = [:]
+    private var classes: [Name: Rights] = [:]
+    /// What the subscriber sees of the objects; nil for those that are missing or unreadable.
+    private var objects: [Pointer: JSONObject?] = [:]
+    /// The ids of objects that are still to be read.
+    private var wanted: [Name: Set<Name>] = [:]
+    private var finished: [Place: (object: JSONObject, bytes: Int)] = [:]
 
     init(backend: Backend, context: RequestContext, mostBytes: Int) {
         self.backend = backend
@@ -102,93 +107,29 @@ private struct IncludedFrame {
         self.mostBytes = mostBytes
     }
 
-    private mutating func visit() throws(IncludeFailure) {
-        visits += 1
-        guard visits <= Self.mostVisits else { throw .tooLarge }
-    }
+    var cost: Int { bytes + Self.visitCost * visits }
 
-    // MARK: Reading
-
-    /// Reads what objects include, level by level: one statement for each class of a level.
-    mutating func read(_ states: [JSONObject], _ node: IncludeNode, for change: Int, _ reads: IncludeReads) async throws
+    /// The states of an object with what they include in place of pointers. Each round reads what the one before found:
+    /// only objects that the subscriber sees lead further.
+    mutating func filled(_ states: [JSONObject], _ node: IncludeNode, for change: Int, _ reads: IncludeReads)
+        async throws -> [JSONObject]
     {
         let links = backend.links(context)
-        var known: Set<Pointer> = []
-        var level = states.map { ($0, node) }
-        while !level.isEmpty {
-            var targets: [Place: IncludeNode] = [:]
-            for (object, node) in level { try collectMembers(object, node, &targets) }
-            var wanted: [Name: Set<Name>] = [:]
-            for pointer in targets.keys.map(\.pointer) where known.insert(pointer).inserted {
-                let className = Name(pointer.className)
-                resolveRights(className)
-                guard known.count <= Self.mostObjects, readers.count + denied.count <= Self.mostClasses else {
-                    throw IncludeFailure.tooLarge
-                }
-                guard case .some(.some) = readers[className] else { continue }
-                wanted[className, default: []].insert(Name(pointer.objectId))
-            }
+        while true {
+            (bytes, finished, wanted) = (0, [:], [:])
+            var filled: [JSONObject] = []
+            for state in states { filled.append(try self.filled(state, node)) }
+            guard !wanted.isEmpty else { return filled }
             for (pointer, object) in try await reads.objects(wanted, for: change, in: backend) {
-                guard case .some(let reader?) = readers[Name(pointer.className)], try reader.mayRead(object, &budget)
+                guard case .reader(let reader)? = classes[Name(pointer.className)],
+                    try reader.mayRead(object, &budget)
                 else { continue }
                 objects[pointer] = reader.shown(object, links)
             }
-            // Only what the subscriber sees leads further.
-            level = targets.compactMap { place, node in
-                node.children.isEmpty ? nil : objects[place.pointer].map { ($0, node) }
-            }
         }
     }
 
-    private mutating func resolveRights(_ className: Name) {
-        guard readers[className] == nil, !denied.contains(className) else { return }
-        let caller = context.caller
-        do {
-            try caller.check("get", of: className.text)
-            guard let schema = backend.catalog.schema(className.text) else {
-                readers[className] = .some(nil)
-                return
-            }
-            let access = try backend.permissions.readAccess(schema, .get, caller)
-            readers[className] = try ObjectReader(access, seesEverything: caller.readsEverything, schema: schema)
-        } catch {
-            denied.insert(className)
-        }
-    }
-
-    private mutating func collectMembers(
-        _ object: JSONObject, _ node: IncludeNode, _ targets: inout [Place: IncludeNode]
-    ) throws(IncludeFailure) {
-        for (field, child) in node.children {
-            if let member = object[field] { try collect(member, child, &targets) }
-        }
-    }
-
-    private mutating func collect(
-        _ value: JSONValue, _ node: IncludeNode, _ targets: inout [Place: IncludeNode]
-    ) throws(IncludeFailure) {
-        try visit()
-        switch value {
-        case .array(let list): for element in list { try collect(element, node, &targets) }
-        case .object(let object):
-            if let pointer = Self.pointer(object) {
-                targets[Place(pointer: pointer, node: ObjectIdentifier(node))] = node
-            } else {
-                try collectMembers(object, node, &targets)
-            }
-        default: break
-        }
-    }
-
-    private static func pointer(_ object: JSONObject) -> Pointer? {
-        object["__type"] == "Pointer" ? Pointer(json: .object(object)) : nil
-    }
-
-    // MARK: Putting in
-
-    /// An object with what it includes in place of pointers. As in finds, a pointer to a missing or unreadable object
-    /// disappears.
-    mutating func filled(_ object: JSONObject, _ node: IncludeNode) throws(IncludeFailure) -> JSONObject {
+    private mutating func filled(_ object: JSONObject, _ node: IncludeNode) throws(IncludeFailure) -> JSONObject {
         var object = object
         for (field, child) in node.children {
             if let member = object[field] { object[field] = try filled(member, child) }
@@ -196,35 +137,65 @@ private struct IncludedFrame {
         return object
     }
 
+    /// A value with objects in place of pointers. As in finds, a pointer to a missing or unreadable object disappears.
     private mutating func filled(_ value: JSONValue, _ node: IncludeNode) throws(IncludeFailure) -> JSONValue? {
-        try visit()
+        visits += 1
+        guard visits <= Self.mostVisits else { throw .tooLarge }
         switch value {
         case .array(let list):
             var kept: [JSONValue] = []
             for element in list { if let element = try filled(element, node) { kept.append(element) } }
             return .array(kept)
         case .object(let object):
-            guard let pointer = Self.pointer(object) else { return .object(try filled(object, node)) }
-            guard !denied.contains(Name(pointer.className)) else { return value }
-            return try included(pointer, node).map { .object($0) }
+            guard object["__type"] == "Pointer", let pointer = Pointer(json: value) else {
+                return .object(try filled(object, node))
+            }
+            switch try rights(on: Name(pointer.className)) {
+            case .denied: return value
+            case .absent: return nil
+            case .reader: return try included(pointer, node).map { .object($0) }
+            }
         default: return value
         }
     }
 
+    private mutating func rights(on className: Name) throws(IncludeFailure) -> Rights {
+        if let known = classes[className] { return known }
+        guard classes.count < Self.mostClasses else { throw .tooLarge }
+        let caller = context.caller
+        let rights: Rights
+        do {
+            try caller.check("get", of: className.text)
+            if let schema = backend.catalog.schema(className.text) {
+                let access = try backend.permissions.readAccess(schema, .get, caller)
+                let reader = try ObjectReader(access, seesEverything: caller.readsEverything, schema: schema)
+                rights = .reader(reader)
+            } else {
+                rights = .absent
+            }
+        } catch {
+            rights = .denied
+        }
+        classes[className] = rights
+        return rights
+    }
+
     private mutating func included(_ pointer: Pointer, _ node: IncludeNode) throws(IncludeFailure) -> JSONObject? {
         let place = Place(pointer: pointer, node: ObjectIdentifier(node))
-        if let known = filled[place] {
+        if let known = finished[place] {
             try count(known.bytes)
             return known.object
         }
-        guard let seen = objects[pointer] else { return nil }
+        guard let read = objects[pointer] else {
+            guard objects.count < Self.mostObjects else { throw .tooLarge }
+            objects[pointer] = .some(nil)
+            wanted[Name(pointer.className), default: []].insert(Name(pointer.objectId))
+            return nil
+        }
+        guard let read else { return nil }
         var object: JSONObject = ["__type": "Object", "className": .string(pointer.className)]
-        for (field, value) in seen {
-            if let keys = node.keys, !keys.contains(field), node.children[field] == nil,
-                !LiveQuery.always.contains(field)
-            {
-                continue
-            }
+        for (field, value) in read
+        where node.keys?.contains(field) ?? true || node.children[field] != nil || LiveQuery.always.contains(field) {
             // A value longer than an event may include is not read whole.
             guard value["__type"] != "Shortened" else { throw .tooLarge }
             object[field] = value
@@ -232,7 +203,7 @@ private struct IncludedFrame {
         let before = bytes
         try count(JSONValue.object(object).serialized().count)
         object = try filled(object, node)
-        filled[place] = (object, bytes - before)
+        finished[place] = (object, bytes - before)
         return object
     }
 

@@ -153,7 +153,7 @@ import Testing
                     try await master.connect(["masterKey": "testMaster"])
                     try await master.subscribe(4, "Song", query)
                     let id = try await server.create("Song", fields)
-                    let events = try await client.next(3) + [try await master.next()]
+                    let events = try await client.next(3) + [master.next()]
                     let objects = events.compactMap { $0["object"] }
                     Self.expect(events[0], gives: try await Self.found(server, id, query))
                     let own = try await Self.found(server, id, query, as: .session(ann.token))
@@ -164,7 +164,8 @@ import Testing
                     #expect(objects.map { $0["author"]?["band"]?["name"] } == [nil, "Trio", nil, "Trio"])
                     #expect(objects.map { $0["sessions"]?.arrayValue?.count } == [0, 0, 1, 1])
                     for event in events {
-                        #expect(!event.text.contains(ann.token) && !event.text.contains("\"password\":"), "\(event.text)")
+                        #expect(!event.text.contains(ann.token), "\(event.text)")
+                        #expect(!event.text.contains("\"password\":"), "\(event.text)")
                     }
                 }
             }
