@@ -186,14 +186,17 @@ actor LiveQueryConnection {
         do {
             let event = try await server.backend.liveQueryTriggers.afterEvent(
                 event, of: subscription.query.className, details, context)
-            guard let event, subscriptions.has(id, subscription) else { return }
-            let (filled, cost) = await server.backend.liveQueries.including(
-                in: event, for: subscription.query, change: change.serial, atMost: included, context, server.includes)
-            included -= min(cost, included)
-            guard subscriptions.has(id, subscription) else { return }
+            guard var event, subscriptions.has(id, subscription) else { return }
+            if subscription.query.hasIncludes {
+                let (filled, cost) = await server.backend.liveQueries.including(
+                    in: event, for: subscription.query, change: change.serial, atMost: included, context,
+                    server.includes)
+                (event, included) = (filled, max(0, included - cost))
+                guard subscriptions.has(id, subscription) else { return }
+            }
             var message = answered(event.kind.rawValue, id)
-            message["object"] = .object(filled.object)
-            if let original = filled.original { message["original"] = .object(original) }
+            message["object"] = .object(event.object)
+            if let original = event.original { message["original"] = .object(original) }
             guard change.size > HeavyWork.answerSize else { return try await send(message) }
             // Writing it takes long, too, and many subscriptions may get it.
             let written = message

@@ -106,6 +106,9 @@ public struct LiveQuery: Sendable {
         return list.isEmpty ? nil : list.compactMap { $0.stringValue.map { FieldPath($0) } }
     }
 
+    /// Whether objects are sent in place of pointers.
+    public var hasIncludes: Bool { includeTree != nil }
+
     /// Whether the condition names one object: then it is a get, and a find otherwise.
     var isById: Bool { condition.count == 1 && condition["objectId"]?.stringValue != nil }
 
