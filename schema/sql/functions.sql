@@ -374,6 +374,127 @@ CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sq
     ) AS t(text)
 $$;
 
+-- The place of a value's type in the order of MongoDB: missing, null, numbers, texts, objects, arrays, booleans, dates.
+CREATE OR REPLACE FUNCTION roost_rank(value jsonb) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE jsonb_typeof(value) WHEN 'null' THEN 1 WHEN 'number' THEN 2 WHEN 'string' THEN 3
+        WHEN 'object' THEN CASE WHEN value ->> '__type' = 'Date' THEN 7 ELSE 4 END
+        WHEN 'array' THEN 5 WHEN 'boolean' THEN 6 ELSE 0 END
+$$;
+
+-- The moment that an ISO 8601 text names, in UTC if it has no zone; NULL for other texts. Nothing is left to PostgreSQL's
+-- own reading of dates: it raises an error for a day that no calendar has.
+CREATE OR REPLACE FUNCTION roost_moment(content text) RETURNS timestamp LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    part text[] := regexp_match(content, '^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?'
+        '(Z|z|[+-]\d\d(?::?\d\d)?)?$');
+    shift interval := '0';
+BEGIN
+    IF part IS NULL OR part[1] = '0000' OR part[2] NOT BETWEEN '01' AND '12' OR part[3] = '00'
+        OR COALESCE(part[4] > '23' OR part[5] > '59' OR part[6] > '59', false)
+        OR part[3]::int > extract(day FROM make_date(part[1]::int, part[2]::int, 1) + interval '1 month -1 day')
+    THEN
+        RETURN NULL;
+    END IF;
+    IF length(part[8]) > 1 THEN
+        shift := make_interval(
+            hours => left(part[8], 3)::int,
+            mins => (left(part[8], 1) || COALESCE(NULLIF(right(replace(part[8], ':', ''), -3), ''), '0'))::int);
+    END IF;
+    RETURN make_timestamp(part[1]::int, part[2]::int, part[3]::int, COALESCE(part[4], '0')::int,
+        COALESCE(part[5], '0')::int, (COALESCE(part[6], '0') || '.' || left(COALESCE(part[7], '0'), 3))::float8) - shift;
+END
+$$;
+
+-- A time in UTC as a date in JSON; an error for years that four digits cannot write.
+CREATE OR REPLACE FUNCTION roost_date(moment timestamp) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF moment < '0001-01-01' OR moment >= '10000-01-01' THEN
+        RAISE EXCEPTION 'A date must lie between the years 1 and 9999' USING ERRCODE = 'RS102';
+    END IF;
+    RETURN CASE WHEN moment IS NOT NULL THEN jsonb_build_object(
+        '__type', 'Date', 'iso', to_char(moment, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) END;
+END
+$$;
+
+-- A text that names a moment as the date in JSON; other texts as they are.
+CREATE OR REPLACE FUNCTION roost_dated(value jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN COALESCE(roost_date(roost_moment(value #>> '{}')), value);
+END
+$$;
+
+-- Below, at or above 0 for values in the order of MongoDB. A text that names a moment counts as a date beside a date. Most
+-- values have the same simple type.
+CREATE OR REPLACE FUNCTION roost_compare(one jsonb, other jsonb) RETURNS int
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    first int;
+    second int;
+    type text := jsonb_typeof(one);
+BEGIN
+    IF type <> 'object' AND type = jsonb_typeof(other) THEN
+        RETURN CASE WHEN one < other THEN -1 WHEN one > other THEN 1 ELSE 0 END;
+    END IF;
+    first := roost_rank(one);
+    second := roost_rank(other);
+    IF first = 7 AND second = 3 THEN
+        other := roost_dated(other);
+        second := roost_rank(other);
+    ELSIF first = 3 AND second = 7 THEN
+        one := roost_dated(one);
+        first := roost_rank(one);
+    END IF;
+    RETURN CASE WHEN first <> second THEN first - second WHEN one < other THEN -1 WHEN one > other THEN 1 ELSE 0 END;
+END
+$$;
+
+-- What a path leads to, as expressions go: an array on the way stands for the array of what the path leads to from each
+-- of its objects. NULL if it leads to nothing.
+CREATE OR REPLACE FUNCTION roost_reached(value jsonb, path text[]) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    FOR place IN 1..cardinality(path) LOOP
+        IF jsonb_typeof(value) = 'array' AND path[place] !~ '^[0-9]+$' THEN
+            RETURN (SELECT COALESCE(jsonb_agg(leaf ORDER BY number), '[]')
+                FROM (SELECT roost_reached(element, path[place:]) AS leaf, number
+                      FROM jsonb_array_elements(value) WITH ORDINALITY AS e(element, number)
+                      WHERE jsonb_typeof(element) = 'object' OFFSET 0) AS f WHERE leaf IS NOT NULL);
+        END IF;
+        value := value #> path[place:place];
+    END LOOP;
+    RETURN value;
+END
+$$;
+
+-- An object of the values that are there.
+CREATE OR REPLACE FUNCTION roost_object(names text[], items jsonb[]) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT COALESCE(jsonb_object_agg(name, item) FILTER (WHERE item IS NOT NULL), '{}')
+    FROM unnest(names, items) AS m(name, item)
+$$;
+
+-- The document with a computed field, or without it if the value is missing.
+CREATE OR REPLACE FUNCTION roost_put(document jsonb, path text[], value jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    IF value IS NULL THEN
+        RETURN CASE WHEN document #> path IS NULL THEN document ELSE roost_unset(document, path) END;
+    END IF;
+    RETURN roost_set(document, path, value);
+END
+$$;
+
+-- The document that a stage makes of its input; an error for other values.
+CREATE OR REPLACE FUNCTION roost_root(value jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    IF roost_rank(value) = 4 THEN RETURN value; END IF;
+    RAISE EXCEPTION '''newRoot'' expression must evaluate to an object, but resulting value was of type %',
+        COALESCE(jsonb_typeof(value), 'missing') USING ERRCODE = 'RS102';
+END
+$$;
+
 -- What two values are compared by when objects are looked up: a pointer counts as the id of its object.
 CREATE OR REPLACE FUNCTION roost_key(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer' THEN value -> 'objectId'
@@ -384,6 +505,18 @@ $$;
 CREATE OR REPLACE FUNCTION roost_key(value jsonb, class_name text) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer'
         THEN CASE WHEN value ->> 'className' = class_name THEN value -> 'objectId' END ELSE value END
+$$;
+
+-- The values by which a field is looked up: its own, or those of its elements, pointers to another class than one that is
+-- named left out. A missing field counts as null.
+CREATE OR REPLACE FUNCTION roost_keys(value jsonb, class_name text) RETURNS jsonb[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    IF jsonb_typeof(value) IS DISTINCT FROM 'array' THEN value := jsonb_build_array(value); END IF;
+    RETURN ARRAY(SELECT key FROM (
+        SELECT CASE WHEN class_name IS NULL THEN roost_key(element) ELSE roost_key(element, class_name) END AS key
+        FROM jsonb_array_elements(value) AS e(element)) AS k WHERE key IS NOT NULL);
+END
 $$;
 
 -- A pointer as the text that MongoDB stores, such as Person$id; NULL for anything else.

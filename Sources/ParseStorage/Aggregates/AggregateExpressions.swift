@@ -28,13 +28,16 @@ extension AggregateCompiler {
             {
                 return try operation(name.text, operand, document)
             }
-            var members: [(String, String)] = []
+            var names: [String] = []
+            var values: [String] = []
             for (key, member) in object {
                 guard !key.hasPrefix("$") else { throw Self.malformed(key.text) }
-                let name = builder.bind(.text(try Self.checked(key.text)))
-                members.append(("\(name)::text", try expression(member, document)))
+                names.append(try Self.checked(key.text))
+                values.append(try expression(member, document))
             }
-            return members.isEmpty ? "'{}'::jsonb" : "(\(Self.object(members)))"
+            guard !names.isEmpty else { return "'{}'::jsonb" }
+            // Members whose values are missing are left out.
+            return "roost_object(\(builder.bind(.textArray(names))), ARRAY[\(values.joined(separator: ", "))]::jsonb[])"
         default: return literal(value)
         }
     }
@@ -91,46 +94,43 @@ extension AggregateCompiler {
             }
             return literal(date.json)
         case "$map": return try map(operand, document)
-        // Compile their members once, or nested expressions would double with every level.
-        case "$cond" where operand.objectValue != nil: return try condition(operand, [], document)
+        case "$cond": return try choice(operand, document)
         case "$dateToString": return try dateText(operand, document)
         default: break
         }
         if let part = AggregateOperators.dateParts[name] {
-            return "to_jsonb(\(part(try partedTime(operand, name, document))))"
+            return "COALESCE(to_jsonb(\(part(try partedTime(operand, name, document)))), 'null')"
         }
         let operands = operand.arrayValue ?? [operand]
+        if Self.isCondition(Name(name)) { return "to_jsonb(\(try logical(Name(name), operands, document)))" }
         guard !operands.isEmpty else { throw Self.malformed(name) }
         try HardLimits.check(operands.count, atMost: HardLimits.expressions, "operands")
         if let calculation = AggregateOperators.calculations[name] {
             var numbers: [String] = []
             for operand in operands { numbers.append(try number(operand, document)) }
             guard let result = calculation(numbers) else { throw AggregateOperators.unknown(name) }
-            return "roost_json(\(result))"
+            return "COALESCE(roost_json(\(result)), 'null')"
         }
         var arguments: [String] = []
         for operand in operands { arguments.append(try expression(operand, document)) }
         switch name {
-        case "$ifNull" where arguments.count == 2: return "COALESCE(NULLIF(\(arguments[0]), 'null'), \(arguments[1]))"
-        case "$cond": return try condition(operand, arguments, document)
+        case "$ifNull" where arguments.count > 1:
+            let tested = arguments.dropLast().map { "NULLIF(\($0), 'null')" }
+            return "COALESCE(\((tested + arguments.suffix(1)).joined(separator: ", ")))"
         default: return try AggregateOperators.result(of: name, arguments)
         }
     }
 
-    private mutating func condition(_ operand: JSONValue, _ arguments: [String], _ document: AggregateDocument)
-        throws(ParseError)
-        -> String
-    {
-        var parts = arguments
-        if arguments.isEmpty {
+    /// `$cond`, whose operands are a list or members with names.
+    private mutating func choice(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        var parts = operand.arrayValue ?? []
+        if operand.arrayValue == nil {
             let members = try Self.members(of: operand, "$cond", ["if", "then", "else"])
-            guard let test = members["if"], let yes = members["then"], let no = members["else"] else {
-                throw Self.malformed("$cond")
-            }
-            parts = [try expression(test, document), try expression(yes, document), try expression(no, document)]
+            parts = [members["if"], members["then"], members["else"]].compactMap(\.self)
         }
         guard parts.count == 3 else { throw Self.malformed("$cond") }
-        return "CASE WHEN roost_truth(\(parts[0])) THEN \(parts[1]) ELSE \(parts[2]) END"
+        let (yes, no) = (try expression(parts[1], document), try expression(parts[2], document))
+        return "CASE WHEN \(try truth(parts[0], document)) THEN \(yes) ELSE \(no) END"
     }
 
     /// `$map`: the results of an expression for each element, or null if there is no list.

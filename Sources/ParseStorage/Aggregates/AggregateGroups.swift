@@ -95,7 +95,8 @@ extension AggregateCompiler {
             }
             let direction = name == "$min" ? "ASC" : "DESC"
             let value = try expression(argument, document)
-            return "(array_agg(\(value) ORDER BY \(value) \(direction)) FILTER (WHERE \(value) <> 'null'))[1]"
+            return "(array_agg(\(value) ORDER BY roost_rank(\(value)) \(direction), \(value) \(direction)) "
+                + "FILTER (WHERE \(value) <> 'null'))[1]"
         default: break
         }
         let value = try expression(argument, document)

@@ -22,6 +22,43 @@ enum AggregateInput {
         self = .rows(schema, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
     }
 
+    /// The rows of a class for a `$lookup`: without session tokens and second factors, which are no part of the objects
+    /// that other classes refer to.
+    init(lookedUp schema: ClassSchema) {
+        self.init(of: schema)
+        switch schema.name {
+        case "_Session":
+            var shown = schema
+            shown.fields["sessionToken"] = nil
+            self = .rows(shown, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
+        case "_User":
+            let columns = schema.fields.compactMap { name, field -> String? in
+                let column = SQLBuilder.quote(name.text)
+                guard TableLayout.hasColumn(name.text, of: schema.name, type: field.type) else { return nil }
+                return name == "authData" ? "\(column) - 'mfa' AS \(column)" : column
+            }
+            let all = (columns + ["\"_rperm\"", "\"_wperm\""]).joined(separator: ", ")
+            self = .rows(schema, query: "SELECT \(all) FROM \(SQLBuilder.quote(schema.name))")
+        default: break
+        }
+    }
+
+    /// Whether this is a class as it is stored, before any stage.
+    var isClass: Bool {
+        guard case .rows(let schema, let query) = self else { return false }
+        return [AggregateInput(of: schema), AggregateInput(lookedUp: schema)].contains { other in
+            if case .rows(_, query) = other { true } else { false }
+        }
+    }
+
+    /// The class whose rows these are, or nil for documents.
+    var schema: ClassSchema? {
+        switch self {
+        case .rows(let schema, _): schema
+        case .documents: nil
+        }
+    }
+
     /// Stages that read columns as well as documents.
     private static let readersOfColumns: Set<Name> = [
         "$match", "$sort", "$limit", "$skip", "$sample", "$group", "$count", "$sortByCount",

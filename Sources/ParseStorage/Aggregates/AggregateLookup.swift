@@ -70,12 +70,14 @@ extension AggregateCompiler {
         let outer = uniqueName("outer")
         // Computed once for each document, however often the pipeline mentions them.
         var columns = ["doc"]
-        var rows = AggregateInput(of: other)
+        var rows = AggregateInput(lookedUp: other)
         if let fields = lookup.fields {
-            let key = uniqueName("key")
-            let (value, condition) = try equality(fields, other, key: "\(outer).\(key)")
-            columns.append("\(value) AS \(key)")
-            rows = rows.replaced(by: "SELECT * \(rows.source) WHERE \(condition)")
+            let keys = uniqueName("keys")
+            let (values, conditions) = try equality(fields, rows.schema ?? other, keys: "\(outer).\(keys)")
+            columns.append("\(values) AS \(keys)")
+            let source = rows.source
+            rows = rows.replaced(
+                by: conditions.map { "SELECT * \(source) WHERE \($0)" }.joined(separator: " UNION ALL "))
         }
         var inner = variables
         for (name, value) in lookup.variables {
@@ -84,7 +86,7 @@ extension AggregateCompiler {
             inner[name] = "\(outer).\(column)"
         }
         let target = try newPath(lookup.target)
-        let found = try pipeline(lookup.stages, rows, of: other, inner)
+        let found = try pipeline(lookup.stages, rows, of: rows.schema ?? other, inner)
         return "SELECT roost_set(\(outer).doc, \(target), COALESCE((SELECT jsonb_agg(doc) FROM (\(found)) AS _found), "
             + "'[]')) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) OFFSET 0) AS \(outer)"
     }
@@ -102,27 +104,33 @@ extension AggregateCompiler {
         return try pipeline(stages, input)
     }
 
-    /// The compared value of a document, and the condition on the rows of the other class. Pointers are compared by
-    /// object id.
-    private mutating func equality(_ fields: (local: String, foreign: String), _ other: ClassSchema, key: String)
-        throws(ParseError) -> (value: String, condition: String)
+    /// The values of a document to look up, and the conditions on the rows of the other class: one of their values is one
+    /// of these. The second one selects rows without the field. Pointers are compared by object id.
+    private mutating func equality(_ fields: (local: String, foreign: String), _ other: ClassSchema, keys: String)
+        throws(ParseError) -> (values: String, conditions: [String])
     {
         let value = try field(fields.local, .json("doc"))
-        func isText(_ column: String) -> String {
-            "\(column) = CASE jsonb_typeof(\(key)) WHEN 'string' THEN \(key) #>> '{}' END"
+        func values(of target: Name?) -> String {
+            "roost_keys(\(value), \(target.map { SQL.literal($0.text) } ?? "NULL"))"
         }
+        /// The column itself, so that PostgreSQL can use an index.
+        func isText(_ column: String, _ text: String = "key #>> '{}'") -> String {
+            "\(column) = ANY(ARRAY(SELECT \(text) FROM unnest(\(keys)) AS k(key) WHERE jsonb_typeof(key) = 'string'))"
+        }
+        func isMissing(_ column: String) -> String { "\(column) IS NULL AND 'null' = ANY(\(keys))" }
         if let (column, target) = try Self.storedPointer(fields.foreign, of: other) {
-            return (value, "\(column) = roost_stored_id(\(key), \(SQL.literal(target.text + "$")))")
+            let id = "roost_stored_id(key, \(SQL.literal(target.text + "$")))"
+            return (values(of: nil), [isText(column, id), isMissing(column)])
         }
-        // The column itself, so that PostgreSQL can use an index.
         switch Self.column(named: fields.foreign, .row(other)) {
         case (let column, .pointer(let target))?:
-            return ("roost_key(\(value), \(SQL.literal(target.text)))", isText(column))
+            return (values(of: target), [isText(column), isMissing(column)])
         case (let column, .string)? where SystemClass.field(queriedAs: fields.foreign) == "objectId":
-            return ("roost_key(\(value), \(SQL.literal(other.name)))", isText(column))
-        case (let column, .string)?: return ("roost_key(\(value))", isText(column))
+            return (values(of: Name(other.name)), [isText(column)])
+        case (let column, .string)?: return (values(of: nil), [isText(column), isMissing(column)])
         default:
-            return ("roost_key(\(value))", "roost_key(\(try field(fields.foreign, .row(other)))) = \(key)")
+            let foreign = "roost_keys(\(try field(fields.foreign, .row(other))), NULL)"
+            return (values(of: nil), ["\(foreign) && \(keys)"])
         }
     }
 }

@@ -6,10 +6,21 @@ extension AggregateCompiler {
 
     /// A `$match` as a condition.
     mutating func condition(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        let conditions = try conditions(operand, document)
+        return conditions.count == 1 ? conditions[0] : conditions.map { "(\($0))" }.joined(separator: " OR ")
+    }
+
+    /// A `$match` as conditions that together select its rows, and exclude each other.
+    mutating func conditions(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> [String] {
         guard let object = operand.objectValue else {
             throw ParseError(ParseError.invalidQuery, "$match needs an object")
         }
-        return try condition(try StoredFieldNames.condition(object), document)
+        var others = try StoredFieldNames.condition(object)
+        guard let expression = others.removeValue(forKey: "$expr") else { return [try condition(others, document)] }
+        let selections = try selections(expression, document)
+        guard !others.isEmpty else { return selections }
+        let condition = try condition(others, document)
+        return selections.map { "\($0) AND (\(condition))" }
     }
 
     /// Groups with a `$expr` inside are taken apart here, since only pipelines have expressions.
@@ -17,7 +28,7 @@ extension AggregateCompiler {
         var plain = object
         var conditions: [String] = []
         if let expression = plain.removeValue(forKey: "$expr") {
-            conditions.append("roost_truth(\(try self.expression(expression, document)))")
+            conditions.append(try truth(expression, document))
         }
         for (name, list) in object where Self.groups.contains(name) && Self.hasExpression(list) {
             plain.removeValue(forKey: name)

@@ -48,13 +48,18 @@ extension AggregateCompiler {
 
     private mutating func value(at steps: [String], _ document: AggregateDocument) -> String {
         switch document {
-        case .json(let document): return "(\(document) #> \(builder.bind(.textArray(steps))))"
+        case .json(let document): return reached(document, steps[...])
         case .row(let schema):
             guard let column = Self.column(of: steps[0], schema) else { return "NULL::jsonb" }
             let value = Self.value(column.name, column.type)
-            guard steps.count > 1 else { return value }
-            return "((\(value)) #> \(builder.bind(.textArray(Array(steps.dropFirst())))))"
+            return steps.count == 1 ? value : reached("(\(value))", steps.dropFirst())
         }
+    }
+
+    /// What steps lead to in a value. Only steps after the first can meet lists, whose objects each have a value.
+    private mutating func reached(_ value: String, _ steps: ArraySlice<String>) -> String {
+        let path = builder.bind(.textArray(Array(steps)))
+        return "COALESCE(\(value) #> \(path), roost_reached(\(value), \(path)))"
     }
 
     /// The column of a stored pointer such as `_p_author` and its target class, or nil for other names.

@@ -53,10 +53,6 @@ enum AggregateOperators {
         return "to_jsonb(\(result))"
     }
 
-    private static let comparisons: [Name: String] = [
-        "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
-    ]
-
     /// The error for an operator that does not exist.
     static func unknown(_ name: String) -> ParseError {
         ParseError(ParseError.invalidQuery, "Invalid aggregate expression '\(name)'.")
@@ -64,13 +60,7 @@ enum AggregateOperators {
 
     /// What is true or false, as a truth value of SQL; nil for other operations.
     private static func comparison(_ name: String, _ arguments: [String]) -> String? {
-        if let symbol = comparisons[name], arguments.count == 2 {
-            return "COALESCE(\(arguments[0]), 'null') \(symbol) COALESCE(\(arguments[1]), 'null')"
-        }
         switch name {
-        case "$and": return arguments.map { "roost_truth(\($0))" }.joined(separator: " AND ")
-        case "$or": return arguments.map { "roost_truth(\($0))" }.joined(separator: " OR ")
-        case "$not" where arguments.count == 1: return "NOT roost_truth(\(arguments[0]))"
         case "$in" where arguments.count == 2:
             return "COALESCE(\(arguments[0]) = ANY(ARRAY(SELECT jsonb_array_elements("
                 + "roost_array(\(arguments[1]))))), FALSE)"

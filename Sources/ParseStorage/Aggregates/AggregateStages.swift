@@ -12,7 +12,12 @@ extension AggregateCompiler {
         let from = input.source
         let select = "SELECT \(input.everything) \(from)"
         switch name {
-        case "$match": return input.replaced(by: "\(select) WHERE \(try condition(operand, input.document))")
+        case "$match":
+            // Two queries only on a class itself, or each stage would double the statement.
+            let conditions =
+                input.isClass
+                ? try conditions(operand, input.document) : [try condition(operand, input.document)]
+            return input.replaced(by: conditions.map { "\(select) WHERE \($0)" }.joined(separator: " UNION ALL "))
         case "$sort": return input.replaced(by: "\(select) ORDER BY \(try order(operand, input.document))")
         case "$limit": return input.replaced(by: "\(select) LIMIT \(try count(operand, name))")
         case "$skip": return input.replaced(by: "\(select) OFFSET \(try count(operand, name))")
@@ -49,8 +54,7 @@ extension AggregateCompiler {
             guard let root = isShort ? operand : try Self.members(of: operand, name, ["newRoot"])["newRoot"] else {
                 throw Self.malformed(name)
             }
-            return "SELECT doc FROM (SELECT \(try expression(root, .json("doc"))) AS doc \(from)) AS r "
-                + "WHERE jsonb_typeof(doc) = 'object'"
+            return "SELECT roost_root(\(try expression(root, .json("doc")))) AS doc \(from)"
         default:
             throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '\(name)'.")
         }
@@ -99,13 +103,13 @@ extension AggregateCompiler {
         return computed.isEmpty ? kept : try additions(.object(computed), to: kept)
     }
 
-    /// Computed fields put into a document.
+    /// Puts computed fields into a document. A field whose value is missing is removed.
     private mutating func additions(_ operand: JSONValue, to document: String) throws(ParseError) -> String {
         guard let object = operand.objectValue else { throw Self.malformed("$addFields") }
         var result = document
         for (field, value) in object {
             let steps = try newPath(field.text)
-            result = "roost_set(\(result), \(steps), COALESCE(\(try expression(value, .json("doc"))), 'null'))"
+            result = "roost_put(\(result), \(steps), \(try expression(value, .json("doc"))))"
         }
         return result
     }
@@ -124,16 +128,18 @@ extension AggregateCompiler {
         var terms: [String] = []
         for (field, direction) in object {
             guard direction == 1 || direction == -1 else { throw Self.malformed("$sort") }
-            let value = try sortKey(field.text, document)
-            terms.append("\(value) \(direction == 1 ? "ASC NULLS FIRST" : "DESC NULLS LAST")")
+            let suffix = direction == 1 ? "ASC NULLS FIRST" : "DESC NULLS LAST"
+            terms += try sortKeys(field.text, document).map { "\($0) \(suffix)" }
         }
         return terms.joined(separator: ", ")
     }
 
-    /// What documents or rows are ordered by: the column itself where its order is that of its values in JSON.
-    private mutating func sortKey(_ field: String, _ document: AggregateDocument) throws(ParseError) -> String {
-        if let column = Self.column(named: field, document), Self.keepsOrder(column.type) { return column.name }
-        return "NULLIF(\(try self.field(field, document)), 'null')"
+    /// The values to order by: the column itself if SQL orders its values as MongoDB does, else the type first. Missing
+    /// values and null have one place.
+    private mutating func sortKeys(_ field: String, _ document: AggregateDocument) throws(ParseError) -> [String] {
+        if let column = Self.column(named: field, document), Self.keepsOrder(column.type) { return [column.name] }
+        let value = "NULLIF(\(try self.field(field, document)), 'null')"
+        return ["roost_rank(\(value))", value]
     }
 
     private mutating func unwind(_ operand: JSONValue, _ from: String) throws(ParseError) -> String {

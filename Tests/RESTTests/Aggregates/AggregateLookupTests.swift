@@ -144,6 +144,98 @@ import Testing
         }
     }
 
+    @Test("A missing or null value matches those without one, and lists match by any element")
+    func listsAndNulls() async throws {
+        try await TestServer.run { server in
+            let places: [JSONObject] = [
+                ["n": 0, "k": 1], ["n": 1, "k": .null], ["n": 2], ["n": 3, "t": ["a", "x"]], ["n": 4, "t": []],
+                ["n": 5, "t": [.null]],
+            ]
+            for row in places { _ = try await server.create("Local", ["row": .object(row)]) }
+            for row: JSONObject in [["k": 1], ["k": [1, 2]], [:], ["k": .null], ["k": []], ["k": "a"]] {
+                _ = try await server.create("Foreign", ["o": .object(row), "m": .number(Double(row.count))])
+            }
+            for text: JSONObject in [["text": "a"], ["text": "b"], [:]] { _ = try await server.create("Text", text) }
+            func found(_ local: String, _ from: String, _ foreign: String) async throws -> [Double] {
+                let answer = try await Sales.aggregate(
+                    server,
+                    [
+                        ["$sort": ["row.n": 1]],
+                        [
+                            "$lookup": [
+                                "from": .string(from), "localField": .string(local), "foreignField": .string(foreign),
+                                "as": "row.found",
+                            ]
+                        ],
+                    ], "Local")
+                #expect(answer.status == 200, "\(answer.text)")
+                return answer.results.map { Double($0["row"]?["found"]?.arrayValue?.count ?? -1) }
+            }
+            #expect(try await found("row.k", "Foreign", "o.k") == [2, 2, 2, 2, 2, 2])
+            #expect(try await found("row.t", "Foreign", "o.k") == [2, 2, 2, 1, 0, 2])
+            #expect(try await found("row.t", "Text", "text") == [1, 1, 1, 1, 0, 1])
+            #expect(try await found("row.t", "Text", "_id") == [0, 0, 0, 0, 0, 0])
+            #expect(try await found("row.t", "Nosuch", "text") == [0, 0, 0, 0, 0, 0])
+        }
+    }
+
+    @Test("Looked-up users and sessions have no hashes, tokens and second factors")
+    func hiddenColumns() async throws {
+        try await TestServer.run { server in
+            let signedUp = try await server.send(
+                "POST", "/users", ["username": "ann", "password": "secret"], as: .master)
+            let id = try #require(signedUp["objectId"]?.stringValue)
+            _ = try await server.send("POST", "/login", ["username": "ann", "password": "secret"], as: .anonymous)
+            try await server.execute(
+                """
+                UPDATE "_User" SET "authData" = '{"mfa": {"secret": "TOPSECRET"}, "other": {"id": "1"}}',
+                "_email_verify_token" = 'TOPSECRET', "_perishable_token" = 'TOPSECRET'
+                """)
+            _ = try await server.create("Song", ["owner": .pointer("_User", id), "userId": .string(id)])
+            let expressions: JSONValue = [
+                "a": "$_hashed_password", "b": "$authData.mfa", "c": "$sessionToken", "d": "$_perishable_token",
+                "e": "$_session_token", "f": "$password",
+            ]
+            let token = try #require(
+                try await server.send("GET", "/sessions", as: .master).results.first?["sessionToken"]?.stringValue)
+            for (from, foreign) in [("_User", "_id"), ("_Session", "user")] {
+                for pipeline: JSONValue in [[], [["$addFields": expressions]], [["$project": expressions]]] {
+                    let answer = try await Sales.aggregate(
+                        server,
+                        [
+                            [
+                                "$lookup": [
+                                    "from": .string(from), "localField": "owner", "foreignField": .string(foreign),
+                                    "pipeline": pipeline, "as": "found",
+                                ]
+                            ]
+                        ], "Song")
+                    let rows = answer.results.first?["found"]?.arrayValue ?? []
+                    #expect(rows.count >= 1, "\(answer.text)")
+                    for text in ["TOPSECRET", token, "$2", "hashed"] {
+                        #expect(!answer.text.contains(text), "\(text): \(answer.text)")
+                    }
+                    if from == "_User", pipeline == [] {
+                        #expect(same(rows.first?["authData"], ["other": ["id": "1"]]), "\(answer.text)")
+                    }
+                }
+                let asked = try await Sales.aggregate(
+                    server,
+                    [
+                        [
+                            "$lookup": [
+                                "from": .string(from), "localField": "owner", "foreignField": .string(foreign),
+                                "as": "found",
+                                "pipeline": [["$match": ["_perishable_token": "TOPSECRET"]]],
+                            ]
+                        ]
+                    ], "Song")
+                let rows = asked.results.first?["found"]?.arrayValue ?? []
+                #expect(asked.code == 102 || rows.isEmpty, "\(asked.text)")
+            }
+        }
+    }
+
     /// Lookups that are refused, and what the error names.
     private static let refused: [(JSONValue, String)] = [
         (lookup(["invented": 1]), "invented"), (lookup([:], without: "as"), "as"),

@@ -1,0 +1,157 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// Expressions that are true or false.
+extension AggregateCompiler {
+    private static let comparisons: [Name: String] = [
+        "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
+    ]
+
+    /// An expression as a truth value of SQL, never NULL.
+    mutating func truth(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        guard let (name, operand) = Self.operator(in: value), Self.isCondition(name) else {
+            return "roost_truth(\(try expression(value, document)))"
+        }
+        return try counted { compiler throws(ParseError) in
+            try compiler.logical(name, operand.arrayValue ?? [operand], document)
+        }
+    }
+
+    /// The operator of an expression such as `{"$eq": […]}` and its operand, or nil for other values.
+    static func `operator`(in value: JSONValue) -> (name: Name, operand: JSONValue)? {
+        guard let object = value.objectValue, object.count == 1, let (name, operand) = object.elements.first,
+            name.hasPrefix("$")
+        else { return nil }
+        return (name, operand)
+    }
+
+    /// Whether an operator's result is true or false, and compiled by ``logical(_:_:_:)``.
+    static func isCondition(_ name: Name) -> Bool {
+        comparisons[name] != nil || ["$and", "$or", "$not"].contains(name)
+    }
+
+    /// The truth value of an operator for which ``isCondition(_:)`` holds.
+    mutating func logical(_ name: Name, _ operands: [JSONValue], _ document: AggregateDocument) throws(ParseError)
+        -> String
+    {
+        try HardLimits.check(operands.count, atMost: HardLimits.expressions, "operands")
+        if let symbol = Self.comparisons[name], operands.count == 2 {
+            return try comparison(symbol, operands[0], operands[1], document)
+        }
+        guard !operands.isEmpty, Self.comparisons[name] == nil, name != "$not" || operands.count == 1 else {
+            throw Self.malformed(name.text)
+        }
+        var parts: [String] = []
+        for operand in operands { parts.append(try truth(operand, document)) }
+        return name == "$not" ? "NOT \(parts[0])" : "(\(parts.joined(separator: name == "$and" ? " AND " : " OR ")))"
+    }
+
+    /// Compares values by type first. A missing value is less than null, and equals only a missing one.
+    private mutating func comparison(
+        _ symbol: String, _ one: JSONValue, _ other: JSONValue, _ document: AggregateDocument
+    ) throws(ParseError) -> String {
+        let kinds = (Self.kind(one, document), Self.kind(other, document))
+        let left = try expression(kinds.1 == .date ? Self.dated(one) : one, document)
+        let right = try expression(kinds.0 == .date ? Self.dated(other) : other, document)
+        // Of two values known to have the same type, only columns can be missing.
+        if let kind = kinds.0, kind == kinds.1 {
+            return "(COALESCE(\(left), 'null') \(symbol) COALESCE(\(right), 'null'))"
+        }
+        return "(roost_compare(\(left), \(right)) \(symbol) 0)"
+    }
+
+    /// A type whose values JSON orders as MongoDB does.
+    private enum Kind {
+        case number, text, boolean, date
+    }
+
+    /// The type of a constant or column, or nil if it is known only when rows are read.
+    private static func kind(_ value: JSONValue, _ document: AggregateDocument) -> Kind? {
+        if let column = column(value, document) {
+            return switch column.type {
+            case .number: .number
+            case .string: .text
+            case .boolean: .boolean
+            case .date: .date
+            default: nil
+            }
+        }
+        return switch value {
+        case .number: .number
+        case .bool: .boolean
+        case .string(let text): text.hasPrefix("$") ? nil : .text
+        case .object(let object): object["__type"] == "Date" ? .date : nil
+        case .null, .array: nil
+        }
+    }
+
+    /// A constant text that names a moment as the date, which users mean beside a date.
+    static func dated(_ value: JSONValue) -> JSONValue {
+        value.stringValue.flatMap(ParseDate.init(iso:))?.json ?? value
+    }
+
+    /// The conditions that together select what a `$expr` is true for: at most two, which exclude each other, and which may
+    /// be NULL instead of false.
+    ///
+    /// An equality of a column of texts or pointers with a value of outside reads the column itself, so that PostgreSQL can
+    /// use its index. Rows without the field are selected apart, since there may be many and the value is rarely missing.
+    mutating func selections(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> [String] {
+        guard let (name, operand) = Self.operator(in: value), let operands = operand.arrayValue, !operands.isEmpty,
+            name == "$and" || name == "$eq" && operands.count == 2
+        else { return [try truth(value, document)] }
+        if name == "$and" {
+            var selections = ["TRUE"]
+            for operand in operands {
+                // Depth is limited where the operands are compiled.
+                let parts = Self.operator(in: operand)?.name == "$eq" ? try self.selections(operand, document) : []
+                switch (selections.count, parts.count) {
+                case (_, 0):
+                    let condition = try truth(operand, document)
+                    selections = selections.map { "\($0) AND \(condition)" }
+                case (2, 2): selections = selections.map { "\($0) AND (\(parts.joined(separator: " OR ")))" }
+                default:
+                    selections = selections.flatMap { selection in parts.map { "\(selection) AND \($0)" } }
+                }
+            }
+            return selections
+        }
+        for (field, other) in [(operands[0], operands[1]), (operands[1], operands[0])] where Self.isOuter(other) {
+            if let selections = try indexed(field, other, document) { return selections }
+        }
+        return [try truth(value, document)]
+    }
+
+    /// Whether a value has the same result for all documents of a pipeline.
+    private static func isOuter(_ value: JSONValue) -> Bool {
+        switch value {
+        case .null, .bool, .number: true
+        case .string(let text):
+            !text.hasPrefix("$") || text.hasPrefix("$$") && !text.hasPrefix("$$ROOT") && !text.hasPrefix("$$CURRENT")
+        case .array(let list): list.allSatisfy(isOuter)
+        case .object(let object): object.values.allSatisfy(isOuter)
+        }
+    }
+
+    /// The equality of a column of texts, or of a stored pointer, with another value; nil for other fields.
+    private mutating func indexed(_ field: JSONValue, _ other: JSONValue, _ document: AggregateDocument)
+        throws(ParseError) -> [String]?
+    {
+        guard case .row(let schema) = document, let text = field.stringValue, text.hasPrefix("$"),
+            !text.hasPrefix("$$")
+        else { return nil }
+        let name = String(text.dropFirst())
+        if let (column, target) = try Self.storedPointer(name, of: schema) {
+            let value = try expression(other, document)
+            return [
+                "\(column) = roost_stored_id(\(value), \(SQL.literal(target.text + "$")))",
+                "\(column) IS NULL AND \(value) IS NULL",
+            ]
+        }
+        guard let (column, type) = Self.column(named: name, document), case .string = type else { return nil }
+        let value = try expression(other, document)
+        let equality = "\(column) = CASE jsonb_typeof(\(value)) WHEN 'string' THEN \(value) #>> '{}' END"
+        let isPresent = SystemClass.field(queriedAs: name) == "objectId" || other.stringValue?.hasPrefix("$") == false
+        return isPresent ? [equality] : [equality, "\(column) IS NULL AND \(value) IS NULL"]
+    }
+}
