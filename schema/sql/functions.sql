@@ -449,6 +449,29 @@ BEGIN
 END
 $$;
 
+-- The lower border of the range of a value, or the other value if it is outside of all; an error if there is none.
+CREATE OR REPLACE FUNCTION roost_bucket(value jsonb, borders jsonb, otherwise jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    low int := 0;
+    high int := jsonb_array_length(borders) - 1;
+    middle int;
+BEGIN
+    IF roost_compare(value, borders -> low) < 0 OR roost_compare(value, borders -> high) >= 0 THEN
+        IF otherwise IS NULL THEN
+            RAISE EXCEPTION '$switch could not find a matching branch for an input, and no default was specified.'
+                USING ERRCODE = 'RS102';
+        END IF;
+        RETURN otherwise;
+    END IF;
+    WHILE high - low > 1 LOOP
+        middle := (low + high) / 2;
+        IF roost_compare(value, borders -> middle) < 0 THEN high := middle; ELSE low := middle; END IF;
+    END LOOP;
+    RETURN borders -> low;
+END
+$$;
+
 -- What a path leads to, as expressions go: an array on the way stands for the array of what the path leads to from each
 -- of its objects. NULL if it leads to nothing.
 CREATE OR REPLACE FUNCTION roost_reached(value jsonb, path text[]) RETURNS jsonb

@@ -43,8 +43,9 @@ public struct Aggregating: Sendable, BackendPart {
         }
         let links = backend.links(context)
         // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
-        // row for all objects together, without an id, has none.
-        let markers = (catalog.schema(className)?.fields ?? [:]).compactMap { name, field -> (Name, JSONValue)? in
+        // row for all objects together, without an id, has none, nor has one of several pipelines.
+        let fields = planned.contains { $0.name == "$facet" } ? nil : catalog.schema(className)?.fields
+        let markers = (fields ?? [:]).compactMap { name, field -> (Name, JSONValue)? in
             guard case .relation(let target) = field.type else { return nil }
             return (name, ["__type": "Relation", "className": .string(target.text)])
         }

@@ -67,7 +67,7 @@ extension AggregateCompiler {
         return "roost_time(\(try expression(value, document)))"
     }
 
-    private mutating func literal(_ value: JSONValue) -> String {
+    mutating func literal(_ value: JSONValue) -> String {
         FilterCompiler.bytes(value).map { builder.bind(json: $0) } ?? "NULL::jsonb"
     }
 

@@ -11,6 +11,18 @@ struct AggregateFields {
     /// Goes through the stages up to the first that makes documents of its own; without one, whole documents come out.
     init(_ stages: some Sequence<AggregateStage>) {
         for stage in stages {
+            if stage.name == "$facet" {
+                for pipeline in stage.operand.objectValue?.values.elements ?? [] {
+                    guard let stages = try? AggregateStage.list(pipeline.arrayValue ?? []),
+                        let inner = AggregateFields(stages).names
+                    else {
+                        names = nil
+                        return
+                    }
+                    names?.formUnion(inner)
+                }
+                return
+            }
             collect(stage.operand)
             if Self.makesDocuments(stage.name, stage.operand) { return }
         }
@@ -19,7 +31,7 @@ struct AggregateFields {
 
     private static func makesDocuments(_ name: String, _ operand: JSONValue) -> Bool {
         switch name {
-        case "$group", "$count", "$sortByCount", "$replaceRoot", "$replaceWith": true
+        case "$group", "$bucket", "$count", "$sortByCount", "$replaceRoot", "$replaceWith": true
         // One that only leaves out fields keeps all others.
         case "$project": operand.objectValue?.values.contains { $0 != 0 && $0 != false } ?? false
         default: false

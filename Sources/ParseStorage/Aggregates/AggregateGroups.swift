@@ -16,9 +16,23 @@ extension AggregateCompiler {
         // What names nothing is one group of all, as null is.
         if id == [:] || id == [] || id == "" { id = .null }
         let key = try groupKey(id, input.document)
+        // What makes groups without being shown.
+        let dates = mergesDateParts ? [] : try dates(of: id, input.document)
+        return try groups(by: key, and: dates, object.filter { $0.key != "_id" }, input)
+    }
+
+    /// The query of groups and their accumulators.
+    ///
+    /// - Parameters:
+    ///   - key: The group's value, and how its document shows it under the name of `grouped`.
+    ///   - hidden: Other values that make groups.
+    mutating func groups(
+        by key: (value: String, shown: String), and hidden: [String] = [], _ accumulators: JSONObject,
+        _ input: AggregateInput
+    ) throws(ParseError) -> String {
         var members = [("'objectId'", key.shown)]
         var columns = ["\(key.value) AS grouped"]
-        for (field, accumulator) in object where field != "_id" {
+        for (field, accumulator) in accumulators {
             let name = builder.bind(.text(try Self.checked(field.text)))
             members.append(("\(name)::text", "a\(columns.count)"))
             columns.append("\(try self.accumulator(accumulator, input.document)) AS a\(columns.count)")
@@ -27,9 +41,7 @@ extension AggregateCompiler {
         let isOrdered = columns.contains { $0.contains("ORDER BY \(Self.place)") }
         let positions = "SELECT \(input.everything), row_number() OVER () AS \(Self.place) \(input.source)"
         let from = isOrdered ? input.replaced(by: positions).source : input.source
-        // What makes groups without being shown.
-        let dates = mergesDateParts ? [] : try dates(of: id, input.document)
-        let keys = (["1"] + dates).joined(separator: ", ")
+        let keys = (["1"] + hidden).joined(separator: ", ")
         return "SELECT \(Self.object(members)) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) "
             + "GROUP BY \(keys)) AS r"
     }

@@ -45,10 +45,8 @@ enum AggregateInput {
 
     /// Whether this is a class as it is stored, before any stage.
     var isClass: Bool {
-        guard case .rows(let schema, let query) = self else { return false }
-        return [AggregateInput(of: schema), AggregateInput(lookedUp: schema)].contains { other in
-            if case .rows(_, query) = other { true } else { false }
-        }
+        guard let schema else { return false }
+        return [AggregateInput(of: schema), AggregateInput(lookedUp: schema)].contains { $0.query == query }
     }
 
     /// The class whose rows these are, or nil for documents.
@@ -61,7 +59,7 @@ enum AggregateInput {
 
     /// Stages that read columns as well as documents.
     private static let readersOfColumns: Set<Name> = [
-        "$match", "$sort", "$limit", "$skip", "$sample", "$group", "$count", "$sortByCount",
+        "$match", "$sort", "$limit", "$skip", "$sample", "$group", "$count", "$sortByCount", "$bucket", "$facet",
     ]
 
     /// Whether a stage needs no documents.
@@ -75,6 +73,13 @@ enum AggregateInput {
         switch self {
         case .rows(let schema, let query): "FROM (\(query)) AS \(SQLBuilder.quote(schema.name))"
         case .documents(let query): "FROM (SELECT * FROM (\(query)) AS _stage OFFSET 0) AS _input"
+        }
+    }
+
+    /// The query by itself.
+    var query: String {
+        switch self {
+        case .rows(_, let query), .documents(let query): query
         }
     }
 

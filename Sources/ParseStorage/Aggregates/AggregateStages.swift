@@ -26,15 +26,19 @@ extension AggregateCompiler {
             return input.replaced(by: "\(select) ORDER BY random() LIMIT \(size)")
         case "$group": return .documents(query: try group(operand, input))
         case "$count":
-            guard let field = operand.stringValue, !field.utf8.contains(UInt8(ascii: ".")) else {
-                throw Self.malformed(name)
-            }
-            let key = builder.bind(.text(try Self.checked(field)))
+            let key = builder.bind(.text(try Self.countField(operand)))
             return .documents(
                 query: "SELECT jsonb_build_object(\(key)::text, count(*)) AS doc \(from) HAVING count(*) > 0")
         case "$sortByCount":
+            guard Self.isComputed(operand) else {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "the sortByCount field must be specified either as a $-prefixed path or a valid expression object")
+            }
             let groups = try group(["_id": operand, "count": ["$sum": 1]], input)
             return try stage("$sort", ["count": -1], .documents(query: groups))
+        case "$bucket": return try stage("$sort", ["_id": 1], .documents(query: try bucket(operand, input)))
+        case "$facet": return .documents(query: try facet(operand, input))
         default: return .documents(query: try documentStage(name, operand, from))
         }
     }
@@ -62,6 +66,25 @@ extension AggregateCompiler {
 
     static func malformed(_ name: String) -> ParseError {
         ParseError(ParseError.invalidQuery, "Malformed aggregate stage or expression \(name)")
+    }
+
+    /// Whether a value is a field, a variable or an operator, and no constant.
+    static func isComputed(_ value: JSONValue) -> Bool {
+        value.stringValue?.hasPrefix("$") ?? (Self.operator(in: value) != nil)
+    }
+
+    /// The name that `$count` gives to the number of documents.
+    private static func countField(_ operand: JSONValue) throws(ParseError) -> String {
+        guard let field = operand.stringValue, !field.isEmpty else {
+            throw ParseError(ParseError.invalidQuery, "the count field must be a non-empty string")
+        }
+        guard !field.hasPrefix("$") else {
+            throw ParseError(ParseError.invalidQuery, "the count field cannot be a $-prefixed path")
+        }
+        guard !field.utf8.contains(UInt8(ascii: ".")) else {
+            throw ParseError(ParseError.invalidQuery, "the count field cannot contain '.'")
+        }
+        return try checked(field)
     }
 
     private mutating func count(_ operand: JSONValue, _ name: String) throws(ParseError) -> String {

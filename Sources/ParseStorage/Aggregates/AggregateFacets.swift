@@ -1,0 +1,35 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// `$facet`: several pipelines on the same documents.
+extension AggregateCompiler {
+    private static let closed: Set<String> = ["$facet", "$geoNear", "$out", "$merge"]
+
+    /// The query of a `$facet`, which gives one document. Its input is computed once for all pipelines.
+    mutating func facet(_ operand: JSONValue, _ input: AggregateInput) throws(ParseError) -> String {
+        guard let facets = operand.objectValue, !facets.isEmpty else {
+            throw ParseError(ParseError.invalidQuery, "the $facet specification must be a non-empty object")
+        }
+        let shared = uniqueName("facet")
+        var members: [(name: String, value: String)] = []
+        for (field, pipeline) in facets {
+            guard !field.text.utf8.contains(UInt8(ascii: ".")) else {
+                throw ParseError(ParseError.invalidQuery, "$facet: the name \(field) must not contain '.'")
+            }
+            let name = builder.bind(.text(try Self.checked(field.text)))
+            guard let list = pipeline.arrayValue else {
+                throw ParseError(ParseError.invalidQuery, "$facet: \(field) must be a list of stages")
+            }
+            let stages = try AggregateStage.list(list)
+            if let stage = stages.first(where: { Self.closed.contains($0.name) }) {
+                throw ParseError(
+                    ParseError.invalidQuery, "\(stage.name) is not allowed to be used within a $facet stage")
+            }
+            let documents = try self.pipeline(stages, input.replaced(by: "SELECT * FROM \(shared)"))
+            members.append(
+                ("\(name)::text", "COALESCE((SELECT jsonb_agg(doc) FROM (\(documents)) AS _found), '[]'::jsonb)"))
+        }
+        return "WITH \(shared) AS MATERIALIZED (\(input.query)) SELECT \(Self.object(members)) AS doc"
+    }
+}
