@@ -8,6 +8,7 @@ import Tasks
 public struct CloudMail: Sendable {
     private let delivery: Configuration.MailDelivery
     private let transport: any MailTransport
+    private let writer: MailWriter
     /// The most bytes of a text, and the most recipients.
     private static let longest = 1024 * 1024
     private static let mostRecipients = 100
@@ -17,6 +18,7 @@ public struct CloudMail: Sendable {
     public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
         self.delivery = delivery
         transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
+        writer = try MailWriter(delivery, configuration)
     }
 
     /// Leaves half of the threads for mail servers to the mails of accounts, which others would send if they waited long.
@@ -31,7 +33,7 @@ public struct CloudMail: Sendable {
     /// Sends a mail.
     ///
     /// - Parameter mail: `to` (an address, or several), `from`, `subject`, `text`, `html`, as adapters of parse-server
-    ///   take them.
+    ///   take them; or `templateName` with `recipient`, `sender`, `placeholders`, `user`, as its API mail adapter does.
     /// - Throws: `Refused` for what is no mail, and when no server took it.
     public func send(_ mail: JSONObject) async throws {
         let message = try message(mail)
@@ -52,21 +54,32 @@ public struct CloudMail: Sendable {
             }
             return text
         }
+        let templateName = try text("templateName")
         let recipients: [String] =
             if let list = mail["to"]?.arrayValue { list.compactMap(\.stringValue) } else {
-                try text("to").map { [$0] } ?? []
+                try (text("to") ?? templateName.flatMap { _ in try text("recipient") ?? userAddress(mail) })
+                    .map { [$0] } ?? []
             }
         guard !recipients.isEmpty, recipients.count <= Self.mostRecipients,
             recipients.allSatisfy({ MailAddress($0) != nil })
         else { throw Refused(description: "A mail needs addresses that it goes to, \(Self.mostRecipients) at most.") }
-        let sender = try text("from") ?? delivery.sender
+        let sender = try text("from") ?? templateName.flatMap { _ in try text("sender") } ?? delivery.sender
         guard MailAddress(sender) != nil else { throw Refused(description: "The sender of a mail is an address.") }
-        let html = try text("html")
-        guard let body = try text("text") ?? html.map(HTMLText.plain) else {
+        let written = templateName.flatMap { writer.parts(Name($0), mail) }
+        if let templateName, written == nil {
+            throw Refused(
+                description: "There is no template \(MIMEMessage.line(String(templateName.prefix(100)))) in "
+                    + "emailAdapter.options.templates.")
+        }
+        let html = try text("html") ?? written?.html
+        guard let body = try text("text") ?? written?.text ?? html.map(HTMLText.plain) else {
             throw Refused(description: "A mail needs a text.")
         }
         return MailMessage(
             sender: sender, replyTo: delivery.replyTo, recipients: recipients,
-            subject: String(MIMEMessage.line(try text("subject") ?? "").prefix(500)), text: body, html: html)
+            subject: String(MIMEMessage.line(try text("subject") ?? written?.subject ?? "").prefix(500)), text: body,
+            html: html)
     }
+
+    private func userAddress(_ mail: JSONObject) -> String? { mail["user"]?["email"]?.stringValue }
 }

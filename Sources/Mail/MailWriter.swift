@@ -11,7 +11,7 @@ public struct MailWriter: Sendable {
     private let publicServerURL: String
     /// Whether links say in which language their page is to be.
     private let linksHaveLocale: Bool
-    private let templates: [AccountMail.Kind: Template]
+    private let templates: [Name: Template]
 
     private struct Template: Sendable {
         var subject: MailPart?
@@ -37,10 +37,9 @@ public struct MailWriter: Sendable {
             guard let text else { return nil }
             return try MailPart(text, settings.syntax, isHTML: isHTML)
         }
-        var templates: [AccountMail.Kind: Template] = [:]
-        for kind in AccountMail.Kind.allCases {
-            guard let mail = settings.mails[Name(kind.rawValue)] else { continue }
-            templates[kind] = Template(
+        var templates: [Name: Template] = [:]
+        for (name, mail) in settings.mails {
+            templates[name] = Template(
                 subject: try part(mail.subject), text: try part(mail.text), html: try part(mail.html, isHTML: true),
                 source: mail)
         }
@@ -71,7 +70,7 @@ public struct MailWriter: Sendable {
             let recipient = content["to"]?.stringValue
         else { throw MailFailure(reason: "it is of no kind that is known", isFinal: true) }
         let locales = locales(of: content)
-        let template = templates[kind]
+        let template = templates[Name(kind.rawValue)]
         let values = values(content, recipient, locales, template?.source)
         let plain = TemplateValues.make(values) { $0 }
         let builtIn = MailTexts(language: Self.builtInLanguage(locales)).text(
@@ -84,6 +83,27 @@ public struct MailWriter: Sendable {
             sender: delivery.sender, replyTo: delivery.replyTo, recipients: [recipient],
             subject: String(MIMEMessage.line(subject).prefix(500)), text: text, html: html, name: Name(kind.rawValue),
             values: values)
+    }
+
+    /// A mail of cloud code that names a template, in the language of its user.
+    ///
+    /// - Parameters:
+    ///   - name: The template, one of an account mail or one of the configuration's own.
+    ///   - mail: `placeholders` and `user`, the record of a user. Columns that no template may show are left out.
+    /// - Returns: The parts of the mail, or nil if there is no such template or it has no body.
+    func parts(_ name: Name, _ mail: JSONObject) -> (subject: String?, text: String, html: String?)? {
+        guard let template = templates[name] else { return nil }
+        let user = mail["user"]?.objectValue ?? [:]
+        var content: JSONObject = ["user": .object(user.filter { columns.contains($0.key) })]
+        content["username"] = user["username"]?.orNil ?? ""
+        content["email"] = user["email"]?.orNil
+        let locales = locales(of: content)
+        var values = values(content, mail["recipient"]?.stringValue ?? "", locales, template.source)
+        values.merge(mail["placeholders"]?.objectValue ?? [:]) { $1 }
+        let plain = TemplateValues.make(values) { $0 }
+        let html = template.html?.text(in: locales)?.render(Self.escaped(values))
+        guard let text = template.text?.text(in: locales)?.render(plain) ?? html.map(HTMLText.plain) else { return nil }
+        return (template.subject?.text(in: locales)?.render(plain), text, html)
     }
 
     var names: [String] { AccountMail.Kind.allCases.map(\.rawValue) }

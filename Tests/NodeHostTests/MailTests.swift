@@ -33,4 +33,51 @@ struct CodeMailTests {
             }
         }
     }
+
+    private static let templateCode = """
+        Parse.Cloud.define('mail', async request => {
+          const user = new Parse.User({ username: '<kim>', email: 'kim@m.example', lang: 'de', secret: 'none' });
+          await Parse.Cloud.sendEmail({ user, ...request.params });
+        });
+        """
+
+    @Test("A mail names a template of the configuration, with values of its own and the language of its user")
+    func templates() async throws {
+        try await MailCatcher.run { catcher in
+            var options = catcher.options(["appName": "Tests"])
+            var adapter = try #require(options["emailAdapter"]?.objectValue)
+            var settings = try #require(adapter["options"]?.objectValue)
+            settings["localeField"] = "lang"
+            settings["templates"] = [
+                "welcome": [
+                    "subject": ["default": "Hello {{name}}", "de": "Hallo {{name}}"],
+                    "html": "<b>{{username}}</b> {{plan}} {{appName}} {{secret}}", "placeholders": ["plan": "silver"],
+                ]
+            ]
+            adapter["options"] = .object(settings)
+            options["emailAdapter"] = .object(adapter)
+            try await CloudApp.serve(["main.js": Self.templateCode], options) { server, _ in
+                let sent = try await server.call(
+                    "mail", ["templateName": "welcome", "placeholders": ["name": "Kim", "plan": "gold"]])
+                #expect(sent.status == 200, "\(sent.text)")
+                let mail = try await catcher.mail(to: "kim@m.example")
+                #expect(mail.subject == "Hallo Kim")
+                #expect(mail.html.contains("<b>&lt;kim&gt;</b> gold Tests "), "\(mail.html)")
+                #expect(!mail.html.contains("none"))
+                let other: JSONObject = [
+                    "templateName": "welcome", "recipient": "ann@m.example", "sender": "Code <code@m.example>",
+                    "subject": "Own",
+                ]
+                #expect(try await server.call("mail", other).status == 200)
+                let second = try await catcher.mail(to: "ann@m.example")
+                #expect(second.subject == "Own" && second.from == "Code <code@m.example>")
+                #expect(second.html.contains("silver"))
+                let unknown = try await server.call("mail", ["templateName": "wlcome"])
+                #expect(unknown.code == 141, "\(unknown.text)")
+                #expect(unknown.error == "There is no template wlcome in emailAdapter.options.templates.")
+                let nobody = try await server.call("mail", ["templateName": "welcome", "user": [:]])
+                #expect(nobody.code == 141, "\(nobody.text)")
+            }
+        }
+    }
 }

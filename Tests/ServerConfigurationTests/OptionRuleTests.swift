@@ -84,11 +84,51 @@ struct OptionRuleTests {
         let warnings = try told([
             "collectionPrefix": "x", "verifyServerUrl": true, "cacheAdapter": ["module": "redis"], "loggerAdapter": "x",
             "analyticsAdapter": "x", "cluster": 2, "liveQuery": ["pubSubAdapter": "x"],
-            "liveQueryServerOptions": ["wssAdapter": "x"],
+            "liveQueryServerOptions": ["wssAdapter": "x"], "serverStartComplete": "x",
         ])
-        #expect(warnings.count == 8, "\(warnings)")
+        #expect(warnings.count == 9, "\(warnings)")
         #expect(warnings.contains("option collectionPrefix has no effect: MongoDB only"))
         #expect(warnings.contains("option cacheAdapter has no effect: Roost has its own cache"))
+    }
+
+    @Test("logLevel may be a list of one level, as winston takes it")
+    func logLevelList() throws {
+        let file: JSONObject = ["appId": "a", "masterKey": "m", "logLevel": ["error"]]
+        let configuration = try Configuration.load(file: file.serialized(), environment: [:], flags: []).configuration
+        #expect(configuration.logLevel == "error")
+        let levels = "logLevel must be one of error, warn, info, verbose, debug, silly, silent"
+        #expect(refusal(["logLevel": ["error", "warn"]]) == levels)
+        #expect(refusal(["logLevel": [1]]) == "logLevel must be a string or a list of strings")
+    }
+
+    @Test(
+        "An option at a wrong place or in other letters is refused with the right one",
+        arguments: [
+            (
+                ["poolSize": 5],
+                "error: unknown option poolSize. It belongs into databaseOptions: databaseOptions.poolSize"
+            ),
+            (
+                ["websocketTimeout": 5],
+                "error: unknown option websocketTimeout. It belongs into liveQueryServerOptions: "
+                    + "liveQueryServerOptions.websocketTimeout"
+            ),
+            (["restApiKey": "x"], "error: unknown option restApiKey. Did you mean restAPIKey?"),
+            (["databaseUri": "x"], "error: unknown option databaseUri. Did you mean databaseURI?"),
+            (
+                ["accountLockout": ["appName": "x"]],
+                "error: unknown option accountLockout.appName. It belongs at the top level: appName"
+            ),
+            (
+                ["useMasterKey": true],
+                "error: unknown option useMasterKey. Remove it: calls of the SDK take it, the server doesn't"
+            ),
+        ] as [(JSONObject, String)])
+    func misplaced(file: JSONObject, expected: String) throws {
+        #expect(refusal(file) == expected)
+        let warnings = try told(file.merging(["preset": 7]) { $1 })
+        let hint = try #require(expected.firstRange(of: ". ")).lowerBound
+        #expect(warnings.contains { $0.hasSuffix(expected[hint...]) }, "\(warnings)")
     }
 
     @Test("A schema has three names, which must agree, and is one that an app may have")

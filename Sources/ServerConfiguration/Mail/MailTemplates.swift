@@ -30,7 +30,7 @@ extension Configuration {
             case dollar
         }
 
-        /// The mails that the server sends.
+        /// The mails that the server sends; templates of other names are sent by cloud code.
         public static let names: Set<Name> = [
             "verificationEmail", "passwordResetEmail", "emailChangedEmail", "passwordChangedEmail",
         ]
@@ -107,14 +107,19 @@ extension Configuration.MailTemplates {
         localeFromRequest = try options.flag("localeFromRequest") ?? false
         for (name, value) in try options.object("templates") ?? [:] {
             let path = "emailAdapter.options.templates.\(name)"
-            guard Self.names.contains(name) else {
+            let known = Self.names.sorted().map(\.text)
+            guard Self.names.contains(name) || (known.nearest(to: name.text) == nil && Self.hasBody(value)) else {
                 throw ConfigurationError(
-                    "error: unknown option \(path). The mails are \(Self.names.sorted().map(\.text).joined(separator: ", "))"
-                )
+                    "error: unknown option \(path). The mails are \(known.joined(separator: ", ")); one of your own, for "
+                        + "Parse.Cloud.sendEmail, needs a text or html")
             }
             guard let object = value.objectValue else { throw ConfigurationError("Key \(path) must be an object") }
             mails[name] = try Configuration.MailTemplate(object, path)
         }
+    }
+
+    private static func hasBody(_ template: JSONValue) -> Bool {
+        ["text", "textPath", "html", "htmlPath"].contains { template[$0]?.isNull == false }
     }
 }
 

@@ -24,8 +24,18 @@ public struct ConfigurationError: Error, Sendable, Equatable {
 
     /// The error for an unknown option, with a suggestion.
     static func unknown(_ name: String, among names: [String]) -> ConfigurationError {
-        let nearest = names.nearest(to: name.split(separator: ".").last.map(String.init) ?? name)
-        return ConfigurationError("error: unknown option \(name)" + (nearest.map { ". Did you mean \($0)?" } ?? ""))
+        ConfigurationError("error: unknown option \(name)" + (hint(name, among: names).map { ". \($0)" } ?? ""))
+    }
+
+    /// A suggestion for an unknown option: its usual spelling, the option that it is a member of, or a similar name.
+    static func hint(_ name: String, among names: [String]) -> String? {
+        let key = name.split(separator: ".").last.map(String.init) ?? name
+        let lowercased = key.lowercased()
+        if let spelling = names.first(where: { $0.lowercased() == lowercased }) { return "Did you mean \(spelling)?" }
+        if key == "useMasterKey" { return "Remove it: calls of the SDK take it, the server doesn't" }
+        if let owner = OptionTable.owner(of: key) { return "It belongs into \(owner.name): \(owner.name).\(key)" }
+        if key != name, OptionTable.find(key) != nil { return "It belongs at the top level: \(key)" }
+        return names.nearest(to: key).map { "Did you mean \($0)?" }
     }
 
     /// Returns the error with the file, variable or flag of the mistake added to the first sentence of each line.

@@ -196,7 +196,10 @@ private struct ConfigurationLoader {
         if preset ?? 9 >= 9 {
             for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
         } else {
-            warnings += unknown.map { "option \($0.name) is unknown and was ignored" }
+            warnings += unknown.map { key in
+                let hint = ConfigurationError.hint(key.name, among: key.known)
+                return "option \(key.name) is unknown and was ignored" + (hint.map { ". \($0)" } ?? "")
+            }
         }
         var configuration = try Configuration(preset: preset ?? 9, values: values, mistakes)
         configuration.given = given

@@ -25,6 +25,13 @@ public enum OptionTable {
     /// The names of all environment variables that configure the server, those of members of options included.
     public static let variables = Set(all.map(\.environment) + MemberVariables.all.flatMap(\.names))
 
+    /// The option that a key at another place belongs to, or nil if no option has a member of that name.
+    static func owner(of member: String) -> OptionDefinition? {
+        all.first { option in
+            option.support == .built && option.members.contains { $0.support == .built && $0.name == member }
+        }
+    }
+
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
     /// What holds where no option says otherwise, for the presets 4 to 9.
@@ -294,9 +301,13 @@ public enum OptionTable {
     ]
 
     private static let logs: [OptionDefinition] = [
-        .text(
-            "logLevel", "PARSE_SERVER_LOG_LEVEL", \.logLevel,
-            "error, warn, info, debug, verbose, silly or silent"),
+        OptionDefinition(
+            "logLevel", "PARSE_SERVER_LOG_LEVEL", .stringOrArray, \.logLevel, older: [:],
+            "error, warn, info, debug, verbose, silly or silent, also as a list of one",
+            word: { $0 },
+            parse: { value, _ in
+                value.arrayValue?.compactMap(\.stringValue).joined(separator: ", ") ?? value.nonEmptyText
+            }),
         OptionDefinition("verbose", "VERBOSE", .boolean, "Whether logLevel is verbose, whatever it is set to"),
         .flag(
             "silent", "SILENT", \.silent,
@@ -351,6 +362,9 @@ public enum OptionTable {
         .ignored("enableExpressErrorHandler", "PARSE_SERVER_ENABLE_EXPRESS_ERROR_HANDLER", .boolean, "Express only"),
         .ignored("middleware", "PARSE_SERVER_MIDDLEWARE", .string, "Express only"),
         .ignored("serverCloseComplete", "PARSE_SERVER_SERVER_CLOSE_COMPLETE", .any, "a JavaScript function"),
+        .ignored(
+            "serverStartComplete", "PARSE_SERVER_SERVER_START_COMPLETE", .any,
+            "a JavaScript function. For work at the start, let cloud/main.js export a promise"),
         .ignored("requestContextMiddleware", "PARSE_SERVER_REQUEST_CONTEXT_MIDDLEWARE", .any, "a JavaScript function"),
         .ignored("mountPlayground", "PARSE_SERVER_MOUNT_PLAYGROUND", .boolean, "there is no GraphQL to play with"),
         .ignored("playgroundPath", "PARSE_SERVER_PLAYGROUND_PATH", .string, "there is no GraphQL to play with"),
