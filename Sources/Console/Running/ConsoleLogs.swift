@@ -115,8 +115,8 @@ private struct LogFilter: Sendable {
         let level = line["level"]?.stringValue ?? ""
         guard Self.levels[level] ?? 1 >= least else { return nil }
         if let request, line["id"]?.stringValue != request { return nil }
-        // Warnings and errors are shown, whoever caused them.
-        if let leftOut, Self.levels[level] ?? 1 <= 1, line["path"]?.stringValue?.dropping(prefix: leftOut) != nil {
+        // Errors are shown, whoever caused them.
+        if let leftOut, Self.levels[level] ?? 1 < 3, line["path"]?.stringValue?.dropping(prefix: leftOut) != nil {
             return nil
         }
         if let function, !Self.isAbout(function, line) { return nil }

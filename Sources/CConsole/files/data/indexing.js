@@ -8,13 +8,11 @@ import { follow } from "../parts/task.js";
 import { classes, counts, replaceClass } from "./schema.js";
 
 addWords({
-  "index.build": "Create index",
-  "index.text": "An index of {class} on {fields}.",
+  "index.build": "Create index", "index.text": "An index of {class} on {fields}.",
   "index.size": "The class has {n} {n|object|objects}, {bytes}.",
-  "index.meanwhile": "It is built beside other work: apps go on reading and writing. Each write of the class then takes a little longer, and the index takes room on the disk.",
+  "index.meanwhile": "Meanwhile apps go on reading and writing. Each write of the class then takes a little longer, and the index needs disk space.",
   "index.building": "Building the index; apps go on writing.",
-  "index.stopped": "Stopped. There is no index.",
-  "index.done": "Index {index} built in {seconds} s",
+  "index.stopped": "Stopped. There is no index.", "index.done": "Index {index} built in {seconds} s",
 });
 
 const NOT_INDEXED = new Set(["Relation", "ACL", "Password", "Polygon", "Bytes", "Array", "Object", "GeoPoint", "File"]);

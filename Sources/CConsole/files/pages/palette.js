@@ -9,11 +9,8 @@ import { classes, loadClasses, namingField } from "../data/schema.js";
 import { openDialog, show } from "../parts/dialog.js";
 
 addWords({
-  "palette.label": "Find a page, a class, a name or an id",
-  "palette.none": "Nothing is called like that.",
-  "palette.page": "page",
-  "palette.class": "class",
-  "palette.in": "in {class}",
+  "palette.label": "Find a page, a class, a name or an id", "palette.none": "Nothing is called like that.", "palette.page": "page",
+  "palette.class": "class", "palette.in": "in {class}",
 });
 
 /** Opens the palette. */

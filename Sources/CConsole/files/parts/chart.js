@@ -4,13 +4,8 @@ import { h, put, svg } from "../core/dom.js";
 import { addWords, date, t } from "../core/words.js";
 
 addWords({
-  "chart.table": "As a table",
-  "chart.time": "Time",
-  "chart.scale": "up to {most}",
-  "chart.label": "{title}: {values}",
-  "chart.none": "nothing yet",
-  "chart.ms": "{n} ms",
-  "chart.seconds": "{n} s",
+  "chart.table": "As a table", "chart.time": "Time", "chart.scale": "up to {most}", "chart.label": "{title}: {values}", "chart.none": "nothing yet",
+  "chart.ms": "{n} ms", "chart.seconds": "{n} s",
 });
 
 /** A time in milliseconds, with three digits at most. */

@@ -7,14 +7,9 @@ import { addWords, bytes, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../cells.js";
 
 addWords({
-  "file.choose": "Choose a file",
-  "file.drop": "or drop one here",
-  "file.none": "No file yet",
-  "file.remove": "Remove",
+  "file.choose": "Choose a file", "file.drop": "or drop one here", "file.none": "No file yet", "file.remove": "Remove",
   "file.big": "{name} has {size}; this server takes {limit} at most.",
-  "file.uploading": "Uploading {name}…",
-  "file.noPreview": "No preview for {type}",
-  "file.failed": "The file could not be read: {reason}",
+  "file.uploading": "Uploading {name}…", "file.noPreview": "No preview for {type}", "file.failed": "The file could not be read: {reason}",
 });
 
 /** Types that the browser draws without running anything in them. */

@@ -6,9 +6,7 @@ import { asText, fromText, parsePoint } from "../values.js";
 
 addWords({
   "map.label": "Map: click to place the point, arrow keys move it",
-  "map.nearer": "Nearer",
-  "map.farther": "Farther",
-  "map.point": "Latitude, longitude",
+  "map.nearer": "Nearer", "map.farther": "Farther", "map.point": "Latitude, longitude",
 });
 
 /** Degrees that are seen from west to east. */

@@ -14,16 +14,9 @@ import { copy, isEqual, pointer, setOwn } from "../values.js";
 import { pointerField } from "./pointer.js";
 
 addWords({
-  "relation.count": "{n} {n|member|members}",
-  "relation.none": "No members yet",
-  "relation.add": "Add {class}",
-  "relation.remove": "Remove {name}",
-  "relation.more": "Show more",
-  "relation.added": "{name} added to {field}",
-  "relation.removed": "{name} removed from {field}",
-  "relation.there": "{name} is a member already.",
-  "relation.gone": "{name} is no member any more.",
-  "relation.undone": "{field} is as before",
+  "relation.count": "{n} {n|member|members}", "relation.none": "No members yet", "relation.add": "Add {class}", "relation.remove": "Remove {name}",
+  "relation.more": "Show more", "relation.added": "{name} added to {field}", "relation.removed": "{name} removed from {field}",
+  "relation.there": "{name} is a member already.", "relation.gone": "{name} is no member any more.", "relation.undone": "{field} is as before",
 });
 
 const PAGE = 100;
@@ -96,15 +89,8 @@ export function editRelation({ className, row, field, close }) {
 addWords({
   "access.open": "No ACL: everybody may read and change this.",
   "access.master": "Only the master key may read and change this.",
-  "access.has": "This object has an ACL",
-  "access.read": "Read",
-  "access.write": "Change",
-  "access.who": "Who",
-  "access.addUser": "Add a user",
-  "access.addRole": "Add a role",
-  "access.everybody": "Add everybody",
-  "access.remove": "Remove {who}",
-  "access.may": "{right}: {who}",
+  "access.has": "This object has an ACL", "access.read": "Read", "access.write": "Change", "access.who": "Who", "access.addUser": "Add a user",
+  "access.addRole": "Add a role", "access.everybody": "Add everybody", "access.remove": "Remove {who}", "access.may": "{right}: {who}",
 });
 
 /** The matrix below the sentences; `isPart` of a form it does not take the focus. */

@@ -64,8 +64,7 @@ function editText({ value, text }) {
 
 addWords({
   "polygon.hint": "A point a line: latitude, longitude. At least three.",
-  "polygon.line": "Line {line} is no point: {text}",
-  "polygon.few": "A polygon has at least three points.",
+  "polygon.line": "Line {line} is no point: {text}", "polygon.few": "A polygon has at least three points.",
 });
 
 /** A list of points as text. */
@@ -131,10 +130,7 @@ function editBytes({ value, draft, row, field }) {
 }
 
 addWords({
-  "json.tree": "Tree",
-  "json.label": "Value as JSON",
-  "json.line": "Line {line}: {reason}",
-  "json.kind": "{field} is {type}; this is {other}.",
+  "json.tree": "Tree", "json.label": "Value as JSON", "json.line": "Line {line}: {reason}", "json.kind": "{field} is {type}; this is {other}.",
   "json.path": "Saved alone: {path}",
 });
 

@@ -7,9 +7,7 @@ import { typeOf } from "../schema.js";
 import { copy, setOwn } from "../values.js";
 
 addWords({
-  "tree.edit": "Edit {key}",
-  "tree.remove": "Remove {key}",
-  "tree.open": "Open {key}",
+  "tree.edit": "Edit {key}", "tree.remove": "Remove {key}", "tree.open": "Open {key}",
 });
 
 const SOME = 100;

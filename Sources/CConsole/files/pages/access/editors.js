@@ -13,15 +13,10 @@ import { change, schemaPath } from "../schema/forms.js";
 import { areSame, consequences, entryOf, hidingConsequences, isWider, names, own, principal, sentenceOf, withKey } from "./model.js";
 
 addWords({
-  "perm.edit": "Permission: {operation}",
-  "perm.stays": "{operation} stays open to: {who}.",
-  "perm.both": "Change {operations} in the same way",
-  "perm.saved": "Permissions of {class} changed",
-  "perm.undone": "Permissions of {class} are as before",
+  "perm.edit": "Permission: {operation}", "perm.stays": "{operation} stays open to: {who}.", "perm.both": "Change {operations} in the same way",
+  "perm.saved": "Permissions of {class} changed", "perm.undone": "Permissions of {class} are as before",
   "perm.changedSince": "The permissions of {class} were changed meanwhile. Nothing was stored.",
-  "perm.everybody": "Everybody",
-  "perm.loggedIn": "Logged-in users",
-  "perm.also": "And these",
+  "perm.everybody": "Everybody", "perm.loggedIn": "Logged-in users", "perm.also": "And these",
   "perm.pointers": "The user to whom a field of the object points",
   "perm.filters": "Logged-in users find only objects of which such a field names them.",
   "perm.pointerTitle": "Users whom the object names",
@@ -175,10 +170,7 @@ export function editHidden(className, key) {
 }
 
 addWords({
-  "perm.group.role": "A role …",
-  "perm.group.user": "A user …",
-  "perm.group.field": "The user in a field …",
-  "perm.which": "Which",
+  "perm.group.role": "A role …", "perm.group.user": "A user …", "perm.group.field": "The user in a field …", "perm.which": "Which",
   "perm.choose": "Choose",
 });
 

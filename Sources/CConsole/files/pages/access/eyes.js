@@ -12,18 +12,13 @@ import { failed, loading } from "../../parts/states.js";
 import { principal } from "./model.js";
 
 addWords({
-  "may.user": "What may a user do?",
-  "may.anonymous": "And without signing in?",
-  "may.for": "{who} may",
-  "may.nobody": "Who is not signed in",
+  "may.user": "What may a user do?", "may.anonymous": "And without signing in?", "may.for": "{who} may", "may.nobody": "Who is not signed in",
   "may.yes": "yes", "may.no": "no", "may.some": "some",
-  "may.only": "Only objects whose {fields} is {who}",
-  "may.or": "{left} or {right}",
+  "may.only": "Only objects whose {fields} is {who}", "may.or": "{left} or {right}",
   "may.class": "the class lets {who}", "may.class.only": "the class lets only {who}", "may.class.none": "the class lets nobody",
   "may.acl": "its ACL lets {who}", "may.acl.only": "its ACL lets only {who}", "may.acl.none": "its ACL lets nobody",
   "may.pointer": "{field} is {who}", "may.pointer.none": "{field} is not {name}",
-  "may.protected.none": "{field} is hidden",
-  "may.master.none": "only the master key",
+  "may.protected.none": "{field} is hidden", "may.master.none": "only the master key",
 });
 
 const ORDER = ["get", "find", "count", "update", "delete", "create", "addField"];
@@ -69,16 +64,10 @@ function operation(key, { allowed, limited, because }, name) {
 }
 
 addWords({
-  "as.user": "View as a user",
-  "as.nobody": "As nobody",
+  "as.user": "View as a user", "as.nobody": "As nobody",
   "as.seen": "Of the last {total} {total|object|objects}, {who} sees {n}.",
-  "as.none": "The class has no objects.",
-  "as.refused": "{who} sees nothing: {reason}",
-  "as.sees": "there",
-  "as.absent": "absent",
-  "as.whyOf": "Why is {name} absent?",
-  "as.without": "without {fields}",
-  "as.label": "Objects as they are for {who}",
+  "as.none": "The class has no objects.", "as.refused": "{who} sees nothing: {reason}", "as.sees": "there", "as.absent": "absent",
+  "as.whyOf": "Why is {name} absent?", "as.without": "without {fields}", "as.label": "Objects as they are for {who}",
 });
 
 const MOST = 100;

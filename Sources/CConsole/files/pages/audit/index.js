@@ -14,15 +14,8 @@ import { complain, empty, failed, loading } from "../../parts/states.js";
 
 addWords({
   "audit.hint": "What was changed through the console, and by whom. Nobody can change it.",
-  "audit.operator": "Operator",
-  "audit.class": "Class",
-  "audit.object": "Id of an object",
-  "audit.kind": "Kind",
-  "audit.from": "From",
-  "audit.until": "Until",
-  "audit.time": "{name}: 2 days ago",
-  "audit.allKinds": "All kinds",
-  "audit.allClasses": "All classes",
+  "audit.operator": "Operator", "audit.class": "Class", "audit.object": "Id of an object", "audit.kind": "Kind", "audit.from": "From",
+  "audit.until": "Until", "audit.time": "{name}: 2 days ago", "audit.allKinds": "All kinds", "audit.allClasses": "All classes",
   "audit.none": "Nothing was changed",
   "audit.noneHint": "What is changed in the console is written down here, with who, when, and what it was before.",
   "audit.nothing": "Nothing fits",
@@ -30,17 +23,9 @@ addWords({
   "audit.when": "When", "audit.who": "Who", "audit.what": "What", "audit.objects": "Objects", "audit.result": "Result",
   "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "looked",
   "audit.session.POST": "signed in", "audit.session.DELETE": "signed out",
-  "audit.count": "{n} {n|object|objects}",
-  "audit.refused": "refused ({status})",
-  "audit.unknown": "not known",
-  "audit.done": "done",
-  "audit.newest": "Newest",
-  "audit.older": "Older",
-  "audit.open": "{what}, {path}",
-  "audit.request": "Request {id} from {address}",
-  "audit.fields": "Fields: {fields}",
-  "audit.before": "Before",
-  "audit.after": "After",
+  "audit.count": "{n} {n|object|objects}", "audit.refused": "refused ({status})", "audit.unknown": "not known", "audit.done": "done",
+  "audit.newest": "Newest", "audit.older": "Older", "audit.open": "{what}, {path}", "audit.request": "Request {id} from {address}",
+  "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
 });
 
 /** What the address may choose, by its name, and how the route calls it. */

@@ -13,30 +13,21 @@ import { confirm, keepFocus, openDialog, openForm, openMenu } from "../../parts/
 import { complain, empty, failed, loading, record } from "../../parts/states.js";
 
 addWords({
-  "config.hint": "Values that apps read without a release.",
-  "config.kept": "{type}, kept as it is",
-  "config.sees": "Who sees it",
+  "config.hint": "Values that apps read without a release.", "config.kept": "{type}, kept as it is", "config.sees": "Who sees it",
   "config.master": "master key only",
   "config.masterBox": "Only for the master key; apps do not get it",
-  "config.new": "New parameter",
-  "config.empty": "No parameter yet",
+  "config.new": "New parameter", "config.empty": "No parameter yet",
   "config.emptyHint": "Apps ask for the configuration and get these values: a message of the day, a limit, a switch.",
-  "config.actions": "Actions of {name}",
-  "config.title": "Parameter {name}",
+  "config.actions": "Actions of {name}", "config.title": "Parameter {name}",
   "config.hintName": "Letters, digits and _, beginning with a letter: welcomeText",
   "config.taken": "There is a parameter {name} already.",
   "config.missing": "A value is missing. To take the parameter away, delete it.",
-  "config.done": "{name} is {value}",
-  "config.deleted": "{name} deleted",
-  "config.undone": "{name} is as before",
+  "config.done": "{name} is {value}", "config.deleted": "{name} deleted", "config.undone": "{name} is as before",
   "config.changedSince": "{name} was changed meanwhile, and is shown as it is now. Nothing was stored.",
   "config.deleteText": "Apps that ask for {name} get nothing from then on.",
   "config.opens": "Everybody who has the app sees {name} from now on.",
   "config.noHistory": "{name} was not changed through the console lately.",
-  "config.by": "{who}, {when}",
-  "config.deletedThen": "deleted",
-  "config.back": "Set again",
-  "config.keys": "Configuration",
+  "config.by": "{who}, {when}", "config.deletedThen": "deleted", "config.back": "Set again", "config.keys": "Configuration",
 });
 
 const TYPES = ["String", "Number", "Boolean", "Date", "Array", "Object", "GeoPoint", "Pointer"];

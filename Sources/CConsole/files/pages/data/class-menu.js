@@ -10,20 +10,11 @@ import { openMenu, openPanel } from "../../parts/dialog.js";
 import { complain, toast } from "../../parts/states.js";
 
 addWords({
-  "grid.ascending": "Sort ascending",
-  "grid.descending": "Sort descending",
-  "grid.unsort": "Newest first",
-  "grid.hide": "Hide column",
+  "grid.ascending": "Sort ascending", "grid.descending": "Sort descending", "grid.unsort": "Newest first", "grid.hide": "Hide column",
   "filter.byField": "Filter by {field}",
-  "menu.setAll": "Set a field of all {n} …",
-  "menu.accessAll": "Set the permissions of all {n} …",
-  "menu.addAll": "Add all {n} to a relation or role …",
-  "menu.callAll": "Call a function for all {n} …",
-  "menu.deleteAll": "Delete all {n} …",
-  "menu.newField": "New field …",
-  "menu.saveView": "Save this view …",
-  "menu.export": "Export …",
-  "menu.viewAs": "View as …",
+  "menu.setAll": "Set a field of all {n} …", "menu.accessAll": "Set the permissions of all {n} …",
+  "menu.addAll": "Add all {n} to a relation or role …", "menu.callAll": "Call a function for all {n} …", "menu.deleteAll": "Delete all {n} …",
+  "menu.newField": "New field …", "menu.saveView": "Save this view …", "menu.export": "Export …", "menu.viewAs": "View as …",
   "menu.import": "Import …",
 });
 
@@ -54,10 +45,7 @@ export function open(page, anchor) {
 }
 
 addWords({
-  "columns.all": "Show all",
-  "columns.left": "Move {field} to the left",
-  "columns.right": "Move {field} to the right",
-  "columns.utc": "Dates in UTC",
+  "columns.all": "Show all", "columns.left": "Move {field} to the left", "columns.right": "Move {field} to the right", "columns.utc": "Dates in UTC",
 });
 
 /** Opens the panel; each change is shown at once. */

@@ -12,13 +12,8 @@ import { openForm } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
 
 addWords({
-  "new.title": "New object of {class}",
-  "new.create": "Create",
-  "new.done": "{object} created",
-  "new.missing": "{field} is required.",
-  "new.required": "required",
-  "new.access": "Who may read and change it",
-  "new.undone": "The new object is gone again",
+  "new.title": "New object of {class}", "new.create": "Create", "new.done": "{object} created", "new.missing": "{field} is required.",
+  "new.required": "required", "new.access": "Who may read and change it", "new.undone": "The new object is gone again",
 });
 
 /** A file, which is uploaded when it is chosen. */

@@ -18,16 +18,10 @@ import { inWords } from "../../data/values.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
 addWords({
-  "object.access": "Who may do what",
-  "object.pointsTo": "Points to",
-  "object.pointedAt": "Pointed at by",
-  "object.nothing": "Nothing",
-  "object.copyId": "Copy the id",
-  "object.gone": "The object is gone",
+  "object.access": "Who may do what", "object.pointsTo": "Points to", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing",
+  "object.copyId": "Copy the id", "object.gone": "The object is gone",
   "object.goneText": "{class} has no object with the id {id}. It may be in the trash.",
-  "object.toTrash": "Open the trash",
-  "object.keys": "This object",
-  "object.back": "Back to {class}",
+  "object.toTrash": "Open the trash", "object.keys": "This object", "object.back": "Back to {class}",
 });
 
 /** Shows an object in an element until `outer` ends. */
@@ -140,10 +134,7 @@ async function drawJSON(host, className, objectId) {
 
 addWords({
   "history.none": "Nothing was changed through the console yet.",
-  "history.did.PUT": "{who} changed",
-  "history.did.POST": "{who} wrote",
-  "history.did.DELETE": "{who} deleted",
-  "history.was": "{field} was {before}",
+  "history.did.PUT": "{who} changed", "history.did.POST": "{who} wrote", "history.did.DELETE": "{who} deleted", "history.was": "{field} was {before}",
   "history.change": "{field}: {before} → {after}",
 });
 

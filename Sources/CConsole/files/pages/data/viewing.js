@@ -11,14 +11,9 @@ import { openDialog } from "../../parts/dialog.js";
 import { empty } from "../../parts/states.js";
 
 addWords({
-  "viewing.title": "View {class} as",
-  "viewing.user": "A user",
-  "viewing.nobody": "Nobody: who is not signed in",
-  "viewing.label": "As {who} sees it",
+  "viewing.title": "View {class} as", "viewing.user": "A user", "viewing.nobody": "Nobody: who is not signed in", "viewing.label": "As {who} sees it",
   "viewing.says": "As {who} sees it: {n} of {total}; {hidden} hidden.",
-  "viewing.all": "As {who} sees it: all {total}.",
-  "viewing.fields": "The first is without {fields}.",
-  "viewing.refused": "{who} sees nothing",
+  "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first is without {fields}.", "viewing.refused": "{who} sees nothing",
 });
 
 /** Asks with whose eyes, and goes there. */

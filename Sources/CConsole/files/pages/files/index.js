@@ -14,24 +14,15 @@ import { complain, empty, failed, loading, toast } from "../../parts/states.js";
 addWords({
   "files.number": "{n} {n|file|files}, {size}",
   "files.part": "more than {n} {n|file|files}: not all could be listed in time",
-  "files.find": "Name has",
-  "files.sort": "Order",
-  "files.modified": "newest first",
-  "files.size": "largest first",
-  "files.name": "by name",
+  "files.find": "Name has", "files.sort": "Order", "files.modified": "newest first", "files.size": "largest first", "files.name": "by name",
   "files.label": "Files",
   "files.titleName": "Name", "files.titleType": "Type", "files.titleSize": "Size", "files.titleModified": "Stored",
   "files.empty": "No file",
   "files.emptyHint": "Apps store files by uploading them; objects mention them. You can also upload one here.",
-  "files.none": "No file is called like that",
-  "files.upload": "Upload",
-  "files.uploaded": "{name} uploaded",
-  "files.more": "Show more",
-  "files.delete": "Delete …",
-  "files.deleteTitle": "Delete {name}?",
+  "files.none": "No file is called like that", "files.upload": "Upload", "files.uploaded": "{name} uploaded", "files.more": "Show more",
+  "files.delete": "Delete …", "files.deleteTitle": "Delete {name}?",
   "files.deleteText": "It does not go into the trash. Objects that mention it lead nowhere then.",
-  "files.deleted": "{name} deleted",
-  "files.copy": "Copy address",
+  "files.deleted": "{name} deleted", "files.copy": "Copy address",
 });
 
 const SORTS = ["modified", "size", "name"];

@@ -72,12 +72,8 @@ export function lineList({ label, draw, open, moved }) {
 }
 
 addWords({
-  "line.title": "A line of the log",
-  "line.request": "All lines of this request",
-  "line.function": "All lines of {name}",
-  "line.object": "Open the object",
-  "line.info": "Info",
-  "line.other": "Other",
+  "line.title": "A line of the log", "line.request": "All lines of this request", "line.function": "All lines of {name}",
+  "line.object": "Open the object", "line.info": "Info", "line.other": "Other",
 });
 
 /** What a row says of a level. */

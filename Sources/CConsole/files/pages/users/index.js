@@ -18,7 +18,7 @@ addWords({
   "users.tabs": "Kinds",
   "users.find": "Find by the beginning of a name or an address, or by id",
   "users.empty.users": "Nobody yet", "users.emptyHint.users": "Users sign up in the app.",
-  "users.empty.roles": "No role yet", "users.emptyHint.roles": "Roles hold users to whom permissions are given together. Make the first one among the objects of _Role.",
+  "users.empty.roles": "No role yet", "users.emptyHint.roles": "Make the first one among the objects of _Role.",
   "users.empty.sessions": "No session", "users.emptyHint.sessions": "A session begins when a user logs in.",
   "users.empty.installations": "No installation yet", "users.emptyHint.installations": "Apps store an installation for each device that is to get pushes.",
   "users.nothing": "Nobody is called like that",

@@ -15,8 +15,7 @@ import { complain, empty, failed, loading, record, toast } from "../../parts/sta
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
-  "one.gone": "There is nobody with this id",
-  "one.facts": "Account",
+  "one.gone": "There is nobody with this id", "one.facts": "Account",
   "one.email": "E-mail", "one.noEmail": "none", "one.providers": "Logs in by", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Since",
   "one.open": "may log in", "one.locked": "locked out",
   "one.roles": "Roles", "one.noRoles": "In no role.", "one.through": "through {role}",
