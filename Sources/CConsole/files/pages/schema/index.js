@@ -54,12 +54,12 @@ function showAll(content, scope) {
   effect(() => {
     const numbers = counts();
     const all = [...classes.peek().values()].sort((left, right) => Number(isServerClass(left.className)) - Number(isServerClass(right.className)));
-    put(list, table(t("word.allClasses"), [[t("word.class")], [t("schema.objects"), ".right"], [t("word.fields"), ".right"], [t("schema.leads"), ".wide"]], all.map(({ className, fields }) => [
+    keepFocus(list, () => put(list, table(t("word.allClasses"), [[t("word.class")], [t("schema.objects"), ".right"], [t("word.fields"), ".right"], [t("schema.leads"), ".wide"]], all.map(({ className, fields }) => [
       h("a", { href: address("schema", [className]) }, shown(className, 60)),
       numbers.has(className) ? counted(numbers.get(className)) : "",
       String(fields.size),
       [...new Set([...fields.values()].filter(({ targetClass }) => targetClass).map(({ targetClass }) => targetClass))].map((name) => h("span.pill", shown(name, 40))),
-    ])));
+    ]))));
   }, scope);
   const add = mayChangeClasses() && button(".button.primary", async () => {
     const name = await makeClass();
