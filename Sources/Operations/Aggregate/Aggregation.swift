@@ -44,7 +44,9 @@ public struct Aggregating: Sendable, BackendPart {
         let links = backend.links(context)
         // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
         // row for all objects together, without an id, has none, nor has one of several pipelines.
-        let fields = planned.contains { $0.name == "$facet" } ? nil : catalog.schema(className)?.fields
+        let form = AggregateForm(asked)
+        let hasMarkers = !form.hasRawNames && !planned.contains { $0.name == "$facet" }
+        let fields = hasMarkers ? catalog.schema(className)?.fields : nil
         let markers = (fields ?? [:]).compactMap { name, field -> (Name, JSONValue)? in
             guard case .relation(let target) = field.type else { return nil }
             return (name, ["__type": "Relation", "className": .string(target.text)])
@@ -52,7 +54,7 @@ public struct Aggregating: Sendable, BackendPart {
         return [
             "results": .array(
                 rows.map { row in
-                    var object = Self.published(row, links, isRoot: true).objectValue ?? [:]
+                    var object = form.published(row, links, isDocument: true).objectValue ?? [:]
                     if row["objectId"] != .null { for (name, marker) in markers { object[name] = marker } }
                     return .object(object)
                 })
@@ -82,26 +84,5 @@ public struct Aggregating: Sendable, BackendPart {
         else { return .object([name: stage.value]) }
         group["_id"] = id
         return .object([name: .object(group)])
-    }
-
-    /// A document as it travels: no names that no field has, the object's own dates as text, files with their URLs.
-    private static func published(_ value: JSONValue, _ links: FileLinks, isRoot: Bool) -> JSONValue {
-        switch value {
-        case .object(let object):
-            var published: JSONObject = [:]
-            for (name, member) in object where name == "__type" || Names.isIdentifier(name.text) {
-                if isRoot, name == "createdAt" || name == "updatedAt", let iso = member["iso"] {
-                    published[name] = iso
-                } else {
-                    published[name] = self.published(member, links, isRoot: false)
-                }
-            }
-            if object["__type"] == "File", let name = object["name"]?.stringValue {
-                published["url"] = .string(links.url(name))
-            }
-            return .object(published)
-        case .array(let list): return .array(list.map { published($0, links, isRoot: false) })
-        default: return value
-        }
     }
 }

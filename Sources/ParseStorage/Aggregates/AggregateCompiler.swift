@@ -35,7 +35,9 @@ struct AggregateCompiler {
     ///
     /// - Throws: 102 for stages and expressions that do not exist, 105 for names that no field has.
     mutating func compile(_ stages: [AggregateStage]) throws(ParseError) -> Statement {
-        let query = try pipeline(stages, AggregateInput(of: schema))
+        var plain = stages
+        for (index, stage) in stages.enumerated() { plain[index].operand = try ExtendedJSON.plain(stage.operand) }
+        let query = try pipeline(plain, AggregateInput(of: schema))
         return Statement(query, builder.parameters)
     }
 

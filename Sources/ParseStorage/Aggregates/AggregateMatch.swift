@@ -45,11 +45,37 @@ extension AggregateCompiler {
         if !plain.isEmpty || conditions.isEmpty {
             let parser = FilterParser(isMaster: true, now: now, isAggregation: true)
             var compiler = FilterCompiler(schemas: schemas, builder: builder)
-            if case .json(let document) = document { compiler.document = document }
+            if case .json(let document) = document {
+                compiler.document = document
+                plain = dated(plain)
+            }
             conditions.append(try compiler.compile(try parser.parse(plain), schema))
             builder = compiler.builder
         }
         return conditions.joined(separator: " AND ")
+    }
+
+    /// Makes dates of texts that date fields of documents are compared with, as columns have it.
+    private func dated(_ condition: JSONObject) -> JSONObject {
+        var dated = condition
+        for (name, value) in condition {
+            if Self.groups.contains(name) {
+                let parts = value.arrayValue?.map { part in part.objectValue.map { .object(self.dated($0)) } ?? part }
+                dated[name] = parts.map { .array($0) } ?? value
+            } else if case .date = schema.type(of: SystemClass.field(queriedAs: name.text)) {
+                dated[name] = Self.comparedDate(value)
+            }
+        }
+        return dated
+    }
+
+    private static func comparedDate(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let list): .array(list.map(dated))
+        case .object(let object) where object["__type"] == nil:
+            .object(object.mapValues { $0.arrayValue.map { .array($0.map(dated)) } ?? dated($0) })
+        default: dated(value)
+        }
     }
 
     private static func hasExpression(_ list: JSONValue) -> Bool {

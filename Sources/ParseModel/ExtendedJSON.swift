@@ -1,0 +1,50 @@
+public import JSON
+
+/// MongoDB's extended JSON, in which pipelines and their results carry values that JSON lacks.
+public enum ExtendedJSON {
+    private static let types: Set<Name> = [
+        "$date", "$oid", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal",
+    ]
+    /// The integers that a double holds exactly.
+    private static let exact: ClosedRange<Int64> = -9_007_199_254_740_992...9_007_199_254_740_992
+
+    /// Reads typed values such as `{"$date": …}` and `{"$numberLong": "1"}` at any depth, as dates, texts and numbers.
+    ///
+    /// - Throws: 102 for invalid values, and for integers that a number of JSON can't hold.
+    public static func plain(_ value: JSONValue) throws(ParseError) -> JSONValue {
+        switch value {
+        case .array(let list):
+            var plain: [JSONValue] = []
+            plain.reserveCapacity(list.count)
+            for element in list { plain.append(try self.plain(element)) }
+            return .array(plain)
+        case .object(var object):
+            if let type = object.keys.first(where: { types.contains($0) }) {
+                guard object.count == 1, let operand = object[type], let value = typed(type, operand) else {
+                    throw ParseError(ParseError.invalidQuery, "Invalid \(type): \(JSONValue.object(object).text)")
+                }
+                return value
+            }
+            for (key, member) in object { object[key] = try plain(member) }
+            return .object(object)
+        case .null, .bool, .number, .string: return value
+        }
+    }
+
+    private static func typed(_ type: Name, _ operand: JSONValue) -> JSONValue? {
+        if type == "$date" { return ParseDate(extended: ["$date": operand])?.json }
+        guard let text = operand.stringValue else { return nil }
+        switch type {
+        case "$oid": return operand
+        case "$numberInt", "$numberLong":
+            return Int64(text).flatMap { exact.contains($0) ? .number(Double($0)) : nil }
+        default: return Double(text).flatMap { $0.isFinite ? .number($0) : nil }
+        }
+    }
+
+    /// A date as extended JSON, or nil for other values.
+    public static func date(_ value: JSONValue) -> JSONValue? {
+        guard value["__type"] == "Date", let iso = value["iso"] else { return nil }
+        return ["$date": iso]
+    }
+}
