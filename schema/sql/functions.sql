@@ -361,15 +361,294 @@ BEGIN
 END
 $$;
 
+-- A value of another type, as $convert makes it; NULL if it cannot be one.
+CREATE OR REPLACE FUNCTION roost_converted(value jsonb, target text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    type int := roost_rank(value);
+    content text := value #>> '{}';
+    number numeric;
+BEGIN
+    IF target = 'string' THEN
+        RETURN CASE type WHEN 2 THEN to_jsonb(trim_scale(content::numeric)::text) WHEN 3 THEN value
+            WHEN 4 THEN roost_stored_pointer(value) WHEN 6 THEN to_jsonb(content) WHEN 7 THEN value -> 'iso' END;
+    ELSIF target = 'objectId' THEN
+        RETURN CASE WHEN type = 3 THEN value END;
+    ELSIF target = 'bool' THEN
+        RETURN to_jsonb(CASE type WHEN 2 THEN content::numeric <> 0 WHEN 6 THEN content = 'true' ELSE true END);
+    ELSIF target = 'date' THEN
+        IF type = 2 AND content::numeric BETWEEN -62135596800000 AND 253402300799999 THEN
+            RETURN roost_date('epoch'::timestamp + trunc(content::numeric)::float8 * interval '1 millisecond');
+        END IF;
+        RETURN CASE type WHEN 3 THEN roost_date(roost_moment(content)) WHEN 7 THEN value END;
+    END IF;
+    IF type = 3 AND octet_length(content) <= 400 AND (content ~ '^[+-]?[0-9]+$' OR target NOT IN ('int', 'long')
+        AND content ~ '^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$')
+    THEN
+        number := content::numeric;
+    ELSIF type = 7 AND target <> 'int' THEN
+        number := extract(epoch FROM roost_moment(value ->> 'iso'))::numeric * 1000;
+    ELSIF type IN (2, 6) THEN
+        number := CASE content WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE content::numeric END;
+    END IF;
+    IF target IN ('int', 'long') THEN
+        number := trunc(number);
+        IF number NOT BETWEEN -2147483648 AND 2147483647 AND target = 'int' OR abs(number) > 9007199254740992 THEN
+            RETURN NULL;
+        END IF;
+    ELSIF abs(number) > 1.7e308 THEN
+        RETURN NULL;
+    ELSIF abs(number) < 1e-300 THEN
+        number := 0;
+    END IF;
+    RETURN to_jsonb(number::double precision);
+END
+$$;
+
+-- The error for a value that cannot be one of another type.
+CREATE OR REPLACE FUNCTION roost_failed(value jsonb, target text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    IF jsonb_typeof(value) = 'string' THEN
+        RAISE EXCEPTION 'Failed to parse ''%'' as % in $convert with no onError value', left(value #>> '{}', 100), target
+            USING ERRCODE = 'RS102';
+    END IF;
+    RAISE EXCEPTION 'Unsupported conversion from % to % in $convert with no onError value', roost_type(value), target
+        USING ERRCODE = 'RS102';
+END
+$$;
+
+-- A value of another type, null for what is missing or null; an error for what cannot be one.
+CREATE OR REPLACE FUNCTION roost_convert(value jsonb, target text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    IF value IS NULL OR value = 'null' THEN RETURN 'null'; END IF;
+    RETURN COALESCE(roost_converted(value, target), roost_failed(value, target));
+END
+$$;
+
+-- A text with one occurrence of another replaced, or all of them; null if one of the texts is missing.
+CREATE OR REPLACE FUNCTION roost_replaced(value jsonb, find jsonb, replacement jsonb, operation text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    content text := roost_string(value, operation);
+    wanted text := roost_string(find, operation);
+    other text := roost_string(replacement, operation);
+    place int := strpos(content, wanted);
+BEGIN
+    IF content IS NULL OR wanted IS NULL OR other IS NULL THEN RETURN 'null'; END IF;
+    IF operation = '$replaceAll' THEN RETURN to_jsonb(replace(content, wanted, other)); END IF;
+    RETURN to_jsonb(CASE WHEN place = 0 THEN content
+        ELSE left(content, place - 1) || other || substr(content, place + length(wanted)) END);
+END
+$$;
+
+-- A text without certain characters at its ends, or without white space; null if it is missing.
+CREATE OR REPLACE FUNCTION roost_trimmed(value jsonb, characters jsonb, operation text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    content text := roost_string(value, operation);
+    removed text := roost_string(characters, operation);
+BEGIN
+    RETURN COALESCE(to_jsonb(CASE operation WHEN '$ltrim' THEN ltrim(content, removed)
+        WHEN '$rtrim' THEN rtrim(content, removed) ELSE btrim(content, removed) END), 'null');
+END
+$$;
+
+-- The place of a text in another, counted in characters from 0, between two places; -1 if it is not there.
+CREATE OR REPLACE FUNCTION roost_index(value jsonb, find jsonb, first jsonb, past jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    content text := roost_string(value, '$indexOfCP');
+    wanted text := roost_string(find, '$indexOfCP');
+    start double precision := CASE WHEN COALESCE(first, 'null') = 'null' THEN 0 ELSE roost_number(first) END;
+    border double precision := CASE WHEN COALESCE(past, 'null') = 'null' THEN length(content) ELSE roost_number(past) END;
+    place int;
+BEGIN
+    IF content IS NULL THEN RETURN 'null'; END IF;
+    IF wanted IS NULL OR start IS NULL OR border IS NULL OR start <> floor(start) OR border <> floor(border)
+        OR start < 0 OR border < 0
+    THEN
+        RAISE EXCEPTION '$indexOfCP needs a text, and places that are whole numbers from 0' USING ERRCODE = 'RS102';
+    END IF;
+    IF start > length(content) THEN RETURN '-1'; END IF;
+    place := strpos(substr(left(content, least(border, length(content))::int), start::int + 1), wanted);
+    RETURN to_jsonb(CASE WHEN place = 0 OR start > border THEN -1 ELSE start::int + place - 1 END);
+END
+$$;
+
+-- The sum of numbers, or the date so many milliseconds after one date; null if one of them is neither.
+CREATE OR REPLACE FUNCTION roost_plus(items jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    item jsonb;
+    total double precision := 0;
+    moment timestamp;
+BEGIN
+    FOR item IN SELECT e FROM jsonb_array_elements(items) AS l(e) LOOP
+        IF roost_rank(item) = 2 THEN
+            total := total + roost_number(item);
+        ELSIF roost_rank(item) <> 7 THEN
+            RETURN 'null';
+        ELSIF moment IS NOT NULL THEN
+            RAISE EXCEPTION 'only one date allowed in an $add expression' USING ERRCODE = 'RS102';
+        ELSE
+            moment := roost_moment(item ->> 'iso');
+        END IF;
+    END LOOP;
+    RETURN COALESCE(roost_date(moment + trunc(total) * interval '1 millisecond'), roost_json(total));
+END
+$$;
+
+-- The difference of numbers, of two dates in milliseconds, or a date so many milliseconds before another; else null.
+CREATE OR REPLACE FUNCTION roost_minus(one jsonb, other jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    moment timestamp := CASE WHEN roost_rank(one) = 7 THEN roost_moment(one ->> 'iso') END;
+BEGIN
+    IF moment IS NULL THEN RETURN COALESCE(roost_json(roost_number(one) - roost_number(other)), 'null'); END IF;
+    IF roost_rank(other) = 7 THEN
+        RETURN to_jsonb(round(extract(epoch FROM moment - roost_moment(other ->> 'iso')) * 1000));
+    END IF;
+    RETURN COALESCE(roost_date(moment - trunc(roost_number(other)) * interval '1 millisecond'), 'null');
+END
+$$;
+
+-- The name of a value's type, as MongoDB has it.
+CREATE OR REPLACE FUNCTION roost_type(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE jsonb_typeof(value) WHEN 'number' THEN 'double' WHEN 'boolean' THEN 'bool'
+        WHEN 'object' THEN CASE WHEN value ->> '__type' = 'Date' THEN 'date' ELSE 'object' END
+        ELSE COALESCE(jsonb_typeof(value), 'missing') END
+$$;
+
+-- The error for a $switch without a branch. Volatile, since PostgreSQL computes other functions before it reads rows.
+CREATE OR REPLACE FUNCTION roost_unmatched() RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS $$
+BEGIN
+    RAISE EXCEPTION '$switch could not find a matching branch for an input, and no default was specified.'
+        USING ERRCODE = 'RS102';
+END
+$$;
+
+-- A value that may grow with each step of a $reduce.
+CREATE OR REPLACE FUNCTION roost_bounded(value jsonb) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF pg_column_size(value) > 16777216 THEN
+        RAISE EXCEPTION 'A value of $reduce is larger than 16 MB' USING ERRCODE = 'RS102';
+    END IF;
+    RETURN value;
+END
+$$;
+
+-- Objects put together, later members in the place of earlier ones; those that are missing or null left out.
+CREATE OR REPLACE FUNCTION roost_merged(objects jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    part jsonb;
+    result jsonb := '{}';
+BEGIN
+    FOR part IN SELECT o FROM jsonb_array_elements(objects) AS l(o) WHERE o <> 'null' LOOP
+        IF roost_rank(part) <> 4 THEN
+            RAISE EXCEPTION '$mergeObjects requires object inputs, not %', roost_type(part) USING ERRCODE = 'RS102';
+        END IF;
+        result := roost_bounded(result || part);
+    END LOOP;
+    RETURN result;
+END
+$$;
+
+-- The members of an object as a list of their names and values; null if it is missing.
+CREATE OR REPLACE FUNCTION roost_pairs(value jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    IF value IS NULL OR value = 'null' THEN RETURN 'null'; END IF;
+    IF roost_rank(value) <> 4 THEN
+        RAISE EXCEPTION '$objectToArray requires an object, not %', roost_type(value) USING ERRCODE = 'RS102';
+    END IF;
+    RETURN (SELECT COALESCE(jsonb_agg(jsonb_build_object('k', m.key, 'v', m.value)), '[]') FROM jsonb_each(value) AS m);
+END
+$$;
+
+-- The object of a list of names and values; null if it is missing.
+CREATE OR REPLACE FUNCTION roost_paired(list jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    pair jsonb;
+    names text[] := '{}';
+    items jsonb[] := '{}';
+BEGIN
+    IF roost_list(list, '$arrayToObject', true) IS NULL THEN RETURN 'null'; END IF;
+    FOR pair IN SELECT e FROM jsonb_array_elements(list) AS l(e) LOOP
+        IF jsonb_typeof(pair) = 'array' AND jsonb_array_length(pair) = 2 THEN
+            pair := jsonb_build_object('k', pair -> 0, 'v', pair -> 1);
+        END IF;
+        IF jsonb_typeof(pair -> 'k') IS DISTINCT FROM 'string' OR pair -> 'v' IS NULL THEN
+            RAISE EXCEPTION '$arrayToObject requires pairs of a text and a value' USING ERRCODE = 'RS102';
+        END IF;
+        names := names || (pair ->> 'k');
+        items := items || (pair -> 'v');
+    END LOOP;
+    RETURN roost_object(names, items);
+END
+$$;
+
+-- A list from its end; null if it is missing.
+CREATE OR REPLACE FUNCTION roost_reversed(list jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN roost_list(list, '$reverseArray', true) IS NULL THEN 'null'::jsonb ELSE (
+        SELECT COALESCE(jsonb_agg(element ORDER BY place DESC), '[]')
+        FROM jsonb_array_elements(list) WITH ORDINALITY AS e(element, place)) END
+$$;
+
+-- A part of a list: so many elements from its beginning, from its end, or from a place; null if it is missing.
+CREATE OR REPLACE FUNCTION roost_slice(list jsonb, first jsonb, most jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    size int := jsonb_array_length(roost_list(list, '$slice', true));
+    start double precision := roost_number(first);
+    count double precision := roost_number(most);
+BEGIN
+    IF size IS NULL OR COALESCE(first, 'null') = 'null' OR most = 'null' THEN RETURN 'null'; END IF;
+    IF start IS NULL OR start <> floor(start) OR most IS NOT NULL AND (count IS NULL OR count <> floor(count) OR count < 1)
+    THEN
+        RAISE EXCEPTION '$slice needs whole numbers, and a count from 1 behind a place' USING ERRCODE = 'RS102';
+    END IF;
+    IF most IS NULL THEN
+        count := abs(start);
+        IF start > 0 THEN start := 0; END IF;
+    END IF;
+    start := CASE WHEN start < 0 THEN greatest(size + start, 0) ELSE start END;
+    RETURN (SELECT COALESCE(jsonb_agg(element ORDER BY place), '[]')
+        FROM jsonb_array_elements(list) WITH ORDINALITY AS e(element, place)
+        WHERE place > start AND place <= start + count);
+END
+$$;
+
+-- The sum, average, least or greatest of values, or of the elements of the only one.
+CREATE OR REPLACE FUNCTION roost_folded(items jsonb, operation text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    IF jsonb_array_length(items) = 1 AND jsonb_typeof(items -> 0) = 'array' THEN items := items -> 0; END IF;
+    IF operation = '$sum' THEN
+        RETURN (SELECT roost_json(COALESCE(sum(roost_number(e)), 0)) FROM jsonb_array_elements(items) AS l(e));
+    ELSIF operation = '$avg' THEN
+        RETURN (SELECT COALESCE(roost_json(avg(roost_number(e))), 'null') FROM jsonb_array_elements(items) AS l(e));
+    ELSIF operation = '$min' THEN
+        RETURN COALESCE((SELECT e FROM jsonb_array_elements(items) AS l(e) WHERE e <> 'null'
+            ORDER BY roost_rank(e), e LIMIT 1), 'null');
+    END IF;
+    RETURN COALESCE((SELECT e FROM jsonb_array_elements(items) AS l(e) WHERE e <> 'null'
+        ORDER BY roost_rank(e) DESC, e DESC LIMIT 1), 'null');
+END
+$$;
+
 -- What an expression takes for true: everything but null, false and 0.
 CREATE OR REPLACE FUNCTION roost_truth(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT COALESCE(value NOT IN ('null', 'false', '0'), false)
 $$;
 
--- A date in JSON, in UTC; NULL for anything else.
+-- A date in JSON, or a text that names one, in UTC; NULL for anything else.
 CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$'
-        THEN text::timestamp with time zone AT TIME ZONE 'UTC' END
+        THEN text::timestamp with time zone AT TIME ZONE 'UTC' WHEN text IS NOT NULL THEN roost_moment(text) END
     FROM (SELECT CASE jsonb_typeof(value) WHEN 'object' THEN value ->> 'iso' WHEN 'string' THEN value #>> '{}' END
     ) AS t(text)
 $$;
@@ -515,6 +794,112 @@ BEGIN
     IF roost_rank(value) = 4 THEN RETURN value; END IF;
     RAISE EXCEPTION '''newRoot'' expression must evaluate to an object, but resulting value was of type %',
         COALESCE(jsonb_typeof(value), 'missing') USING ERRCODE = 'RS102';
+END
+$$;
+
+-- The week of a year, whose weeks begin with Sundays; the days before the first one are week 0.
+CREATE OR REPLACE FUNCTION roost_week(moment timestamp) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT (extract(doy FROM moment)::int + 6 - extract(dow FROM moment)::int) / 7
+$$;
+
+-- The beginning of the period of a time, which is so many units long. Periods are counted from the year 2000, weeks from
+-- the first one in it that begins with the day, whose number is that of ISO 8601.
+CREATE OR REPLACE FUNCTION roost_truncated(moment timestamp, unit text, size int, first_day int) RETURNS timestamp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    origin timestamp := '2000-01-01';
+    length double precision;
+    months bigint;
+BEGIN
+    IF unit IN ('year', 'quarter', 'month') THEN
+        size := size * CASE unit WHEN 'year' THEN 12 WHEN 'quarter' THEN 3 ELSE 1 END;
+        months := (extract(year FROM moment)::bigint - 2000) * 12 + extract(month FROM moment)::bigint - 1;
+        RETURN origin + make_interval(months => (floor(months::numeric / size) * size)::int);
+    END IF;
+    IF unit = 'week' THEN
+        -- It was a Saturday.
+        origin := origin + make_interval(days => (first_day + 1) % 7);
+    END IF;
+    length := size::double precision * CASE unit WHEN 'week' THEN 604800 WHEN 'day' THEN 86400 WHEN 'hour' THEN 3600
+        WHEN 'minute' THEN 60 WHEN 'second' THEN 1 ELSE 0.001 END;
+    RETURN date_trunc('milliseconds', origin + make_interval(
+        secs => floor(round(extract(epoch FROM moment - origin)::numeric * 1000) / (length * 1000)::numeric)::float8 * length)
+        + interval '0.1 milliseconds');
+END
+$$;
+
+-- A time so many units later; an error for parts of a unit.
+CREATE OR REPLACE FUNCTION roost_later(moment timestamp, unit text, amount double precision) RETURNS timestamp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+    IF amount <> floor(amount) OR abs(amount) > 1e15 THEN
+        RAISE EXCEPTION 'The amount of a date must be a whole number in its range' USING ERRCODE = 'RS102';
+    END IF;
+    IF unit IN ('hour', 'minute', 'second', 'millisecond') THEN
+        RETURN moment + amount * CASE unit WHEN 'hour' THEN interval '1 hour' WHEN 'minute' THEN interval '1 minute'
+            WHEN 'second' THEN interval '1 second' ELSE interval '1 millisecond' END;
+    ELSIF abs(amount) > 4000000 THEN
+        RAISE EXCEPTION 'The amount of a date must be a whole number in its range' USING ERRCODE = 'RS102';
+    END IF;
+    RETURN moment + CASE unit WHEN 'year' THEN make_interval(months => amount::int * 12)
+        WHEN 'quarter' THEN make_interval(months => amount::int * 3)
+        WHEN 'month' THEN make_interval(months => amount::int)
+        WHEN 'week' THEN make_interval(days => amount::int * 7) ELSE make_interval(days => amount::int) END;
+END
+$$;
+
+-- How many borders of units lie between two times.
+CREATE OR REPLACE FUNCTION roost_borders(start timestamp, past timestamp, unit text, first_day int) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    one timestamp := roost_truncated(start, unit, 1, first_day);
+    other timestamp := roost_truncated(past, unit, 1, first_day);
+    months bigint;
+BEGIN
+    IF unit IN ('year', 'quarter', 'month') THEN
+        months := (extract(year FROM other) - extract(year FROM one)) * 12 + extract(month FROM other) - extract(month FROM one);
+        RETURN months / CASE unit WHEN 'year' THEN 12 WHEN 'quarter' THEN 3 ELSE 1 END;
+    END IF;
+    RETURN round(extract(epoch FROM other - one)::numeric * 1000 / CASE unit WHEN 'week' THEN 604800000 WHEN 'day' THEN 86400000
+        WHEN 'hour' THEN 3600000 WHEN 'minute' THEN 60000 WHEN 'second' THEN 1000 ELSE 1 END);
+END
+$$;
+
+-- The date that a text names by a pattern, whose groups are year, month and so on by their letters, or by ISO 8601 without
+-- a pattern. A zone is a name, or an offset in minutes, for texts that name none. NULL for other texts.
+CREATE OR REPLACE FUNCTION roost_parsed(value jsonb, pattern text, letters text, zone text) RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    content text := CASE WHEN jsonb_typeof(value) = 'string' THEN value #>> '{}' END;
+    part text[] := regexp_match(content, pattern);
+    found_part text;
+    moment timestamp;
+    day text;
+    iso text := '';
+BEGIN
+    IF pattern IS NULL THEN
+        moment := roost_moment(content);
+    ELSIF part IS NOT NULL AND strpos(letters, 'Y') > 0 THEN
+        part := part || ARRAY['01', '01', '00', '00', '00', '0', ''];
+        FOR number IN 1..7 LOOP
+            -- A specifier that the format leaves out has the default behind the parts.
+            found_part := part[CASE WHEN strpos(letters, substr('mdHMSLz', number, 1)) > 0
+                THEN strpos(letters, substr('mdHMSLz', number, 1)) ELSE length(letters) + number END];
+            iso := iso || substr('--T::.', number, 1) || CASE WHEN number < 6 THEN lpad(found_part, 2, '0') ELSE found_part END;
+        END LOOP;
+        content := part[strpos(letters, 'Y')] || iso;
+        moment := roost_moment(content);
+        day := part[NULLIF(strpos(letters, 'j'), 0)];
+        IF day IS NOT NULL THEN
+            IF day::int NOT BETWEEN 1 AND 366 THEN RETURN NULL; END IF;
+            moment := moment + make_interval(days => day::int - 1);
+        END IF;
+    END IF;
+    IF zone IS NOT NULL AND content !~ '[Tt ].*(Z|z|[+-][0-9:]+)$' THEN
+        moment := CASE WHEN zone ~ '^-?[0-9]+$' THEN moment - make_interval(mins => zone::int)
+            ELSE moment AT TIME ZONE zone AT TIME ZONE 'UTC' END;
+    END IF;
+    RETURN roost_date(moment);
 END
 $$;
 

@@ -23,8 +23,7 @@ extension AggregateCompiler {
     mutating func dateText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let object = try Self.members(of: operand, "$dateToString", ["date", "format", "timezone", "onNull"])
         guard let date = object["date"] else { throw Self.malformed("$dateToString") }
-        let zone = object["timezone"] ?? "UTC"
-        let local = try local(zone)
+        let zone = try zone(object["timezone"])
         // Without a zone, the text says that it is UTC.
         let format = object["format"] ?? (object["timezone"] == nil ? "%Y-%m-%dT%H:%M:%S.%LZ" : "%Y-%m-%dT%H:%M:%S.%L")
         guard let format = format.stringValue, format.utf8.count <= Self.longestFormat else {
@@ -32,9 +31,10 @@ extension AggregateCompiler {
         }
         let text = try pieces(of: format).map { "(\($0))" }.joined(separator: " || ")
         let fallback = try object["onNull"].map { value throws(ParseError) in try expression(value, document) }
-        let time = try time(date, document)
-        return "(SELECT CASE WHEN utc IS NULL THEN \(fallback ?? "NULL::jsonb") ELSE to_jsonb(\(text)) END "
-            + "FROM (SELECT utc, \(local) AS local FROM (SELECT \(time) AS utc OFFSET 0) AS _roost_time) AS _roost_time)"
+        // The fallback stands outside, where it cannot mean the columns of the subquery.
+        return "COALESCE((SELECT to_jsonb(\(text)) FROM (SELECT utc, \(zone.local("utc")) AS local "
+            + "FROM (SELECT \(try time(date, document)) AS utc OFFSET 0) AS _roost_time) AS _roost_time "
+            + "WHERE utc IS NOT NULL), \(fallback ?? "'null'"))"
     }
 
     /// The operand of a date-part operator: a date, or `{date, timezone}`.
@@ -50,7 +50,7 @@ extension AggregateCompiler {
         else { return try time(operand, document) }
         let members = try Self.members(of: operand, name, ["date", "timezone"])
         guard let date = members["date"] else { throw Self.malformed(name) }
-        let local = try local(members["timezone"] ?? "UTC")
+        let local = try zone(members["timezone"]).local("utc")
         return "(SELECT \(local) FROM (SELECT \(try time(date, document)) AS utc OFFSET 0) AS _roost_time)"
     }
 
@@ -81,12 +81,53 @@ extension AggregateCompiler {
         return pieces
     }
 
-    /// The time `utc` in a zone: one that has a name, or an offset such as `+05:30`.
-    private mutating func local(_ zone: JSONValue) throws(ParseError) -> String {
+    /// A time zone, as SQL that changes times.
+    struct Zone {
+        fileprivate enum Kind {
+            case utc
+            /// By an offset in minutes.
+            case offset(String)
+            /// By a name.
+            case named(String)
+        }
+
+        fileprivate let kind: Kind
+
+        /// The name, the offset in minutes as text, or NULL for UTC.
+        var name: String {
+            switch kind {
+            case .utc: "NULL"
+            case .offset(let minutes): "\(minutes)::int::text"
+            case .named(let name): name
+            }
+        }
+
+        /// The local time of a time in UTC.
+        func local(_ utc: String) -> String {
+            switch kind {
+            case .utc: utc
+            case .offset(let minutes): "(\(utc) + make_interval(mins => \(minutes)::int))"
+            case .named(let name): "(\(utc) AT TIME ZONE 'UTC' AT TIME ZONE \(name))"
+            }
+        }
+
+        /// The time in UTC of a local time.
+        func utc(_ local: String) -> String {
+            switch kind {
+            case .utc: local
+            case .offset(let minutes): "(\(local) - make_interval(mins => \(minutes)::int))"
+            case .named(let name): "(\(local) AT TIME ZONE \(name) AT TIME ZONE 'UTC')"
+            }
+        }
+    }
+
+    /// Reads a zone: one that has a name, an offset such as `+05:30`, or nil for UTC. Throws 102 for other values.
+    mutating func zone(_ given: JSONValue?) throws(ParseError) -> Zone {
+        let zone = given ?? "UTC"
         let unknown = ParseError(
             ParseError.invalidQuery, "unrecognized time zone identifier: \"\(zone.stringValue ?? zone.text)\"")
         guard let name = zone.stringValue, name.utf8.count <= 64, !name.utf8.contains(0) else { throw unknown }
-        if name == "UTC" || name == "GMT" || name == "Z" { return "utc" }
+        if name == "UTC" || name == "GMT" || name == "Z" { return Zone(kind: .utc) }
         if let sign = name.utf8.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
             let digits = name.utf8.dropFirst().filter { $0 != UInt8(ascii: ":") }
             guard digits.count == 2 || digits.count == 4, digits.allSatisfy({ (48...57).contains($0) }),
@@ -94,10 +135,9 @@ extension AggregateCompiler {
             else { throw unknown }
             let minutes = digits.count == 2 ? number * 60 : number / 100 * 60 + number % 100
             guard number % 100 < 60 || digits.count == 2, minutes < 24 * 60 else { throw unknown }
-            let offset = builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes)))
-            return "utc + make_interval(mins => \(offset)::int)"
+            return Zone(kind: .offset(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes)))))
         }
         // Looked up once for the statement, since PostgreSQL reads all its zones for it.
-        return "utc AT TIME ZONE 'UTC' AT TIME ZONE (SELECT roost_zone(\(builder.bind(.text(name)))))"
+        return Zone(kind: .named("(SELECT roost_zone(\(builder.bind(.text(name)))))"))
     }
 }

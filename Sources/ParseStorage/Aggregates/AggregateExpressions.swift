@@ -88,16 +88,12 @@ extension AggregateCompiler {
     {
         switch name {
         case "$literal": return literal(operand)
-        case "$date":
-            guard let date = ParseDate(extended: ["$date": operand]) else {
-                throw ParseError(ParseError.invalidQuery, "Invalid $date: \(operand.text)")
-            }
-            return literal(date.json)
-        case "$map": return try map(operand, document)
         case "$cond": return try choice(operand, document)
-        case "$dateToString": return try dateText(operand, document)
         default: break
         }
+        if let result = try scope(name, operand, document) { return result }
+        if let result = try conversion(name, operand, document) { return result }
+        if let result = try dateCalculation(name, operand, document) { return result }
         if let part = AggregateOperators.dateParts[name] {
             return "COALESCE(to_jsonb(\(part(try partedTime(operand, name, document)))), 'null')"
         }
@@ -105,6 +101,9 @@ extension AggregateCompiler {
         if Self.isCondition(Name(name)) { return "to_jsonb(\(try logical(Name(name), operands, document)))" }
         guard !operands.isEmpty else { throw Self.malformed(name) }
         try HardLimits.check(operands.count, atMost: HardLimits.expressions, "operands")
+        if name == "$add" || name == "$subtract", !operands.allSatisfy({ Self.isNumeric($0, document) }) {
+            return try dateArithmetic(name, operands, document)
+        }
         if let calculation = AggregateOperators.calculations[name] {
             var numbers: [String] = []
             for operand in operands { numbers.append(try number(operand, document)) }
@@ -121,6 +120,31 @@ extension AggregateCompiler {
         }
     }
 
+    /// Whether a value is known to be no date.
+    private static func isNumeric(_ value: JSONValue, _ document: AggregateDocument) -> Bool {
+        if let column = column(value, document) {
+            if case .date = column.type { return false }
+            return true
+        }
+        guard let (name, operand) = Self.operator(in: value) else { return value.numberValue != nil }
+        guard name == "$add" || name == "$subtract" else {
+            return AggregateOperators.calculations[name] != nil || AggregateOperators.dateParts[name] != nil
+                || AggregateOperators.counts.contains(name)
+        }
+        return (operand.arrayValue ?? [operand]).allSatisfy { isNumeric($0, document) }
+    }
+
+    /// `$add` and `$subtract` of what may be dates, which count in milliseconds.
+    private mutating func dateArithmetic(_ name: String, _ operands: [JSONValue], _ document: AggregateDocument)
+        throws(ParseError) -> String
+    {
+        var arguments: [String] = []
+        for operand in operands { arguments.append(try expression(operand, document)) }
+        if name == "$add" { return "roost_plus(\(AggregateOperators.list(arguments)))" }
+        guard arguments.count == 2 else { throw AggregateOperators.unknown(name) }
+        return "roost_minus(\(arguments[0]), \(arguments[1]))"
+    }
+
     /// `$cond`, whose operands are a list or members with names.
     private mutating func choice(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         var parts = operand.arrayValue ?? []
@@ -131,22 +155,5 @@ extension AggregateCompiler {
         guard parts.count == 3 else { throw Self.malformed("$cond") }
         let (yes, no) = (try expression(parts[1], document), try expression(parts[2], document))
         return "CASE WHEN \(try truth(parts[0], document)) THEN \(yes) ELSE \(no) END"
-    }
-
-    /// `$map`: the results of an expression for each element, or null if there is no list.
-    private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        let members = try Self.members(of: operand, "$map", ["input", "as", "in"])
-        guard let input = members["input"], let result = members["in"] else { throw Self.malformed("$map") }
-        let variable = Name(try Self.text("as", of: members, "$map") ?? "this")
-        try Self.checkVariable(variable)
-        let list = try expression(input, document)
-        let (all, item, place) = (uniqueName("list"), uniqueName("item"), uniqueName("index"))
-        let outer = variables
-        defer { variables = outer }
-        variables[variable] = item
-        let value = try expression(result, document)
-        return "(SELECT CASE WHEN \(all) IS NULL THEN 'null'::jsonb ELSE (SELECT COALESCE(jsonb_agg(\(value) "
-            + "ORDER BY \(place)), '[]') FROM jsonb_array_elements(\(all)) WITH ORDINALITY AS _items(\(item), \(place))) "
-            + "END FROM (SELECT roost_list(\(list), '$map', true) AS \(all) OFFSET 0) AS _map)"
     }
 }

@@ -119,6 +119,8 @@ extension AggregateCompiler {
             return "COALESCE(jsonb_agg(\(value) ORDER BY \(Self.place)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
         case "$addToSet":
             return "COALESCE(jsonb_agg(DISTINCT \(value)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
+        case "$mergeObjects":
+            return "roost_merged(COALESCE(jsonb_agg(\(value) ORDER BY \(Self.place)), '[]'))"
         default: throw Self.malformed(name.text)
         }
     }

@@ -56,9 +56,11 @@ extension AggregateCompiler {
         }
     }
 
-    /// What steps lead to in a value. Only steps after the first can meet lists, whose objects each have a value.
+    /// What steps lead to in a value: in lists on the way, what they lead to in each object.
     private mutating func reached(_ value: String, _ steps: ArraySlice<String>) -> String {
         let path = builder.bind(.textArray(Array(steps)))
+        // A stage's document is no list.
+        if value == "doc", steps.count == 1 { return "(doc #> \(path))" }
         return "COALESCE(\(value) #> \(path), roost_reached(\(value), \(path)))"
     }
 
@@ -109,7 +111,7 @@ extension AggregateCompiler {
             case .json(let document): return document
             }
         }
-        guard let value = variables[Name(name)] else {
+        guard let value = variables[Name(name)] ?? systemVariable(name) else {
             throw ParseError(ParseError.invalidQuery, "Use of undefined variable: \(name)")
         }
         return try rest.map { rest throws(ParseError) in try field(rest, .json(value)) } ?? value

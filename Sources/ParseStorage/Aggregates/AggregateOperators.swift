@@ -17,7 +17,7 @@ enum AggregateOperators {
         "$dayOfWeek": { "extract(dow FROM \($0)) + 1" },
         "$isoDayOfWeek": { "extract(isodow FROM \($0))" },
         "$isoWeekYear": { "extract(isoyear FROM \($0))" },
-        "$week": { "extract(week FROM \($0))" },
+        "$week": { "roost_week(\($0))" },
         "$isoWeek": { "extract(week FROM \($0))" },
     ]
 
@@ -29,6 +29,10 @@ enum AggregateOperators {
         "$sqrt": { $0.count == 1 ? "sqrt(\($0[0]))" : nil },
         "$trunc": { $0.count == 1 ? "trunc(\($0[0]))" : rounded("trunc", $0) },
         "$round": { rounded("round", $0) },
+        "$exp": { $0.count == 1 ? "exp(\($0[0]))" : nil },
+        "$ln": { $0.count == 1 ? "ln(\($0[0]))" : nil },
+        "$log10": { $0.count == 1 ? "log(\($0[0]))" : nil },
+        "$pow": { $0.count == 2 ? "power(\($0[0]), \($0[1]))" : nil },
         "$add": { $0.joined(separator: " + ") },
         "$multiply": { $0.joined(separator: " * ") },
         "$subtract": { $0.count == 2 ? "\($0[0]) - \($0[1])" : nil },
@@ -37,6 +41,9 @@ enum AggregateOperators {
             $0.count == 2 ? "mod(\($0[0])::numeric, NULLIF(\($0[1]), 0)::numeric)::double precision" : nil
         },
     ]
+
+    /// Other operators whose results are numbers.
+    static let counts: Set<Name> = ["$size", "$strLenCP", "$strLenBytes", "$toInt", "$toLong", "$toDouble", "$cmp"]
 
     private static func rounded(_ function: String, _ numbers: [String]) -> String? {
         guard numbers.count <= 2 else { return nil }
@@ -48,24 +55,45 @@ enum AggregateOperators {
     ///
     /// - Throws: 102 for an operator that does not exist, and for too few or too many operands.
     static func result(of name: String, _ arguments: [String]) throws(ParseError) -> String {
-        if let result = try array(name, arguments) ?? text(name, arguments) { return result }
-        guard let result = comparison(name, arguments) else { throw unknown(name) }
-        return "to_jsonb(\(result))"
+        if let result = element(name, arguments) { return result }
+        guard let result = try array(name, arguments) ?? text(name, arguments) ?? other(name, arguments) else {
+            throw unknown(name)
+        }
+        // Of all operators, only those above have results that are missing.
+        return "COALESCE(\(result), 'null')"
+    }
+
+    /// The SQL of an operator that gives an element of a list; nil for other operations.
+    private static func element(_ name: String, _ arguments: [String]) -> String? {
+        switch (name, arguments.count) {
+        case ("$arrayElemAt", 2): "roost_element(\(arguments[0]), \(arguments[1]))"
+        case ("$first", 1): "roost_element(\(arguments[0]), '0')"
+        case ("$last", 1): "roost_element(\(arguments[0]), '-1')"
+        default: nil
+        }
+    }
+
+    /// The SQL of operators on values of any type; nil for other operations.
+    private static func other(_ name: String, _ arguments: [String]) -> String? {
+        switch (name, arguments.count) {
+        case ("$in", 2):
+            "to_jsonb(COALESCE(\(arguments[0]) = ANY(ARRAY(SELECT jsonb_array_elements("
+                + "roost_array(\(arguments[1]))))), FALSE))"
+        case ("$cmp", 2): "to_jsonb(sign(roost_compare(\(arguments[0]), \(arguments[1])))::int)"
+        case ("$isNumber", 1): "to_jsonb(COALESCE(jsonb_typeof(\(arguments[0])) = 'number', FALSE))"
+        case ("$type", 1): "to_jsonb(roost_type(\(arguments[0])))"
+        case ("$mergeObjects", _): "roost_merged(\(list(arguments)))"
+        case ("$objectToArray", 1): "roost_pairs(\(arguments[0]))"
+        case ("$arrayToObject", 1): "roost_paired(\(arguments[0]))"
+        case ("$sum", _), ("$avg", _), ("$min", _), ("$max", _):
+            "roost_folded(\(list(arguments)), \(SQL.literal(name)))"
+        default: nil
+        }
     }
 
     /// The error for an operator that does not exist.
     static func unknown(_ name: String) -> ParseError {
         ParseError(ParseError.invalidQuery, "Invalid aggregate expression '\(name)'.")
-    }
-
-    /// What is true or false, as a truth value of SQL; nil for other operations.
-    private static func comparison(_ name: String, _ arguments: [String]) -> String? {
-        switch name {
-        case "$in" where arguments.count == 2:
-            return "COALESCE(\(arguments[0]) = ANY(ARRAY(SELECT jsonb_array_elements("
-                + "roost_array(\(arguments[1]))))), FALSE)"
-        default: return nil
-        }
     }
 
     /// The SQL of a text operation as jsonb, or nil for other operations. Objects and lists aren't texts.
@@ -76,6 +104,10 @@ enum AggregateOperators {
         case ("$toUpper", 1): return "to_jsonb(upper(roost_text(\(arguments[0]), \(operation))))"
         case ("$toLower", 1): return "to_jsonb(lower(roost_text(\(arguments[0]), \(operation))))"
         case ("$strLenCP", 1): return "to_jsonb(length(roost_string(\(arguments[0]), \(operation))))"
+        case ("$strLenBytes", 1): return "to_jsonb(octet_length(roost_string(\(arguments[0]), \(operation))))"
+        case ("$indexOfCP", 2...4):
+            let places = arguments.dropFirst(2) + Array(repeating: "NULL", count: 4 - arguments.count)
+            return "roost_index(\((arguments.prefix(2) + places).joined(separator: ", ")))"
         case ("$split", 2): return "roost_split(\(arguments[0]), \(arguments[1]))"
         case ("$substr", 3), ("$substrCP", 3), ("$substrBytes", 3):
             return "roost_substr(\(arguments.joined(separator: ", ")), \(operation))"
@@ -104,9 +136,16 @@ enum AggregateOperators {
         }
         let list = list(arguments)
         switch name {
+        // Others have their results above.
         case "$arrayElemAt":
             try exactly(2)
-            return "roost_element(\(arguments[0]), \(arguments[1]))"
+            return nil
+        case "$first", "$last", "$reverseArray":
+            try exactly(1)
+            return "roost_reversed(\(arguments[0]))"
+        case "$slice":
+            guard arguments.count == 2 || arguments.count == 3 else { throw unknown(name) }
+            return "roost_slice(\((arguments + ["NULL"]).prefix(3).joined(separator: ", ")))"
         case "$size":
             try exactly(1)
             return "to_jsonb(jsonb_array_length(roost_list(\(arguments[0]), '$size', false)))"

@@ -6,7 +6,8 @@ import Testing
 @Suite("Facets, buckets and counts of aggregations") struct AggregateFacetTests {
     private static func make(_ server: TestServer) async throws {
         for price: JSONValue in [1, 4.9, 5, 10, .null] {
-            _ = try await server.create("Item", ["o": ["price": price], "price": price == .null ? 0 : price])
+            let column: JSONValue = price.isNull ? 0 : price
+            _ = try await server.create("Item", ["o": ["price": price], "price": column])
         }
         _ = try await server.create("Item", ["o": ["price": "x"]])
         _ = try await server.create("Item", ["o": [:]])

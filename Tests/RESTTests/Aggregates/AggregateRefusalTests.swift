@@ -16,7 +16,7 @@ import Testing
         [["$group": ["_id": .null, "n": ["$sum": 1, "$avg": 1]]]], [["$group": ["_id": ["$nosuch": 1]]]],
         [["$group": ["_id": "$a b"]]], [["$group": ["_id": "$a\""]]], [["$group": ["_id": "$"]]],
         [["$group": ["_id": "$a."]]],
-        [["$group": ["_id": "$$NOW"]]], [["$group": ["_id": .null, "a b": ["$sum": 1]]]],
+        [["$group": ["_id": "$$LATER"]]], [["$group": ["_id": .null, "a b": ["$sum": 1]]]],
         [["$sort": 1]], [["$sort": [:]]], [["$sort": ["item": 2]]], [["$sort": ["item": "asc"]]],
         [["$sort": ["a b": 1]]],
         [["$limit": -1]], [["$limit": "x"]], [["$limit": 1e300]], [["$skip": 1.5]], [["$skip": .null]],

@@ -125,7 +125,7 @@ import Testing
         (["$map": ["input": "$list", "in": 1, "x": 1]], "x"), (["$map": ["input": "$list", "as": 1, "in": 1]], "as"),
         (["$map": ["input": "$list", "as": "P", "in": 1]], "'P'"),
         (["$map": ["input": "$list", "in": "$$p"]], "variable: p"),
-        (["$map": ["input": "$$this", "in": 1]], "variable: this"), ("$$NOW", "NOW"), ("$$p.x", "variable: p"),
+        (["$map": ["input": "$$this", "in": 1]], "variable: this"), ("$$p.x", "variable: p"),
         ("$$", "variable"), ("$$.a", "variable"), ("$$ROOT.a b", "a b"), ("$$ROOT.", "name"),
         (["$cond": ["if": true, "then": 1, "else": 2, "elze": 3]], "elze"),
         (["$cond": ["if": true, "then": 1]], "$cond"),
@@ -135,7 +135,7 @@ import Testing
         (["$round": [1, 2, 3]], "$round"),
         (["$not": [true, false]], "$not"), (["$date": "nonsense"], "$date"), (["$date": [:]], "$date"),
         (["$date": 1e300], "$date"),
-        (["$date": "2020-01-01", "x": 1], "$date"), (["$oid": "a"], "$oid"), (["$numberLong": "1"], "$numberLong"),
+        (["$date": "2020-01-01", "x": 1], "$date"), (["$oid": 1], "$oid"), (["$numberLong": "x"], "$numberLong"),
         (["$switch": ["branches": []]], "$switch"), (["$filter": ["input": "$list"]], "$filter"),
     ]
 

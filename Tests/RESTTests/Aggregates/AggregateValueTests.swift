@@ -27,24 +27,30 @@ import Testing
         return answer.results.compactMap { $0["n"]?.numberValue }.map { Int($0) }.sorted()
     }
 
+    /// The numbers of a range of rows, and of others.
+    private static func rows(_ range: ClosedRange<Int>, _ others: Int...) -> [Int] { Array(range) + others }
+
+    private static let date: JSONValue = .date("2024-05-05T10:00:00.000Z")
+
+    /// Expressions, and the rows for which they are true.
+    private static let comparisons: [(JSONValue, [Int])] = [
+        (["$eq": ["$o.v", .null]], [0]), (["$eq": ["$o.v", "$nosuch"]], [12, 13]),
+        (["$ne": ["$o.v", .null]], rows(1...13)), (["$lt": ["$o.v", .null]], [12, 13]),
+        (["$gt": ["$o.v", .null]], rows(1...11)), (["$lt": ["$o.v", 3]], [0, 1, 2, 12, 13]),
+        (["$gte": ["$o.v", "text"]], rows(5...11)), (["$gt": ["$o.v", [:]]], rows(6...11)),
+        (["$gt": ["$o.v", ["k": 1]]], rows(7...11)), (["$lt": ["$o.v", [1, 2]]], rows(0...8, 12, 13)),
+        (["$gte": ["$o.v", true]], [10, 11]), (["$eq": ["$o.v", date]], [4, 11]), (["$gt": ["$o.v", true]], [11]),
+        (["$and": ["$o.v", true]], rows(1...8, 10, 11)), (["$cond": ["$o.v", false, true]], [0, 9, 12, 13]),
+        (["$eq": ["$nosuch", "$o.nosuch"]], rows(0...13)), (["$not": ["$o.v"]], [0, 9, 12, 13]),
+        (["$or": [["$eq": ["$n", 1]], ["$lt": ["$n", 1]]]], [0, 1]), (["$eq": ["$n", "$nosuch"]], []),
+        (["$and": [["$eq": ["$n", 1]], ["$eq": ["$nosuch", 1]]]], []),
+    ]
+
     @Test("A missing value is less than null, and types have an order", arguments: [false, true])
     func comparisons(ofDocument: Bool) async throws {
         try await TestServer.run { server in
             try await Self.make(server)
-            let table: [(JSONValue, [Int])] = [
-                (["$eq": ["$o.v", .null]], [0]), (["$eq": ["$o.v", "$nosuch"]], [12, 13]),
-                (["$ne": ["$o.v", .null]], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]),
-                (["$lt": ["$o.v", .null]], [12, 13]), (["$gt": ["$o.v", .null]], Array(1...11)),
-                (["$lt": ["$o.v", 3]], [0, 1, 2, 12, 13]), (["$gte": ["$o.v", "text"]], Array(5...11)),
-                (["$gt": ["$o.v", [:]]], Array(6...11)), (["$gt": ["$o.v", ["k": 1]]], Array(7...11)),
-                (["$lt": ["$o.v", [1, 2]]], Array(0...8) + [12, 13]), (["$gte": ["$o.v", true]], [10, 11]),
-                (["$eq": ["$o.v", .date("2024-05-05T10:00:00.000Z")]], [4, 11]),
-                (["$gt": ["$o.v", true]], [11]), (["$and": ["$o.v", true]], Array(1...11).filter { $0 != 9 }),
-                (["$cond": ["$o.v", false, true]], [0, 9, 12, 13]), (["$eq": ["$nosuch", "$o.nosuch"]], Array(0...13)),
-                (["$not": ["$o.v"]], [0, 9, 12, 13]), (["$or": [["$eq": ["$n", 1]], ["$lt": ["$n", 1]]]], [0, 1]),
-                (["$eq": ["$n", "$nosuch"]], []), (["$and": [["$eq": ["$n", 1]], ["$eq": ["$nosuch", 1]]]], []),
-            ]
-            for (expression, expected) in table {
+            for (expression, expected) in Self.comparisons {
                 let found = try await Self.numbers(server, expression, ofDocument: ofDocument)
                 #expect(found == expected, "\(expression)")
             }
@@ -59,8 +65,10 @@ import Testing
                 let answer = try await Sales.aggregate(
                     server, [["$sort": ["o.v": .number(Double(direction)), "n": 1]], ["$project": ["n": 1]]], "Row")
                 let numbers = answer.results.compactMap { $0["n"]?.numberValue }.map { Int($0) }
-                let rising = [[0, 12, 13]] + (1...11).map { [$0] }
-                #expect(numbers == (direction == 1 ? rising : rising.reversed()).flatMap { $0 }, "\(answer.text)")
+                var expected: [[Int]] = [[0, 12, 13]]
+                for number in 1...11 { expected.append([number]) }
+                if direction == -1 { expected.reverse() }
+                #expect(numbers == expected.flatMap { $0 }, "\(answer.text)")
             }
             let ends = try await Sales.aggregate(
                 server, [["$group": ["_id": .null, "least": ["$min": "$o.v"], "most": ["$max": "$o.v"]]]], "Row")

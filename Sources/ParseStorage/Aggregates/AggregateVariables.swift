@@ -1,0 +1,135 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// Operators that define variables for other expressions, and those that choose between expressions.
+extension AggregateCompiler {
+    /// The SQL of such an operator, or nil for other operators.
+    mutating func scope(_ name: String, _ operand: JSONValue, _ document: AggregateDocument) throws(ParseError)
+        -> String?
+    {
+        switch name {
+        case "$map": try map(operand, document)
+        case "$filter": try filter(operand, document)
+        case "$reduce": try reduce(operand, document)
+        case "$let": try bound(operand, document)
+        case "$switch": try branches(operand, document)
+        default: nil
+        }
+    }
+
+    /// The value of a variable that the server defines, or nil for other names.
+    mutating func systemVariable(_ name: String) -> String? {
+        switch name {
+        case "NOW": literal(ParseDate(milliseconds: now).json)
+        case "REMOVE": "NULL::jsonb"
+        default: nil
+        }
+    }
+
+    /// `$map`: the results of an expression for each element, or null if there is no list.
+    private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        let members = try Self.members(of: operand, "$map", ["input", "as", "in"])
+        guard let input = members["input"], let result = members["in"] else { throw Self.malformed("$map") }
+        return try elements("$map", input, members, document) { compiler, item, place throws(ParseError) in
+            let value = try compiler.expression(result, document)
+            return ("jsonb_agg(\(value) ORDER BY \(place))", "")
+        }
+    }
+
+    /// `$filter`: the elements for which a condition is true, or null if there is no list.
+    private mutating func filter(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        let name = "$filter"
+        let members = try Self.members(of: operand, name, ["input", "as", "cond", "limit"])
+        guard let input = members["input"], let condition = members["cond"] else { throw Self.malformed(name) }
+        var limit: String?
+        if let given = try Self.number("limit", of: members, name) {
+            guard let most = Int64(exactly: given), most > 0 else {
+                throw ParseError(ParseError.invalidQuery, "$filter: limit must be a whole number from 1")
+            }
+            limit = builder.bind(.int(most))
+        }
+        return try elements(name, input, members, document) { compiler, item, place throws(ParseError) in
+            let found = "jsonb_agg(\(item) ORDER BY \(place))"
+            let some = limit.map { "roost_slice(COALESCE(\(found), '[]'), '0', to_jsonb(\($0)))" }
+            return (some ?? found, "WHERE \(try compiler.truth(condition, document))")
+        }
+    }
+
+    /// An aggregate over the elements of a list, each of which is a variable for the expressions that `body` compiles.
+    private mutating func elements(
+        _ name: String, _ input: JSONValue, _ members: JSONObject, _ document: AggregateDocument,
+        _ body: (inout AggregateCompiler, _ item: String, _ place: String) throws(ParseError) -> (String, String)
+    ) throws(ParseError) -> String {
+        let variable = Name(try Self.text("as", of: members, name) ?? "this")
+        try Self.checkVariable(variable)
+        let list = try expression(input, document)
+        let (all, item, place) = (uniqueName("list"), uniqueName("item"), uniqueName("index"))
+        let outer = variables
+        defer { variables = outer }
+        variables[variable] = item
+        let (aggregate, condition) = try body(&self, item, place)
+        return "(SELECT CASE WHEN \(all) IS NULL THEN 'null'::jsonb ELSE (SELECT COALESCE(\(aggregate), '[]') "
+            + "FROM jsonb_array_elements(\(all)) WITH ORDINALITY AS _items(\(item), \(place)) \(condition)) "
+            + "END FROM (SELECT roost_list(\(list), '\(name)', true) AS \(all) OFFSET 0) AS _list)"
+    }
+
+    /// `$reduce`: the result of an expression on each element and the result before it, or null if there is no list.
+    private mutating func reduce(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        let members = try Self.members(of: operand, "$reduce", ["input", "initialValue", "in"])
+        guard let input = members["input"], let first = members["initialValue"], let result = members["in"] else {
+            throw Self.malformed("$reduce")
+        }
+        let (list, initial) = (try expression(input, document), try expression(first, document))
+        let (all, value, place, steps) = (
+            uniqueName("list"), uniqueName("value"), uniqueName("index"), uniqueName("steps")
+        )
+        let outer = variables
+        defer { variables = outer }
+        variables["value"] = value
+        variables["this"] = "(\(all) -> \(place))"
+        let next = try expression(result, document)
+        // The concatenation reads the list from its table once, and not for each element.
+        return "(SELECT CASE WHEN \(all) IS NULL THEN 'null'::jsonb ELSE (WITH RECURSIVE \(steps)(\(value), \(place)) "
+            + "AS (SELECT \(initial), 0 UNION ALL SELECT roost_bounded(\(next)), \(place) + 1 FROM \(steps) "
+            + "WHERE \(place) < jsonb_array_length(\(all))) SELECT \(value) FROM \(steps) ORDER BY \(place) DESC "
+            + "LIMIT 1) END FROM (SELECT roost_list(\(list), '$reduce', true) || '[]'::jsonb AS \(all) OFFSET 0) AS _list)"
+    }
+
+    /// `$let`: an expression with variables, which are computed once.
+    private mutating func bound(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        let members = try Self.members(of: operand, "$let", ["vars", "in"])
+        guard let given = members["vars"]?.objectValue, let result = members["in"] else { throw Self.malformed("$let") }
+        var columns: [String] = []
+        var inner = variables
+        for (name, value) in given {
+            try Self.checkVariable(name)
+            let column = uniqueName("variable")
+            columns.append("\(try expression(value, document)) AS \(column)")
+            inner[name] = column
+        }
+        guard !columns.isEmpty else { return try expression(result, document) }
+        let outer = variables
+        defer { variables = outer }
+        variables = inner
+        let value = try expression(result, document)
+        return "(SELECT \(value) FROM (SELECT \(columns.joined(separator: ", ")) OFFSET 0) AS _let)"
+    }
+
+    /// `$switch`: the expression of the first condition that is true.
+    private mutating func branches(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        let name = "$switch"
+        let members = try Self.members(of: operand, name, ["branches", "default"])
+        guard let list = members["branches"]?.arrayValue, !list.isEmpty else {
+            throw ParseError(ParseError.invalidQuery, "$switch requires at least one branch")
+        }
+        var parts: [String] = []
+        for branch in list {
+            let branch = try Self.members(of: branch, name, ["case", "then"])
+            guard let test = branch["case"], let result = branch["then"] else { throw Self.malformed(name) }
+            parts.append("WHEN \(try truth(test, document)) THEN \(try expression(result, document))")
+        }
+        let otherwise = try members["default"].map { value throws(ParseError) in try expression(value, document) }
+        return "CASE \(parts.joined(separator: " ")) ELSE \(otherwise ?? "roost_unmatched()") END"
+    }
+}
