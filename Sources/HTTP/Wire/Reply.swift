@@ -60,6 +60,9 @@ public struct Reply: Sendable {
     /// Whether it is for pages of the server's own origin alone.
     package var isForOwnOrigin = false
 
+    /// Whether another server made it, whose header fields go to the client as they are.
+    package var isRelayed = false
+
     /// Makes an answer.
     public init(status: Int = 200, headers: [(String, String)] = [], body: Body) {
         self.status = status

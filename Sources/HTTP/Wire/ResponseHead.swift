@@ -26,8 +26,10 @@ struct ResponseHead {
     /// - Parameter tag: The tag of the content, where it is known already.
     init(reply: Reply, request: IncomingRequest, tag: String? = nil, crossOrigin: CrossOrigin) {
         status = reply.status
-        self.crossOrigin = reply.isForOwnOrigin ? [] : crossOrigin.lines(origin: request.headers[.origin])
-        fields = Self.ownFields(of: reply)
+        self.crossOrigin =
+            reply.isForOwnOrigin || reply.isRelayed ? [] : crossOrigin.lines(origin: request.headers[.origin])
+        fields =
+            reply.isRelayed ? reply.headers.map { ($0, Self.singleLine($1)) } : Self.ownFields(of: reply)
         fields.append(("Date", HTTPDate.now))
         fields.append((HeaderName.requestID.text, request.id.description))
         var contentType: String?
@@ -45,7 +47,7 @@ struct ResponseHead {
         }
         if !reply.headers.isEmpty, value(.contentType) != nil { contentType = nil }
         let ownTag = reply.headers.isEmpty ? nil : value(.entityTag)
-        if ownTag == nil { fields.append(("Cache-Control", "no-store")) }
+        if ownTag == nil, !reply.isRelayed { fields.append(("Cache-Control", "no-store")) }
         if case .bytes(let bytes) = content, status == 200, request.isConditional {
             let tag = ownTag ?? tag ?? EntityTag.weak(bytes)
             if ownTag == nil { fields.append((HeaderName.entityTag.text, tag)) }

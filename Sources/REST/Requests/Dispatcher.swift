@@ -17,6 +17,7 @@ package struct Dispatcher: HTTPHandler {
     private let pages: PageRoutes?
     private let monitoring: MonitoringRoutes?
     private let console: (any ConsoleHandler)?
+    private let app: AppProxy?
     private let audit: KeyAudit?
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
@@ -29,13 +30,14 @@ package struct Dispatcher: HTTPHandler {
     ///   - pages: Answers the requests for pages; nil for none.
     ///   - monitoring: Answers who watches the server; nil for the word of `/health` alone.
     ///   - console: Answers the requests of the console; nil for none.
+    ///   - app: Answers the requests outside of the mount path; nil for none.
     ///   - audit: Keeps what keys of the server change; nil for nothing.
     ///   - logger: Gets what callers do not get of an error.
     /// - Throws: The first address of the configuration that is none.
     package init(
         _ configuration: Configuration, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
-        monitoring: MonitoringRoutes? = nil, console: (any ConsoleHandler)? = nil, audit: KeyAudit? = nil,
-        logger: Logger
+        monitoring: MonitoringRoutes? = nil, console: (any ConsoleHandler)? = nil, app: AppProxy? = nil,
+        audit: KeyAudit? = nil, logger: Logger
     ) throws(AddressList.InvalidEntry) {
         mount = configuration.mount
         self.handler = handler
@@ -43,6 +45,7 @@ package struct Dispatcher: HTTPHandler {
         self.pages = pages
         self.monitoring = monitoring
         self.console = console
+        self.app = app
         self.audit = audit
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
         opener = try EnvelopeOpener(configuration)
@@ -83,6 +86,7 @@ package struct Dispatcher: HTTPHandler {
     private func route(_ request: IncomingRequest) async throws -> Reply {
         if console?.concerns(request.target) == true, let reply = await console?.answer(request) { return reply }
         guard let target = RequestTarget(request.target, mount: mount) else {
+            if let app { return try await answer(request, by: app) }
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
         }
         if opener.trustProxy != .noProxy {
@@ -107,7 +111,15 @@ package struct Dispatcher: HTTPHandler {
         }
     }
 
-    // These two aren't inlined: the memory of an async function lasts as long as the request.
+    // These aren't inlined: the memory of an async function lasts as long as the request.
+
+    @inline(never)
+    private func answer(_ request: IncomingRequest, by app: AppProxy) async throws -> Reply {
+        let client = opener.address(of: request).text
+        if opener.trustProxy != .noProxy { CallerPresence.current?.sender = Sender(address: client) }
+        let view = opener.clientView(of: request)
+        return try await app.answer(request, client: client, scheme: view.scheme, host: view.host)
+    }
 
     @inline(never)
     private func answerUnread(_ request: IncomingRequest, _ target: RequestTarget, _ route: Route) async throws

@@ -92,6 +92,9 @@ struct EnvelopeOpener: Sendable {
     /// The address under which clients see the mount path.
     func mountURL(of request: IncomingRequest) -> String { mountURLs.url(for: request) }
 
+    /// The scheme and the host that the client called, as far as proxies are believed.
+    func clientView(of request: IncomingRequest) -> (scheme: String, host: String) { mountURLs.clientView(of: request) }
+
     /// The same for a WebSocket connection.
     func mountURL(of request: WebSocketRequest) -> String { mountURLs.url(for: request) }
 

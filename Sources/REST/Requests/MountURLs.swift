@@ -51,17 +51,31 @@ final class MountURLs: Sendable {
         forwardedProtocol: @autoclosure () -> String?
     ) -> String {
         if let publicURL { return publicURL }
-        var origin = Origin(isSecure: speaksTLS, host: host ?? "")
-        if trustProxy.trusts(peer: peer) {
-            if let scheme = forwardedProtocol() { origin.isSecure = Self.first(scheme) == "https" }
-            if let host = forwardedHost() { origin.host = Self.first(host) }
-        }
+        let origin = origin(host, peer, forwardedHost(), forwardedProtocol())
         guard !origin.host.isEmpty else { return serverURL }
         if let known = last.withLock({ $0?.origin == origin ? $0?.url : nil }) { return known }
         guard Self.isHost(origin.host) else { return serverURL }
         let url = (origin.isSecure ? "https://" : "http://") + origin.host + mount
         last.withLock { $0 = (origin, url) }
         return url
+    }
+
+    private func origin(
+        _ host: String?, _ peer: String, _ forwardedHost: @autoclosure () -> String?,
+        _ forwardedProtocol: @autoclosure () -> String?
+    ) -> Origin {
+        var origin = Origin(isSecure: speaksTLS, host: host ?? "")
+        guard trustProxy.trusts(peer: peer) else { return origin }
+        if let scheme = forwardedProtocol() { origin.isSecure = Self.first(scheme) == "https" }
+        if let host = forwardedHost() { origin.host = Self.first(host) }
+        return origin
+    }
+
+    /// The scheme and the host that the client called, as far as proxies are believed.
+    func clientView(of request: IncomingRequest) -> (scheme: String, host: String) {
+        let origin = origin(
+            request.authority, request.peer, request.headers[.forwardedHost], request.headers[.forwardedProtocol])
+        return (origin.isSecure ? "https" : "http", origin.host)
     }
 
     /// The first entry of a list; proxies append theirs.

@@ -1,0 +1,141 @@
+import DequeModule
+import HTTP
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+import Tasks
+
+/// One request to an app's own routes, on a connection of its own: the body goes out as the app reads it, and the answer
+/// is read as the client takes it.
+final class AppExchange: Sendable {
+    private struct State {
+        var parts = Deque<HTTPClientResponsePart>()
+        /// What comes after the last part; nil while the connection is open.
+        var end: (any Error)?
+        var consumer: CheckedContinuation<HTTPClientResponsePart, any Error>?
+        var channel: (any Channel)?
+        var isClosed = false
+    }
+
+    /// The app ended the connection, or sent what is no HTTP.
+    struct Broken: Error {}
+    /// The app was silent for too long.
+    struct Silent: Error {}
+
+    private let state = Mutex(State())
+    private let release: @Sendable () -> Void
+
+    /// - Parameter release: Called once when the exchange is over.
+    private init(release: @escaping @Sendable () -> Void) { self.release = release }
+
+    deinit { close() }
+
+    /// Connects to the socket of an app.
+    ///
+    /// - Parameter release: Called once when the exchange is over.
+    /// - Throws: What keeps it from connecting.
+    static func open(_ socket: String, release: @escaping @Sendable () -> Void) async throws -> AppExchange {
+        let exchange = AppExchange(release: release)
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .channelInitializer { [weak exchange] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+                    try channel.pipeline.syncOperations.addHandler(Handler(exchange))
+                }
+            }.connect(unixDomainSocketPath: socket).get()
+        exchange.state.withLock { $0.channel = channel }
+        channel.read()
+        return exchange
+    }
+
+    /// Ends the exchange. Before its answer is complete, the app sees that the client left.
+    func close() {
+        let (channel, consumer) = state.withLock { state in
+            guard !state.isClosed else { return (nil as (any Channel)?, state.consumer.take()) }
+            state.isClosed = true
+            state.end = state.end ?? Broken()
+            state.parts.removeAll()
+            defer { state.channel = nil }
+            return (state.channel, state.consumer.take())
+        }
+        consumer?.resume(throwing: Broken())
+        guard let channel else { return }
+        channel.close(promise: nil)
+        release()
+    }
+
+    /// Sends a part.
+    ///
+    /// - Returns: Whether it was sent in time; false if the app doesn't read it.
+    func send(_ part: HTTPClientRequestPart, within limit: Duration) async -> Bool {
+        guard let channel = state.withLock({ $0.channel }) else { return false }
+        let isSent = OneTime<Bool>()
+        channel.writeAndFlush(part).whenComplete { result in
+            if case .success = result { isSent.set(true) } else { isSent.set(false) }
+        }
+        return await isSent.wait(limit) ?? false
+    }
+
+    /// Waits for the next part of the answer.
+    ///
+    /// - Throws: ``Silent`` after the limit, ``Broken`` when the app ended the connection.
+    func next(within limit: Duration) async throws -> HTTPClientResponsePart {
+        if let part = state.withLock({ $0.parts.popFirst() }) { return part }
+        guard let channel = state.withLock({ $0.channel }) else { throw Broken() }
+        let timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [weak self] in self?.finish(Silent()) }
+        defer { timer.cancel() }
+        return try await withCheckedThrowingContinuation { continuation in
+            let result: Result<HTTPClientResponsePart, any Error>? = state.withLock { state in
+                if let part = state.parts.popFirst() { return .success(part) }
+                if let end = state.end { return .failure(end) }
+                state.consumer = continuation
+                return nil
+            }
+            if let result { return continuation.resume(with: result) }
+            channel.read()
+        }
+    }
+
+    private func append(_ part: HTTPClientResponsePart) {
+        let consumer = state.withLock { state in
+            let consumer = state.consumer.take()
+            if consumer == nil { state.parts.append(part) }
+            return consumer
+        }
+        consumer?.resume(returning: part)
+    }
+
+    private func finish(_ end: any Error) {
+        let consumer = state.withLock { state in
+            state.end = state.end ?? end
+            return state.consumer.take()
+        }
+        consumer?.resume(throwing: end)
+    }
+
+    private var isAwaited: Bool { state.withLock { $0.consumer != nil } }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = HTTPClientResponsePart
+
+        private weak var exchange: AppExchange?
+
+        init(_ exchange: AppExchange?) { self.exchange = exchange }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { exchange?.append(unwrapInboundIn(data)) }
+
+        func channelReadComplete(context: ChannelHandlerContext) {
+            // What came was no whole part.
+            if exchange?.isAwaited == true { context.read() }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { exchange?.finish(Broken()) }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            exchange?.finish(Broken())
+            context.close(promise: nil)
+        }
+    }
+}

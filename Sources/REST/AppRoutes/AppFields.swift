@@ -1,0 +1,93 @@
+import Encoding
+import Foundation
+import HTTP
+import NIOHTTP1
+
+/// Decides which header fields go to an app's own routes, and which come back.
+struct AppFields: Sendable {
+    private let keys: ApplicationKeys
+
+    init(_ keys: ApplicationKeys) { self.keys = keys }
+
+    /// Fields that concern one connection (RFC 9110, 7.6.1), and those whose place the server's own take.
+    private static let ofConnection: Set<String> = [
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-authentication-info",
+        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "content-length",
+    ]
+    private static let ofClient: Set<String> = [
+        "expect", "forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port",
+        "x-request-id", "traceparent", "x-parse-master-key", "x-parse-maintenance-key", "x-roost-console",
+    ]
+
+    /// The fields of a request for the app: without those of the connection and without keys of the server, and with
+    /// the server's view of the client.
+    func request(
+        _ request: IncomingRequest, client: String, scheme: String, host: String
+    ) -> HTTPHeaders {
+        var fields = HTTPHeaders()
+        let dropped = Self.named(by: request.headers.all).union(Self.ofConnection).union(Self.ofClient)
+        for (name, value) in request.headers.all {
+            let lowercased = name.asciiLowercased
+            guard !dropped.contains(lowercased) else { continue }
+            switch lowercased {
+            case "authorization" where isKey(value): continue
+            case "cookie":
+                let others = Self.withoutConsole(value)
+                if !others.isEmpty { fields.add(name: name, value: others) }
+            default: fields.add(name: name, value: value)
+            }
+        }
+        fields.add(name: "X-Forwarded-For", value: client)
+        fields.add(name: "X-Forwarded-Proto", value: scheme)
+        if !host.isEmpty { fields.add(name: "X-Forwarded-Host", value: host) }
+        fields.add(name: "X-Request-Id", value: request.id.description)
+        if let parent = request.span?.traceparent { fields.add(name: "traceparent", value: parent) }
+        if let length = request.body.declaredLength {
+            // Methods without a body have no length.
+            if length > 0 || request.headers[.contentLength] != nil {
+                fields.add(name: "Content-Length", value: "\(length)")
+            }
+        } else {
+            fields.add(name: "Transfer-Encoding", value: "chunked")
+        }
+        return fields
+    }
+
+    /// The fields of an answer for the client, and its length if the app said it.
+    static func answer(_ headers: HTTPHeaders) -> (fields: [(String, String)], length: Int?) {
+        let all = headers.map { (name: $0.name, value: $0.value) }
+        let dropped = named(by: all).union(ofConnection).union(["date", "x-request-id"])
+        let fields = all.filter { !dropped.contains($0.name.asciiLowercased) }.map { ($0.name, $0.value) }
+        return (
+            fields,
+            headers["transfer-encoding"].isEmpty ? headers.first(name: "content-length").flatMap { Int($0) } : nil
+        )
+    }
+
+    /// The fields that `Connection` names.
+    private static func named(by fields: some Sequence<(name: String, value: String)>) -> Set<String> {
+        var names: Set<String> = []
+        for (name, value) in fields where name.asciiLowercased == "connection" {
+            names.formUnion(value.split(separator: ",").map { String($0.trimmingSpaces()).asciiLowercased })
+        }
+        return names
+    }
+
+    /// Whether Basic credentials have a key of the server.
+    private func isKey(_ value: String) -> Bool {
+        let parts = value.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, String(parts[0]).asciiLowercased == "basic",
+            let data = Data(base64Encoded: String(parts[1].trimmingSpaces())),
+            let password = String(decoding: data, as: UTF8.self).split(separator: ":", maxSplits: 1).last
+        else { return false }
+        return [keys.masterKey, keys.readOnlyMasterKey, keys.maintenanceKey].contains { key in
+            key.map { ConstantTime.areEqual(String(password), $0) } ?? false
+        }
+    }
+
+    /// The cookies but those of the console, which has the same origin.
+    private static func withoutConsole(_ cookies: String) -> String {
+        cookies.split(separator: ";").map { $0.trimmingSpaces() }
+            .filter { !$0.contains("roost-console") && !$0.contains("roost_console") }.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,175 @@
+import Encoding
+import HTTP
+import NIOCore
+import NIOHTTP1
+package import ServerConfiguration
+import Tasks
+
+/// Hands requests outside of the mount path on to an app's own routes, which a process of Node serves on a Unix socket.
+package struct AppProxy: Sendable {
+    /// Finds a socket on which the app listens, waiting for as long as given; nil if the app is down.
+    package typealias FindSocket = @Sendable (_ within: Duration) async -> String?
+
+    private let findSocket: FindSocket
+    private let mount: String
+    private let maximumBodySize: Int
+    private let fields: AppFields
+    private let limits: Limits
+    /// Leaves a quarter of the places to other networks. Cloud code has places of its own.
+    private let gate: Gate
+
+    /// How long an app may take, and how much it may have at a time.
+    package struct Limits: Sendable {
+        /// How long the app may take to begin its answer.
+        package var head = Duration.seconds(60)
+        /// How long the app may be silent within its answer, or read nothing of a body.
+        package var silence = Duration.seconds(60)
+        /// How long an app is waited for that is starting.
+        package var start = Duration.seconds(5)
+        /// The most requests that are open at a time.
+        package var open = 256
+
+        /// The usual limits.
+        package init() {}
+    }
+
+    /// - Throws: `AddressList.InvalidEntry` for an address of the configuration that is none.
+    package init(
+        _ configuration: Configuration, limits: Limits = Limits(), findSocket: @escaping FindSocket
+    ) throws(AddressList.InvalidEntry) {
+        self.findSocket = findSocket
+        self.limits = limits
+        mount = configuration.mount
+        maximumBodySize = configuration.maxUploadSize
+        fields = AppFields(try ApplicationKeys(configuration))
+        gate = Gate(capacity: limits.open * max(1, configuration.cloudMain.workers), leavesRoom: true, mostWaiting: 0)
+    }
+
+    /// Answers a request by the app.
+    ///
+    /// - Parameters:
+    ///   - client: The address of the client, as far as proxies are believed.
+    ///   - scheme: `http` or `https`, as the client came.
+    ///   - host: The host that the client called, as far as proxies are believed.
+    /// - Throws: `HTTPError` for a request that doesn't reach the app, or that the app doesn't answer.
+    func answer(
+        _ request: IncomingRequest, client: String, scheme: String, host: String
+    ) async throws -> Reply {
+        if ["TRACE", "CONNECT"].contains(request.method) {
+            throw HTTPError(status: 405, message: "Method Not Allowed")
+        }
+        guard request.target.utf8.first == UInt8(ascii: "/"), !Self.isBelow(mount, request.target) else {
+            throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
+        }
+        let upgrades = request.headers.all.filter { $0.name.asciiLowercased == "upgrade" }
+        guard !upgrades.contains(where: { $0.value.asciiLowercased == "websocket" }) else {
+            throw HTTPError(status: 501, message: "WebSocket connections to the app are not supported.")
+        }
+        if let length = request.body.declaredLength, length > maximumBodySize { throw HTTPError.bodyTooLarge }
+        let sender = Sender.current
+        guard gate.tryEnter(of: sender) else { return Self.unavailable("Too many requests are open.") }
+        let gate = gate
+        let exchange: AppExchange
+        do {
+            guard let socket = await findSocket(limits.start) else { throw AppExchange.Broken() }
+            exchange = try await AppExchange.open(socket) { gate.leave(of: sender) }
+        } catch {
+            gate.leave(of: sender)
+            return Self.unavailable("The app is not running.")
+        }
+        let presence = CallerPresence.current
+        let departure = presence?.onLeaving { [weak exchange] in exchange?.close() }
+        do {
+            try await upload(request, to: exchange, client: client, scheme: scheme, host: host)
+            return try await reply(of: exchange, hasBody: !request.isHead) {
+                if let departure { presence?.forget(departure) }
+            }
+        } catch {
+            if let departure { presence?.forget(departure) }
+            exchange.close()
+            switch error {
+            case is AppExchange.Silent: throw HTTPError(status: 504, message: "The app did not answer in time.")
+            case is AppExchange.Broken: throw HTTPError(status: 502, message: "The app broke off its answer.")
+            default: throw error
+            }
+        }
+    }
+
+    private static func unavailable(_ reason: String) -> Reply {
+        Reply(
+            status: 503, headers: [("Retry-After", "5")],
+            body: .text(reason, contentType: "text/plain; charset=utf-8"))
+    }
+
+    /// Sends the head and the body. A body that the app stops reading is sent no further: it has its answer then.
+    private func upload(
+        _ request: IncomingRequest, to exchange: AppExchange, client: String, scheme: String, host: String
+    ) async throws {
+        let head = HTTPRequestHead(
+            version: .http1_1, method: HTTPMethod(rawValue: request.method),
+            uri: String(request.target.prefix { $0 != "#" }),
+            headers: fields.request(request, client: client, scheme: scheme, host: host))
+        guard await exchange.send(.head(head), within: limits.silence) else { return }
+        while let chunk = try await request.body.next() {
+            guard request.body.receivedLength <= maximumBodySize else { throw HTTPError.bodyTooLarge }
+            guard await exchange.send(.body(.byteBuffer(chunk)), within: limits.silence) else { return }
+        }
+        _ = await exchange.send(.end(nil), within: limits.silence)
+    }
+
+    private func reply(
+        of exchange: AppExchange, hasBody: Bool, ended: @escaping @Sendable () -> Void
+    ) async throws -> Reply {
+        let head = try await head(of: exchange)
+        let (headers, length) = AppFields.answer(head.headers)
+        let silence = limits.silence
+        let isEmpty = [204, 304].contains(head.status.code)
+        let stream = Reply.ByteStream(length: isEmpty ? 0 : length) { sink in
+            defer {
+                ended()
+                exchange.close()
+            }
+            while true {
+                switch try await exchange.next(within: silence) {
+                case .body(let piece): try await sink(piece)
+                case .end: return
+                case .head: continue
+                }
+            }
+        }
+        if isEmpty || !hasBody {
+            ended()
+            exchange.close()
+        }
+        var reply = Reply(status: Int(head.status.code), headers: headers, body: .stream(stream))
+        reply.isRelayed = true
+        return reply
+    }
+
+    /// The head of the answer, without hints and the like that come before it.
+    private func head(of exchange: AppExchange) async throws -> HTTPResponseHead {
+        let deadline = ContinuousClock.now + limits.head
+        while true {
+            let part = try await exchange.next(within: max(.zero, deadline - .now))
+            if case .head(let head) = part, head.status.code >= 200 { return head }
+        }
+    }
+
+    /// Whether a target leads below a path once its escapes and dots are resolved, however the app would resolve them.
+    static func isBelow(_ mount: String, _ target: String) -> Bool {
+        var path = String(target.prefix { $0 != "?" && $0 != "#" })
+        // Twice encoded as well.
+        for _ in 0..<2 { path = PercentEncoding.decode(path) ?? path }
+        var components: [Substring] = []
+        for component in path.split(whereSeparator: { $0 == "/" || $0 == "\\" }) {
+            switch component {
+            case ".": continue
+            case "..": _ = components.popLast()
+            default: components.append(component)
+            }
+        }
+        let wanted = mount.split(separator: "/")
+        return components.count >= wanted.count
+            && zip(components, wanted).allSatisfy { String($0).asciiLowercased == String($1).asciiLowercased }
+    }
+}
