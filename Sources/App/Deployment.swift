@@ -27,15 +27,22 @@ package struct Deployment: Sendable {
     ///     Without a file, roost.json in the current folder is read.
     ///   - environment: The variables of the environment.
     ///   - needsKeys: Whether the application must be named: a look at a database needs neither its id nor its keys.
+    ///   - app: An app's own index.js, which takes the place of a configuration file.
     /// - Throws: `ConfigurationError`.
-    package init(arguments: [String], environment: [String: String], needsKeys: Bool = true) throws {
+    package init(
+        arguments: [String], environment: [String: String], needsKeys: Bool = true, app: ServedApp? = nil
+    ) throws {
         var flags = arguments
-        let file = try ConfigurationFile.taken(from: &flags)
+        let file = try app.map { ConfigurationFile($0) } ?? ConfigurationFile.taken(from: &flags)
         let folder = file?.folder ?? FileManager.default.currentDirectoryPath
         var (configuration, warnings) = try Configuration.load(
             file: file?.bytes, fileName: file?.path, environment: environment, flags: flags,
             fallbacks: needsKeys ? [:] : ["appId": "roost", "masterKey": .string(Identifiers.hexadecimal(32))])
         configuration.resolvePaths(in: folder)
+        if let app {
+            app.configure(&configuration)
+            warnings = app.warnings + warnings
+        }
         self.configuration = configuration
         self.warnings = warnings
         configurationFile = file?.path
@@ -82,7 +89,8 @@ package struct Deployment: Sendable {
 
     /// What sends the mails of cloud code; nil where the configuration says no way.
     static func codeMail(_ configuration: Configuration, _ caller: HTTPCaller?) throws -> NodeHost.SendMail? {
-        guard let delivery = configuration.accountMail.delivery else { return nil }
+        // An adapter of the app's own is called where the code runs.
+        guard let delivery = configuration.accountMail.delivery, configuration.nodeMail == nil else { return nil }
         let mail = try CloudMail(delivery, configuration, caller: caller)
         return { try await mail.send($0) }
     }

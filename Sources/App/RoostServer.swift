@@ -80,20 +80,22 @@ public struct RoostServer: Service {
             || configuration.accountMail.delivery?.transport.isHTTP == true
         caller = asksOthers ? try HTTPCaller(configuration.outgoing) : nil
         if let caller { additions.addProviders(SignInProviders.all(configuration, caller)) }
-        let warnings = try additions.checkProviders(configuration)
         let meters = Meters(
             requests: RequestMeters(routes: MeasuredRoutes.rows, shards: System.coreCount),
             providers: configuration.auth.keys.map(\.text), limits: configuration.rateLimits.count)
         let log = LogRing(meters: meters.logLines)
         let logger = log.recording(logger)
         self.logger = logger
-        for warning in warnings { logger.warning("\(warning)") }
         cloud = CloudEngine(meters: meters.cloud, levels: configuration.eventLevels, logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
         nodeHost = try NodeHost(
             configuration, sendMail: Deployment.codeMail(configuration, caller),
             noteRestart: { meters.cloud.nodeRestarts.add() }, logger: logger)
-        if let nodeHost { cloud.attach(nodeHost) }
+        if let nodeHost {
+            cloud.attach(nodeHost)
+            additions.addProviders(nodeHost.authProviders)
+        }
+        for warning in try additions.checkProviders(configuration) { logger.warning("\(warning)") }
         if additions.triggers == nil { additions.triggers = cloud }
         if additions.jobs == nil { additions.jobs = cloud }
         func inSchema(_ text: String) -> String {
@@ -165,8 +167,14 @@ public struct RoostServer: Service {
         let store = ObjectStore(client: client, replicas: replicas, catalog: catalog, logger: logger)
         probes.append(DatabaseWritesProbe(trouble: store.trouble))
         let caller = caller
+        let adapter: MailAdapterCall?
+        if let nodeHost {
+            adapter = { (mail: JSONObject) async throws in try await nodeHost.sendByAdapter(mail) }
+        } else {
+            adapter = nil
+        }
         mailQueue = try configuration.accountMail.delivery.map {
-            try MailQueue($0, configuration, caller: caller, meters: meters.mails, logger: logger)
+            try MailQueue($0, configuration, caller: caller, adapter: adapter, meters: meters.mails, logger: logger)
         }
         if additions.mailer == nil { additions.mailer = mailQueue }
         if let push = configuration.push {
@@ -219,9 +227,15 @@ public struct RoostServer: Service {
         } else {
             console = nil
         }
+        let app: AppProxy? =
+            if let nodeHost, configuration.cloudMain.app?.listens == true {
+                try AppProxy(configuration) { await nodeHost.appSocket(within: $0) }
+            } else {
+                nil
+            }
         let dispatcher = try Dispatcher(
             configuration, handler: routes, files: fileRoutes, pages: PageRoutes(beside: routes),
-            monitoring: monitoringRoutes, console: console, audit: audit, logger: logger)
+            monitoring: monitoringRoutes, console: console, app: app, audit: audit, logger: logger)
         if let changes {
             liveQueries = try LiveQueryServer(
                 backend, changes, address: { dispatcher.address(of: $0) },

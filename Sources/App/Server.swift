@@ -7,6 +7,7 @@ import LocalPostgres
 import Logging
 import Logs
 import NIOPosix
+import NodeHost
 public import Operations
 import ServerConfiguration
 import ServiceLifecycle
@@ -23,13 +24,15 @@ package struct Server {
 
     /// Reads the configuration.
     ///
-    /// - Parameter extensions: What is added to the server, given its log.
+    /// - Parameters:
+    ///   - app: An app's own index.js, which takes the place of a configuration file.
+    ///   - extensions: What is added to the server, given its log.
     /// - Throws: `ConfigurationError`, or what kept the file from being read.
     package init(
-        arguments: [String], environment: [String: String],
+        arguments: [String], environment: [String: String], app: ServedApp? = nil,
         extensions: (Logger) -> ServerExtensions = { _ in ServerExtensions() }
     ) throws {
-        deployment = try Deployment(arguments: arguments, environment: environment)
+        deployment = try Deployment(arguments: arguments, environment: environment, app: app)
         var configuration = deployment.configuration
         // On a laptop a password can be reset before there is a mail server.
         showsMails =

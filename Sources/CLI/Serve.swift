@@ -19,7 +19,8 @@ struct Serve: AsyncParsableCommand {
             return
         }
         do {
-            try await Server(arguments: arguments, environment: ProcessInfo.processInfo.environment).run()
+            let environment = ProcessInfo.processInfo.environment
+            try await Server.make(arguments: arguments, environment: environment)?.run()
         } catch {
             ErrorText.report(ErrorText.of(error))
             Foundation.exit(1)
@@ -38,7 +39,9 @@ enum OptionHelp {
     static let usage = "roost serve [roost.json] [--OPTION VALUE ...]"
 
     private static let introduction = """
-        Serves an application. Without a file, reads roost.json in the current folder. Precedence: flags, environment \
+        Serves an application. Without a file, reads roost.json in the current folder. A file of JavaScript, or the \
+        folder of a package.json, is an app's own index.js: Roost runs it in Node.js and takes the options that it gives \
+        to ParseServer. Of several servers in it, --app ID chooses one. Precedence: flags, environment \
         variables, configuration file, defaults. See docs/configuration.md.
         """
 

@@ -37,14 +37,15 @@ public final class MailQueue: Mailer {
 
     /// - Parameters:
     ///   - caller: What makes requests of HTTP; needed where mails are sent by them.
+    ///   - adapter: Calls an adapter of the app's own; needed where it sends the mails.
     ///   - meters: What is counted.
     /// - Throws: `ConfigurationError` for templates that cannot be read.
     public init(
         _ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?,
-        meters: MailMeters = MailMeters(), logger: Logger
+        adapter: MailAdapterCall? = nil, meters: MailMeters = MailMeters(), logger: Logger
     ) throws {
         self.meters = meters
-        transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
+        transport = try MailTransports.transport(delivery, configuration.outgoing, caller, adapter: adapter)
         writer = try MailWriter(delivery, configuration)
         self.logger = logger
     }

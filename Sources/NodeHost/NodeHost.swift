@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import Logging
 import NIOPosix
+import Operations
 import ParseModel
 import ServerConfiguration
 import Synchronization
@@ -22,6 +23,8 @@ package final class NodeHost: CloudHost {
         var serverURL = ""
         var owner: WorkerOwner?
         var group: MultiThreadedEventLoopGroup?
+        /// The sign-in adapters as the last process described them. They stay known while no process is there.
+        var adapters: [Name: NodeAuthProvider.Description] = [:]
     }
 
     private enum Reloading {
@@ -103,6 +106,48 @@ package final class NodeHost: CloudHost {
         }
     }
 
+    /// The sign-in adapters that run in the processes, by provider.
+    package var authProviders: [Name: any AuthProvider] {
+        var providers: [Name: any AuthProvider] = [:]
+        for name in settings.providers.keys { providers[name] = NodeAuthProvider(name: name, host: self) }
+        return providers
+    }
+
+    var adapters: [Name: NodeAuthProvider.Description] { state.withLock { $0.adapters } }
+
+    /// Carries out a step of a sign-in adapter.
+    func adapt(_ call: CloudCall) async throws -> JSONValue? {
+        try ResultReader.result(try await send(.adapter, call), of: call).value
+    }
+
+    /// Sends a mail of an account by the app's own adapter.
+    ///
+    /// - Throws: `ParseError` if the adapter fails, takes longer than 25 seconds or has no process.
+    package func sendByAdapter(_ mail: JSONObject) async throws {
+        var call = CloudCall(.function(Self.mailAdapter))
+        call.params = mail
+        do {
+            _ = try await TimeLimit.run(.seconds(25)) { [call] in try await self.adapt(call) }
+        } catch let error as CloudFailure {
+            throw ParseError(ParseError.scriptFailed, error.message ?? "")
+        }
+    }
+
+    /// The name by which the mail adapter is called. No provider has it.
+    private static let mailAdapter: Name = "@mail"
+
+    /// The socket of a process in which an app's own routes are served; nil if none comes in time.
+    package func appSocket(within limit: Duration) async -> String? {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let socket = pool.workers.compactMap(\.appSocket).randomElement() { return socket }
+            let rest = deadline - .now
+            guard rest > .zero, (try? await pool.worker(within: rest)) != nil else { return nil }
+            // The process is there and does not listen yet.
+            try? await Task.sleep(for: min(rest, .milliseconds(50)))
+        }
+    }
+
     package var condition: JSONObject {
         let workers = pool.workers
         let offer = workers.last?.offer
@@ -153,6 +198,7 @@ package final class NodeHost: CloudHost {
 
     private func offer(_ offer: HostOffer, _ services: CloudServices) {
         for problem in offer.problems { logger.warning("cloud code: \(problem)") }
+        if !offer.adapters.isEmpty { state.withLock { $0.adapters = offer.adapters } }
         services.offer(offer.registrations)
     }
 

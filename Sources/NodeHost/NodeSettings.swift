@@ -1,3 +1,4 @@
+import JSON
 import ServerConfiguration
 
 /// The part of the configuration that a host of `cloud/main.js` gets.
@@ -6,6 +7,16 @@ package struct NodeSettings: Sendable {
     package var main: String
     /// The program `node`.
     package var node: String
+    /// How the file, an app's own index.js, makes the server; nil for `cloud/main.js`.
+    package var app: Configuration.CloudMain.App?
+    /// Whether there is a file; else the processes run sign-in adapters alone.
+    package var hasMain = true
+    /// The sign-in adapters, by provider; null for those that an app's own index.js gives.
+    package var providers: JSONObject = [:]
+    /// The mail adapter; nil for none, true for one that an app's own index.js gives.
+    package var mail: JSONValue?
+    /// The folder from which their modules are found.
+    package var folder = "/"
     /// How many processes run the file.
     package var workers = 1
     /// Whether the file is loaded again when it, or one beside it, changes.
@@ -53,10 +64,18 @@ package struct NodeSettings: Sendable {
     ///
     /// - Throws: `ConfigurationError` when the file is not there, or Node is not.
     package init?(_ configuration: Configuration, environment: [String: String]) throws(ConfigurationError) {
-        guard let main = configuration.cloudMain.main else { return nil }
+        let providers = configuration.nodeProviders
+        let mail = configuration.nodeMail
+        guard configuration.cloudMain.main != nil || !providers.isEmpty || mail != nil else { return nil }
         self.init(
-            main: try NodeProgram.checkedFile(main),
+            main: try configuration.cloudMain.main.map(NodeProgram.checkedFile)
+                ?? configuration.cloudMain.folder + "/adapters.js",
             node: try NodeProgram.find(configuration.cloudMain.node, environment: environment))
+        hasMain = configuration.cloudMain.main != nil
+        self.providers = providers
+        self.mail = mail
+        folder = configuration.cloudMain.folder
+        app = configuration.cloudMain.app
         workers = configuration.cloudMain.workers
         isWatching = configuration.cloudMain.isWatching
         legacyCallbacks = configuration.cloudMain.legacyCallbacks

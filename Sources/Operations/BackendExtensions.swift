@@ -46,11 +46,16 @@ public struct BackendExtensions: Sendable {
         var warnings: [String] = []
         for (name, value) in configuration.auth {
             // What is not there is as good as switched off.
-            if value["enabled"] == false, value["module"] != nil || Self.unbuiltProviders.contains(name) { continue }
-            if value["module"] != nil {
+            let isOfApp = configuration.cloudMain.app?.providers.contains(name) == true
+            if value["enabled"] == false, value["module"] != nil || isOfApp || Self.unbuiltProviders.contains(name) {
+                continue
+            }
+            let isOwn = value["module"] != nil || configuration.nodeProviders[name] != nil
+            if isOwn, allAuthProviders[name]?.runsModule != true {
                 throw ConfigurationError(
-                    "option auth.\(name).module: adapters in JavaScript cannot run here. An issuer of OpenID Connect is named "
-                        + "by issuer and clientId, a service of OAuth 2 by oauth2; docs/accounts.md has both")
+                    "option auth.\(name).module: adapters in JavaScript can't replace a provider of Roost's. An issuer "
+                        + "of OpenID Connect is named by issuer and clientId, a service of OAuth 2 by oauth2; docs/accounts.md has both"
+                )
             }
             guard let provider = allAuthProviders[name] else {
                 if Self.unbuiltProviders.contains(name) {

@@ -289,6 +289,7 @@ public struct Configuration: Sendable {
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         accountMail.delivery?.templates.resolvePaths(resolved)
         cloudMain.main = cloudMain.main.map(resolved)
+        cloudMain.folder = folder
         consoleFolder = consoleFolder.map(resolved)
         console.backupFolder = console.backupFolder.map(resolved)
         push?.folder = folder

@@ -205,7 +205,7 @@ struct MailAdapterTests {
             ("parse-server-api-mail-adapter", ["sender": "a@b.c"], #"{"module":"mailgun","options""#),
             ("parse-server-mailjet-adapter", [:], #"{"module":"http","options":{"from","url","headers","body"}}"#),
             ("my-mailgun-thing", [:], #"{"module":"mailgun","options":{"from","domain","apiKey"}}"#),
-            ("./own-adapter.js", [:], #"{"module":"smtp""#),
+            ("own-adapter", [:], #"{"module":"smtp""#),
             ("@parse/simple-mailgun-adapter", ["fromAddress": "a@b.c", "domain": "d"], "apiKey is missing"),
             (
                 "mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k", "host": "h/evil?"],

@@ -46,16 +46,17 @@ public struct TestServer: Sendable {
     ///   - passwordCost: The cost of hashes of passwords; a server that is not tested has 10.
     ///   - extensions: What is added to the server.
     ///   - logger: Where the server logs.
+    ///   - configure: Changes the configuration after it was read.
     public static func run<R: Sendable>(
         _ options: JSONObject? = nil, passwordCost: Int = 4, extensions: ServerExtensions = ServerExtensions(),
-        logger: Logger = quietLogger,
+        logger: Logger = quietLogger, configure: @escaping @Sendable (inout Configuration) -> Void = { _ in },
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await gate.enter {
             // What a server makes at its first start is copied: that takes a fraction of the time.
             let copy = try await TestTemplate.copy()
             return try await withDatabase(options: copy) {
-                try await serve($0, options, passwordCost, logger, extensions, body)
+                try await serve($0, options, passwordCost, logger, extensions, configure: configure, body)
             }
         }
     }
@@ -107,7 +108,7 @@ public struct TestServer: Sendable {
 
     private static func serve<R: Sendable>(
         _ uri: String, _ options: JSONObject?, _ passwordCost: Int, _ logger: Logger,
-        _ extensions: ServerExtensions,
+        _ extensions: ServerExtensions, configure: @Sendable (inout Configuration) -> Void = { _ in },
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         var file: JSONObject = [
@@ -119,7 +120,9 @@ public struct TestServer: Sendable {
             "connectionTimeout": 20_000,
         ]
         for (name, value) in options ?? [:] { file[name] = value }
-        let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
+        var (read, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
+        configure(&read)
+        let configuration = read
         let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let server = try RoostServer(

@@ -1,4 +1,6 @@
 import Foundation
+import JSON
+import NodeHost
 import ServerConfiguration
 
 /// The configuration file that a command reads.
@@ -6,12 +8,18 @@ struct ConfigurationFile {
     /// The path as the caller gave it, for messages.
     let path: String
     let bytes: [UInt8]
+    /// The base folder of relative paths in the file.
+    let folder: String
+
+    /// - Parameter folder: The base folder of relative paths; nil for the folder of the file.
+    init(path: String, bytes: [UInt8], folder: String? = nil) {
+        self.path = path
+        self.bytes = bytes
+        self.folder = folder ?? URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path
+    }
 
     /// The default configuration file.
     private static let usual = "roost.json"
-
-    /// The base folder of relative paths in the file.
-    var folder: String { URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path }
 
     /// Removes the file from a command's arguments: the first one unless it is a flag, or roost.json in the current
     /// folder.
@@ -41,5 +49,10 @@ struct ConfigurationFile {
         } catch {
             throw ConfigurationError("\(path) cannot be read: \(ErrorText.reason(error)). Check its owner and mode")
         }
+    }
+
+    /// The options of an app's own index.js.
+    init(_ app: ServedApp) {
+        self.init(path: app.file.name, bytes: app.options.serialized(), folder: app.file.folder)
     }
 }

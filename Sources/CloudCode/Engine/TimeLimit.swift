@@ -2,7 +2,7 @@ import ParseModel
 import Tasks
 
 /// Work that is waited for only so long.
-enum TimeLimit {
+package enum TimeLimit {
     /// The error when the time is over.
     static let exceeded = ParseError(ParseError.timeout, "Cloud code timed out.")
 
@@ -10,7 +10,7 @@ enum TimeLimit {
     ///
     /// - Parameter limit: How long it is waited for; nil for as long as it takes.
     /// - Throws: What the work throws; 124 when its time is over.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         _ limit: Duration?, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         guard let limit else { return try await work() }

@@ -34,10 +34,13 @@ package struct MailFailure: Error {
 enum MailTransports {
     /// What the options name.
     ///
-    /// - Parameter caller: What makes requests of HTTP; needed where the transport does.
+    /// - Parameters:
+    ///   - caller: What makes requests of HTTP; needed where the transport does.
+    ///   - adapter: Calls an adapter of the app's own; needed where it sends the mails.
     /// - Throws: `ConfigurationError` for bodies of requests that are none.
     static func transport(
-        _ delivery: Configuration.MailDelivery, _ settings: Configuration.Outgoing, _ caller: HTTPCaller?
+        _ delivery: Configuration.MailDelivery, _ settings: Configuration.Outgoing, _ caller: HTTPCaller?,
+        adapter: MailAdapterCall? = nil
     )
         throws -> any MailTransport
     {
@@ -49,6 +52,12 @@ enum MailTransports {
         case .ses(let account): return SESTransport(account: account, caller: try client())
         case .http(let service): return try HTTPMailTransport(service, try client())
         case .terminal: return TerminalTransport()
+        case .node:
+            guard let adapter else {
+                throw ConfigurationError(
+                    "option emailAdapter: its module runs in Node.js, which only roost serve starts")
+            }
+            return AdapterTransport(call: adapter)
         }
     }
 }

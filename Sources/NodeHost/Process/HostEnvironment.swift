@@ -11,10 +11,13 @@ package enum HostEnvironment {
 
     /// What changes of the server's environment; nil takes away. The code gets what it needs of keys by the socket, and its
     /// children nothing.
-    package static func changes(socket: String, secret: String) -> [String: String?] {
+    ///
+    /// - Parameter keepsAll: Whether the file configures the server itself, and so reads what does.
+    package static func changes(socket: String, secret: String, keepsAll: Bool = false) -> [String: String?] {
         var changes: [String: String?] = [
             "ROOST_CLOUD_SOCKET": socket, "ROOST_CLOUD_SECRET": secret, "ROOST_CLOUD_SERVER": "\(getpid())",
         ]
+        if keepsAll { return changes }
         for name in OptionTable.variables.subtracting(handedOn) { changes.updateValue(nil, forKey: name) }
         return changes
     }

@@ -8,31 +8,46 @@ struct HostFolder: Sendable {
 
     var script: String { path + "/host.mjs" }
     var socket: String { path + "/socket" }
+    /// The script that reads an app's own index.js, and the file that it writes.
+    var reader: String { path + "/read.mjs" }
+    var record: String { path + "/record.json" }
 
     private static let files: [(name: String, content: [UInt8])] = [
+        ("adapters.mjs", PackageResources.adapters_mjs), ("app.mjs", PackageResources.app_mjs),
+        ("callSites.mjs", PackageResources.callSites_mjs),
         ("calls.mjs", PackageResources.calls_mjs), ("connection.mjs", PackageResources.connection_mjs),
         ("failures.mjs", PackageResources.failures_mjs), ("files.mjs", PackageResources.files_mjs),
         ("frames.mjs", PackageResources.frames_mjs), ("host.mjs", PackageResources.host_mjs),
-        ("httpRequest.mjs", PackageResources.httpRequest_mjs), ("lag.mjs", PackageResources.lag_mjs),
+        ("httpRequest.mjs", PackageResources.httpRequest_mjs),
+        ("importHooks.mjs", PackageResources.importHooks_mjs), ("lag.mjs", PackageResources.lag_mjs),
         ("logging.mjs", PackageResources.logging_mjs), ("modules.mjs", PackageResources.modules_mjs),
-        ("objects.mjs", PackageResources.objects_mjs), ("records.mjs", PackageResources.records_mjs),
+        ("objects.mjs", PackageResources.objects_mjs), ("parseServer.mjs", PackageResources.parseServer_mjs),
+        ("read.mjs", PackageResources.read_mjs), ("records.mjs", PackageResources.records_mjs),
         ("registry.mjs", PackageResources.registry_mjs),
         ("responses.mjs", PackageResources.responses_mjs), ("sdk.mjs", PackageResources.sdk_mjs),
-        ("services.mjs", PackageResources.services_mjs), ("tracking.mjs", PackageResources.tracking_mjs),
-        ("turns.mjs", PackageResources.turns_mjs), ("validators.mjs", PackageResources.validators_mjs),
+        ("services.mjs", PackageResources.services_mjs), ("standIns.mjs", PackageResources.standIns_mjs),
+        ("tracking.mjs", PackageResources.tracking_mjs), ("turns.mjs", PackageResources.turns_mjs),
+        ("validators.mjs", PackageResources.validators_mjs), ("values.mjs", PackageResources.values_mjs),
         ("watchdog.mjs", PackageResources.watchdog_mjs),
     ]
 
     /// Makes a folder with the script in it; throws what keeps files from being written.
     init() throws {
-        let name = "roost-cloud-\(UUID().uuidString.prefix(13))"
+        try self.init(named: "cloud", files: Self.files)
+    }
+
+    /// A folder for the socket on which an app's own index.js listens, without scripts.
+    static func forApp() throws -> HostFolder { try HostFolder(named: "app", files: []) }
+
+    private init(named name: String, files: [(name: String, content: [UInt8])]) throws {
+        let name = "roost-\(name)-\(UUID().uuidString.prefix(13))"
         let temporary = FileManager.default.temporaryDirectory.path
         // The path of a socket may not be longer than about a hundred bytes.
         path = (temporary.utf8.count <= 64 ? temporary : "/tmp") + "/" + name
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         do {
-            for file in Self.files { try Data(file.content).write(to: URL(fileURLWithPath: "\(path)/\(file.name)")) }
+            for file in files { try Data(file.content).write(to: URL(fileURLWithPath: "\(path)/\(file.name)")) }
         } catch {
             remove()
             throw error

@@ -23,6 +23,9 @@ final class NodeWorker: Sendable {
         /// Whether it has been given a place among those that take calls.
         var isServing = false
         var isRetired = false
+        /// The folder of the socket for the app's own routes, and whether the app listens there.
+        var appFolder: HostFolder?
+        var appListens = false
         var offer: HostOffer?
         var records = KeptRecords()
     }
@@ -97,6 +100,10 @@ final class NodeWorker: Sendable {
 
     /// Starts the process, waits until it has loaded the file or failed to, and removes what it was started from.
     private func open(_ folder: HostFolder, on group: MultiThreadedEventLoopGroup) async throws {
+        if settings.app != nil {
+            let folder = try HostFolder.forApp()
+            state.withLock { $0.appFolder = folder }
+        }
         let secret = Identifiers.hexadecimal(64)
         let listener = try await WorkerListener(
             folder.socket, secret: secret, limit: settings.messageLimit + 1024 * 1024, on: group,
@@ -110,8 +117,9 @@ final class NodeWorker: Sendable {
         }
         let command = NodeProcess.Command(
             node: settings.node, arguments: [folder.script, settings.main],
-            folder: (settings.main as NSString).deletingLastPathComponent,
-            environment: HostEnvironment.changes(socket: folder.socket, secret: secret))
+            folder: settings.app?.folder ?? (settings.main as NSString).deletingLastPathComponent,
+            environment: HostEnvironment.changes(
+                socket: folder.socket, secret: secret, keepsAll: settings.app != nil))
         Task { await run(command, on: group) }
         _ = await started.wait(settings.startLimit)
         // The listener removes its socket, and must not coincide with the removal of the folder.
@@ -138,6 +146,11 @@ final class NodeWorker: Sendable {
     }
 
     private func finish(_ way: String) {
+        let folder = state.withLock { state in
+            defer { (state.appFolder, state.appListens) = (nil, false) }
+            return state.appFolder
+        }
+        folder?.remove()
         owner.living.remove(self)
         ended.set(way)
     }
@@ -181,6 +194,9 @@ final class NodeWorker: Sendable {
 
     /// What the file offers; nil before it is loaded.
     var offer: HostOffer? { state.withLock { $0.offer } }
+
+    /// The socket on which the app's own routes are served, or nil if the app doesn't listen.
+    var appSocket: String? { state.withLock { $0.appListens ? $0.appFolder?.socket : nil } }
 
     /// Says what the file offers. To be called once the process takes calls; what it offers later follows by itself.
     func sendOffer() {
@@ -278,8 +294,15 @@ final class NodeWorker: Sendable {
             "masterKey": .string(settings.masterKey), "serverURL": .string(serverURL),
             "limit": .number(Double(settings.messageLimit)), "validatorTimeout": 10_000,
             "legacyCallbacks": .bool(settings.legacyCallbacks), "httpRequest": .bool(settings.httpRequest),
-            "decodesPointers": .bool(settings.decodesPointers),
+            "decodesPointers": .bool(settings.decodesPointers), "hasMain": .bool(settings.hasMain),
+            "providers": .object(settings.providers), "folder": .string(settings.folder),
         ]
+        if let app = settings.app, let folder = state.withLock({ $0.appFolder }) {
+            welcome["app"] = [
+                "server": .number(Double(app.server)), "socket": .string(folder.socket), "listens": .bool(app.listens),
+            ]
+        }
+        welcome["mail"] = settings.mail
         welcome["javascriptKey"] = settings.javascriptKey.map(JSONValue.string)
         send(welcome)
     }
@@ -295,6 +318,7 @@ final class NodeWorker: Sendable {
                 state.offer = offer
                 sendOffer(of: &state)
             }
+        case .app: state.withLock { $0.appListens = true }
         case .failed(let stack): started.set(.failed(stack))
         case .result(let id, let result):
             // Who answers calls is alive, however busy.

@@ -1,5 +1,7 @@
-// Runs an app's cloud/main.js for the server that started this process: node host.mjs <main.js>
+// Runs an app's cloud/main.js, or its own index.js, for the server that started this process: node host.mjs <main.js>
 
+import { Adapters } from './adapters.mjs';
+import { runApp } from './app.mjs';
 import { Calls } from './calls.mjs';
 import { Connection } from './connection.mjs';
 import { LagMeter } from './lag.mjs';
@@ -27,25 +29,37 @@ log.captureConsole();
 log.captureRejections();
 
 try {
-  adaptRequire(main);
+  if (!settings.app) adaptRequire(main);
   const Parse = loadSDK(main, settings);
   routeRequests(Parse, connection, currentCall);
   const registry = new Registry(log);
-  installCloud(Parse, registry, connection, log, settings);
+  const adapters = new Adapters(log);
+  installCloud(Parse, registry, connection, log, settings, adapters);
   const calls = new Calls(connection, registry, log, settings);
   const lag = new LagMeter();
   connection.on('ping', () => connection.send('pong', { lagMs: lag.take() }));
   const records = new CallerRecords(connection);
   connection.on('call', call => calls.carryOut(records.complete(call)));
+  connection.on('adapter', call => calls.carryOut(records.complete(call), () => adapters.perform(call)));
   connection.on('validate', call => calls.validate(records.complete(call)));
   connection.on('cancel', ({ id }) => calls.cancel(id));
   connection.on('address', ({ serverURL }) => {
     Parse.serverURL = serverURL;
   });
-  await loadMain(main);
+  const { app, folder, mail, providers = {} } = settings;
+  const addAdapters = async options => {
+    for (const [name, entry] of Object.entries(providers)) await adapters.add(name, entry ?? options?.auth?.[name], folder);
+    if (mail) await adapters.addMail(mail === true ? options?.emailAdapter : mail, folder);
+  };
+  if (app) {
+    await runApp(main, app, log, addAdapters, () => connection.send('app', {}));
+  } else {
+    await addAdapters();
+    if (settings.hasMain) await loadMain(main);
+  }
   connection.send('hello', {
     protocol: 1, pid: process.pid, node: process.versions.node, sdk: Parse.CoreManager.get('VERSION'),
-    ...registry.describe(),
+    auth: adapters.describe(), ...registry.describe(),
   });
   announce(registry);
 } catch (error) {

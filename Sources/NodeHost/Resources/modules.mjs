@@ -22,10 +22,20 @@ export function adaptRequire(main) {
   };
 }
 
-/** Loads main.js, and waits for a promise that it gives. */
-export async function loadMain(main) {
-  const loaded = isModule(main) ? await import(pathToFileURL(main)) : createRequire(main)(main);
+/**
+ * Loads main.js, and waits for a promise that it gives.
+ *
+ * @param isProgram Whether the file is to find itself started as a program: `require.main === module`.
+ */
+export async function loadMain(main, isProgram = false) {
+  const load = file => (isProgram ? Module._load(file, null, true) : createRequire(file)(file));
+  const loaded = isModule(main) ? await import(pathToFileURL(main)) : load(main);
   await (typeof loaded?.then === 'function' ? loaded : loaded?.default);
+}
+
+/** Loads a module of either kind. */
+export async function loadModule(file) {
+  return isModule(file) ? import(pathToFileURL(file)) : createRequire(file)(file);
 }
 
 /** Whether a file is an ES module, by its name and by the nearest package.json. */

@@ -5,10 +5,9 @@ import path from 'node:path';
 
 /** Loads the SDK from the app's node_modules, and makes it the global `Parse`. */
 export function loadSDK(main, settings) {
-  const require = createRequire(main);
   let loaded;
   try {
-    loaded = require('parse/node');
+    loaded = createRequire(fileNearSDK(main))('parse/node');
   } catch (error) {
     if (error.code !== 'MODULE_NOT_FOUND' || !error.message.includes("'parse/node'")) throw error;
     const folder = path.dirname(main);
@@ -24,6 +23,21 @@ export function loadSDK(main, settings) {
   Parse.serverURL = settings.serverURL;
   globalThis.Parse = Parse;
   return Parse;
+}
+
+/** The file from which the SDK is found: the app's, or a file of the app's parse-server, which brings an SDK. */
+function fileNearSDK(main) {
+  const { resolve } = createRequire(main);
+  try {
+    resolve('parse/node');
+  } catch {
+    try {
+      return resolve('parse-server/package.json');
+    } catch {
+      // The error names the app's folder.
+    }
+  }
+  return main;
 }
 
 /** Has the SDK's requests go over the connection: no HTTP, no keys, and the server knows which call they belong to. */

@@ -4,7 +4,7 @@ import { httpRequest } from './httpRequest.mjs';
 import { promiseOf } from './sdk.mjs';
 
 /** Fills in `Parse.Cloud`. */
-export function installCloud(Parse, registry, connection, log, settings) {
+export function installCloud(Parse, registry, connection, log, settings, adapters) {
   const cloud = Parse.Cloud;
   cloud.define = (name, handler, validator) => registry.define(name, handler, validator);
   cloud.job = (name, handler) => registry.job(name, handler);
@@ -38,8 +38,10 @@ export function installCloud(Parse, registry, connection, log, settings) {
     log.write('warn', 'Parse.Cloud.useMasterKey has no effect. Give {useMasterKey: true} to the call that needs it.');
   };
   cloud.sendEmail = async mail => {
+    if (adapters.sendMail) return adapters.sendMail(mail);
     const answer = await connection.ask('mail', { mail });
     if (answer.error !== undefined) throw new Parse.Error(answer.code ?? 141, answer.error);
+    return undefined;
   };
   const requestOnce = async options => [await httpRequest(options)];
   cloud.httpRequest = settings.httpRequest ? options => promiseOf(Parse, requestOnce(options)) : () => {

@@ -10,6 +10,8 @@ enum CallWriter {
         case call
         /// To ask the functions in its validator.
         case validate
+        /// To carry out a step of a sign-in adapter.
+        case adapter
     }
 
     /// The message of a call.

@@ -7,6 +7,8 @@ package enum HostMessage {
     case hello(HostOffer)
     /// The file offers something else from now on.
     case register(HostOffer)
+    /// The app listens on its socket.
+    case app
     /// The file could not be loaded.
     case failed(stack: String)
     case result(id: Int, JSONObject)
@@ -36,6 +38,7 @@ package enum HostMessage {
         case "connect": self = .connect(secret: text("secret"))
         case "hello": self = .hello(HostOffer(object))
         case "register": self = .register(HostOffer(object))
+        case "app": self = .app
         case "failed": self = .failed(stack: text("stack"))
         case "result": self = .result(id: try id(), object)
         case "log":

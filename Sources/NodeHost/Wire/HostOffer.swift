@@ -7,6 +7,8 @@ package struct HostOffer: Sendable {
     private(set) var registrations: [CloudRegistration] = []
     /// What cannot be used, in words for the log.
     private(set) var problems: [String] = []
+    /// The sign-in adapters.
+    private(set) var adapters: [Name: NodeAuthProvider.Description] = [:]
     /// The versions of Node and of the SDK.
     let node: String
     let sdk: String
@@ -15,6 +17,9 @@ package struct HostOffer: Sendable {
     init(_ message: JSONObject) {
         node = message["node"]?.stringValue ?? ""
         sdk = message["sdk"]?.stringValue ?? ""
+        for entry in message["auth"]?.arrayValue ?? [] {
+            if let name = entry["provider"]?.nameValue { adapters[name] = NodeAuthProvider.Description(entry) }
+        }
         for entry in message["functions"]?.arrayValue ?? [] {
             if let name = entry["name"]?.nameValue { add(.function(name), entry) }
         }

@@ -1,3 +1,5 @@
+import JSON
+
 extension OptionTable {
     /// Cloud code in JavaScript: an app's `cloud/main.js`, run by Node.
     static let cloudMain: [OptionDefinition] = [
@@ -68,10 +70,48 @@ extension Configuration {
         public var httpRequest = false
         /// Whether it is loaded again when its files change.
         public var isWatching = false
+        /// How the file, an app's own index.js, makes the server; nil for `cloud/main.js`.
+        package var app: App?
+        /// The folder from which modules of adapters are found.
+        package var folder = "/"
         /// Whether pointers in parameters of functions become objects (`encodeParseObjectInCloudFunction`).
         public var decodesPointers = true
 
         init() {}
+
+        /// An app's own index.js, which makes the server.
+        package struct App: Sendable {
+            /// The folder in which it runs.
+            package var folder: String
+            /// Which of the servers that it makes this one is.
+            package var server: Int
+            /// Whether it listens, so that it has routes of its own.
+            package var listens: Bool
+            /// The providers of the option `auth` whose adapters the app gives as objects or classes.
+            package var providers: [Name]
+
+            /// Describes an app.
+            package init(folder: String, server: Int, listens: Bool, providers: [Name]) {
+                (self.folder, self.server, self.listens, self.providers) = (folder, server, listens, providers)
+            }
+        }
+    }
+
+    /// The sign-in adapters that run in Node, by provider: what the option `auth` says of a module, or null for one that
+    /// an app's own index.js gives.
+    package var nodeProviders: JSONObject {
+        var providers: JSONObject = [:]
+        for (name, options) in auth where options["enabled"] != false {
+            let module = options["module"]?.orNil ?? options["class"]?.orNil ?? options["adapter"]?.orNil
+            if module?.stringValue != nil { providers[name] = options }
+        }
+        for name in cloudMain.app?.providers ?? [] where auth[name]?["enabled"] != false { providers[name] = .null }
+        return providers
+    }
+
+    /// The mail adapter that runs in Node; nil for none, true for one that an app's own index.js gives.
+    package var nodeMail: JSONValue? {
+        if case .node(let adapter)? = accountMail.delivery?.transport { adapter } else { nil }
     }
 
     /// How webhooks are called.

@@ -33,12 +33,15 @@ extension Configuration {
         case http(HTTPMail)
         /// Prints them.
         case terminal
+        /// An adapter of the app's own, which runs in Node: its module and options, or true for one that an app's own
+        /// index.js gives.
+        case node(JSONValue)
 
         /// Whether it makes HTTP requests.
         public var isHTTP: Bool {
             switch self {
             case .mailgun, .ses, .http: return true
-            case .terminal: return false
+            case .terminal, .node: return false
             case .smtp(let server):
                 guard case .token(_, .refreshed)? = server.login else { return false }
                 return true

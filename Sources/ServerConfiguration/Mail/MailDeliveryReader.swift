@@ -15,6 +15,11 @@ extension Configuration.MailDelivery {
         for key in adapter.objectValue?.keys.elements ?? [] where !["module", "options"].contains(key) {
             warnings.append("option emailAdapter.\(key) has no effect")
         }
+        if module == Self.ofApp || ["./", "../", "/"].contains(where: module.hasPrefix) {
+            // The adapter knows the sender.
+            self.init(sender: "", transport: .node(module == Self.ofApp ? true : adapter))
+            return
+        }
         var options = AdapterOptions(module, adapter["options"]?.objectValue ?? [:])
         switch module {
         case "smtp": self = try Self.smtp(&options)
@@ -33,6 +38,9 @@ extension Configuration.MailDelivery {
         templates = try Configuration.MailTemplates(&options)
         try options.checkAllKnown()
     }
+
+    /// The module that stands for an adapter which an app's own index.js gives.
+    package static let ofApp = "roost:app"
 
     static func smtp(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
         let host = try options.needed("host")

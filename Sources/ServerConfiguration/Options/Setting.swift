@@ -98,11 +98,14 @@ public struct Setting: Sendable {
                         let lowercased = name.text.lowercased()
                         let isFlag = value.boolValue != nil || value.numberValue != nil || value.isNull
                         let isSecret = !isFlag && secretParts.contains { lowercased.contains($0) }
-                        return (name, isSecret ? "•••" : withoutSecrets(value))
+                        return (name, isSecret ? .string(mask) : withoutSecrets(value))
                     }))
         default: value
         }
     }
+
+    /// What stands in the place of a secret.
+    package static let mask = "•••"
 
     /// An address without user, password and query.
     package static func withoutUser(_ text: String) -> String {
@@ -110,7 +113,7 @@ public struct Setting: Sendable {
         let rest = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
         let authority = rest.prefix { $0 != "/" }
         guard let at = authority.lastIndex(of: "@") else { return String(text[..<scheme.upperBound] + rest) }
-        return String(text[..<scheme.upperBound]) + "•••" + rest[at...]
+        return String(text[..<scheme.upperBound]) + mask + rest[at...]
     }
 }
 

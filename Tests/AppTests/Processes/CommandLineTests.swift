@@ -29,6 +29,52 @@ struct CommandLineTests {
             "\(malformed.errors)")
     }
 
+    private static let index = """
+        const { ParseServer } = require('parse-server');
+        new ParseServer({
+          appId: 'music', masterKey: 'Swordfish', databaseURI: 'mongodb://h/d', cacheAdapter: {}, allowOrigin: 'https://a.example',
+          cloud: './cloud/main.js', MORE
+        });
+        require('http').createServer().listen(1555);
+        """
+
+    private static func write(index: String, _ folder: String) throws {
+        try Data(index.utf8).write(to: URL(fileURLWithPath: folder + "/index.js"))
+    }
+
+    @Test("serve index.js --check reports what becomes of each option, and --write makes a file without secrets")
+    func check() async throws {
+        let run = try await CommandLineRun.roost(["serve", "index.js", "--check", "--write", "new.json"]) {
+            try Self.write(index: Self.index.replacing("MORE", with: ""), $0)
+        }
+        #expect(run.status == 0, "\(run.errors)")
+        let lines = run.output.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true) }
+        func outcome(_ subject: String) -> String? {
+            lines.first { $0.first == subject[...] }.flatMap { $0.dropFirst().first.map(String.init) }
+        }
+        #expect(outcome("appId") == "taken" && outcome("port") == "taken", "\(run.output)")
+        #expect(outcome("databaseURI") == "changed" && outcome("cacheAdapter") == "left")
+        #expect(run.output.contains("(index.js:2)"))
+        #expect(run.output.contains("Set the variables PARSE_SERVER_MASTER_KEY"))
+    }
+
+    @Test("An index.js with options that have to be decided isn't served, and all mistakes come in one start")
+    func undecided() async throws {
+        for arguments in [["serve", "index.js"], ["serve", "index.js", "--check"]] {
+            let run = try await CommandLineRun.roost(arguments) {
+                try Self.write(
+                    index: Self.index.replacing("MORE", with: "publicServerURL: () => '', maxLimit: 0"),
+                    $0)
+            }
+            #expect(run.status == 1)
+            let all = run.output + run.errors
+            #expect(all.contains("publicServerURL"), "\(all)")
+            #expect(all.contains("maxLimit must be a number of at least 1 (index.js)"))
+        }
+        let missing = try await CommandLineRun.roost(["serve", "nosuch.js"])
+        #expect(missing.messages.first?.hasPrefix("There is no file nosuch.js in /") == true, "\(missing.errors)")
+    }
+
     @Test("All wrong options of a file are reported in one start")
     func options() async throws {
         let file = #"{"appId": "app", "masterKy": "Swordfish", "port": 99999, "metrics": true, "databaseURI": "h"}"#

@@ -60,6 +60,9 @@ public protocol AuthProvider: Sendable {
     /// after that alone.
     var optionForms: [Name: AuthOptionForm]? { get }
 
+    /// Whether the provider is an adapter of the app's own, in JavaScript.
+    var runsModule: Bool { get }
+
     /// Warnings about options that the provider can work with. Called once, before the server starts.
     func warnings(_ name: Name, _ options: JSONObject) -> [String]
 }
@@ -106,6 +109,7 @@ extension AuthProvider {
     public func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? { nil }
     public var unstored: Set<Name> { [] }
     public var optionForms: [Name: AuthOptionForm]? { nil }
+    public var runsModule: Bool { false }
     public func warnings(_ name: Name, _ options: JSONObject) -> [String] { [] }
 }
 

@@ -1,0 +1,104 @@
+import Foundation
+import JSON
+import NodeHost
+import ServerConfiguration
+
+extension Server {
+    /// Reads the configuration of `roost serve`: a file of JSON, or an app's own index.js.
+    ///
+    /// With `--check`, prints what becomes of each option of an index.js; with `--write FILE`, writes them as a
+    /// configuration file.
+    ///
+    /// - Returns: The server, or nil if there is nothing to serve.
+    /// - Throws: `ConfigurationError`, or what kept the file from being read.
+    package static func make(arguments: [String], environment: [String: String]) async throws -> Server? {
+        var arguments = arguments
+        guard let app = try await ServedApp.taken(from: &arguments, environment: environment) else {
+            return try Server(arguments: arguments, environment: environment)
+        }
+        let target = ServedApp.value(of: "--write", in: &arguments, isRemoved: true)
+        let count = arguments.count
+        arguments.removeAll { $0 == "--check" }
+        let isReport = target != nil || arguments.count < count
+        let result = Result { try Deployment(arguments: arguments, environment: environment, app: app) }
+        var mistakes: [String] = []
+        if case .failure(let error) = result {
+            guard error is ConfigurationError else { throw error }
+            mistakes = ErrorText.of(error).split(separator: "\n").map(String.init)
+        }
+        guard isReport else {
+            let undecided = app.undecided.map(\.text) + mistakes
+            guard undecided.isEmpty else { throw ConfigurationError(undecided.joined(separator: "\n")) }
+            return try Server(arguments: arguments, environment: environment, app: app)
+        }
+        let report = AppReport(app, try? result.get(), mistakes: mistakes)
+        try FileHandle.standardOutput.write(contentsOf: Data((report.lines.joined(separator: "\n") + "\n").utf8))
+        if let target, mistakes.isEmpty { try report.write(to: target) }
+        guard app.undecided.isEmpty, mistakes.isEmpty else {
+            throw ConfigurationError("\(app.file.name): what says \"decide\" has to be changed before Roost serves it")
+        }
+        return nil
+    }
+}
+
+/// What becomes of the options of an app's own index.js.
+private struct AppReport {
+    private let app: ServedApp
+    private let configuration: Configuration?
+    private let mistakes: [String]
+
+    init(_ app: ServedApp, _ deployment: Deployment?, mistakes: [String]) {
+        self.app = app
+        configuration = deployment?.configuration
+        self.mistakes = mistakes
+    }
+
+    var lines: [String] {
+        let options = app.options.keys.compactMap { name -> AppNote? in
+            guard !app.notes.contains(where: { $0.subject == name.text || $0.subject.hasPrefix("\(name).") }) else {
+                return nil
+            }
+            switch OptionTable.find(name.text)?.support {
+            case .built: return app.note(name.text, .taken, "")
+            case .ignored(let why): return app.note(name.text, .left, why)
+            case .notBuilt, nil: return nil
+            }
+        }
+        let others = mistakes.map { app.note("options", .decide, $0) }
+        return (options + app.notes + others).map(\.line)
+    }
+
+    /// A value without the members whose secrets are masked.
+    private static func withoutMasked(_ value: JSONValue) -> JSONValue? {
+        switch value {
+        case .string(let text): text.contains(Setting.mask) ? nil : value
+        case .array(let list): .array(list.compactMap(withoutMasked))
+        case .object(let object): .object(object.compactMapValues(withoutMasked))
+        default: value
+        }
+    }
+
+    /// Writes the options without secrets, which stay in variables of the environment.
+    ///
+    /// - Throws: `ConfigurationError` if the file exists; what keeps it from being written.
+    func write(to path: String) throws {
+        guard let configuration else { return }
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw ConfigurationError("\(path) exists, and nothing is overwritten. Name another file")
+        }
+        var options: JSONObject = [:]
+        var secrets: [String] = []
+        for setting in configuration.settings where setting.source == .file {
+            guard let value = setting.value else {
+                if setting.isSecret, let option = OptionTable.find(setting.name) { secrets.append(option.environment) }
+                continue
+            }
+            options[Name(setting.name)] = Self.withoutMasked(value)
+        }
+        options["cloud"] = app.cloudFile.map { .string($0) }
+        try Data(JSONValue.object(options).serialized()).write(to: URL(fileURLWithPath: path))
+        let variables = secrets.isEmpty ? "" : ". Set the variables \(secrets.sorted().joined(separator: ", "))"
+        let line = "\(path) was written without secrets and routes\(variables)\n"
+        try FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
+    }
+}

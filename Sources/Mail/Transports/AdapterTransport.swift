@@ -1,0 +1,27 @@
+public import JSON
+
+/// Hands a mail to an adapter of the app's own, or throws why it was not sent.
+public typealias MailAdapterCall = @Sendable (JSONObject) async throws -> Void
+
+/// Has mails sent by an adapter of the app's own, which runs in Node.
+struct AdapterTransport: MailTransport {
+    let call: MailAdapterCall
+
+    func send(_ message: MailMessage) async throws -> MailReceipt {
+        var mail: JSONObject = [
+            "to": .string(message.recipients.first ?? ""), "subject": .string(message.subject),
+            "text": .string(message.text),
+        ]
+        mail["html"] = message.html.map { .string($0) }
+        var content: JSONObject = ["kind": .string(message.name.text), "mail": .object(mail)]
+        content["link"] = message.values["link"]
+        content["appName"] = message.values["appName"]
+        content["user"] = message.values["user"]
+        do {
+            try await call(content)
+        } catch {
+            throw MailFailure(reason: "the adapter failed", isFinal: false, answer: "\(error)")
+        }
+        return MailReceipt(answer: "sent by the adapter")
+    }
+}

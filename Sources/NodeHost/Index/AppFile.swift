@@ -1,0 +1,49 @@
+import Foundation
+import JSON
+import ServerConfiguration
+
+/// An app's own `index.js`, which makes its server with parse-server.
+package struct AppFile: Sendable {
+    /// The file.
+    package let path: String
+    /// The folder in which Node runs it, and the base of relative paths.
+    package let folder: String
+    /// The file as the caller gave it, for messages.
+    package let name: String
+
+    private static let endings: Set<String> = ["js", "mjs", "cjs"]
+
+    /// Finds the file that an argument of `roost serve` names: a file of JavaScript, or the folder of a `package.json`
+    /// whose `scripts.start` or `main` names one.
+    ///
+    /// - Returns: The file, or nil if the argument is something else, such as a configuration file.
+    /// - Throws: `ConfigurationError` for a file that doesn't exist.
+    package init?(argument: String, currentFolder: String) throws(ConfigurationError) {
+        let argumentPath = argument.hasPrefix("/") ? argument : "\(currentFolder)/\(argument)"
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: argumentPath, isDirectory: &isFolder)
+        if exists, isFolder.boolValue {
+            guard let package = FileManager.default.contents(atPath: "\(argumentPath)/package.json") else { return nil }
+            guard let json = try? JSONValue(parsing: Array(package)) else {
+                throw ConfigurationError("\(argument)/package.json is not valid JSON")
+            }
+            folder = Self.plain(argumentPath)
+            name = Self.started(by: json["scripts"]?["start"]?.stringValue) ?? json["main"]?.stringValue ?? "index.js"
+            path = Self.plain(name.hasPrefix("/") ? name : "\(folder)/\(name)")
+        } else {
+            guard Self.endings.contains((argument as NSString).pathExtension) else { return nil }
+            (folder, path, name) = (Self.plain(currentFolder), Self.plain(argumentPath), argument)
+        }
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw ConfigurationError("There is no file \(name) in \(folder)")
+        }
+    }
+
+    private static func plain(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+
+    /// The file of JavaScript that a start script runs: the last word of `node -r dotenv/config dist/index.js`.
+    private static func started(by script: String?) -> String? {
+        guard let words = script?.split(separator: " "), words.contains("node") else { return nil }
+        return words.map(String.init).last { endings.contains(($0 as NSString).pathExtension) }
+    }
+}

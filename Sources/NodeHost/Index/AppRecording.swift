@@ -1,0 +1,54 @@
+import Foundation
+import JSON
+import NIOPosix
+import ServerConfiguration
+import Synchronization
+import Tasks
+
+/// Runs an app's own `index.js` once to learn how it configures its server. Nothing listens meanwhile, and once the
+/// server is made, the app connects to nothing.
+package enum AppRecording {
+    /// How long the app may take.
+    private static let limit = Duration.seconds(30)
+
+    /// Runs the file.
+    ///
+    /// - Parameter node: The program `node`.
+    /// - Returns: The record that `read.mjs` writes.
+    /// - Throws: `ConfigurationError` if the app fails or makes no server, with the last lines that it printed.
+    static func run(_ file: AppFile, node: String) async throws -> JSONObject {
+        try await NodeProgram.checkVersion(of: node)
+        let folder = try HostFolder()
+        defer { folder.remove() }
+        let isOver = OneTime<Void>()
+        let lastLines = Mutex<[String]>([])
+        let timer = Task {
+            try? await Task.sleep(for: limit)
+            isOver.set(())
+        }
+        defer { timer.cancel() }
+        let command = NodeProcess.Command(
+            node: node, arguments: [folder.reader, file.path], folder: file.folder,
+            environment: ["ROOST_RECORD": folder.record])
+        _ = try await NodeProcess.run(
+            command, until: isOver, on: .singleton, started: { _ in },
+            lines: { line in
+                lastLines.withLock { lines in
+                    lines.append(line)
+                    if lines.count > 30 { lines.removeFirst() }
+                }
+            }, silent: { isOver.set(()) })
+        let printed = lastLines.withLock { $0 }.map { "\n\($0)" }.joined()
+        guard let data = FileManager.default.contents(atPath: folder.record),
+            let record = try? JSONValue(parsing: Array(data)).objectValue
+        else {
+            throw ConfigurationError(
+                "\(file.name) made no ParseServer within \(limit.components.seconds) s\(printed)")
+        }
+        guard record["servers"]?.arrayValue?.isEmpty == false else {
+            let reason = record["error"]?.stringValue.map { "failed before it made a ParseServer:\n\($0)" }
+            throw ConfigurationError("\(file.name) \(reason ?? "made no ParseServer\(printed)")")
+        }
+        return record
+    }
+}

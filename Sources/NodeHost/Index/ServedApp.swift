@@ -1,0 +1,241 @@
+import Foundation
+import JSON
+import ServerConfiguration
+
+/// An app's own `index.js` as Roost serves it: its options as those of a configuration file, and notes about the rest.
+package struct ServedApp: Sendable {
+    package let file: AppFile
+    /// The options, as a configuration file has them.
+    package private(set) var options: JSONObject
+    package private(set) var notes: [AppNote] = []
+    /// The file of cloud code that the app names, or nil if it has none or gives a function.
+    package let cloudFile: String?
+    /// Which of the servers that the file makes this one is.
+    let server: Int
+    /// Whether the app listens, so that it has routes of its own.
+    let listens: Bool
+    /// The providers whose adapters the app gives as objects or classes.
+    private var providers: [Name] = []
+    /// The file and line in which the server is made.
+    private let place: String
+
+    /// Reads the file that the first argument of `roost serve` names, by running it.
+    ///
+    /// - Parameters:
+    ///   - arguments: The arguments of the command. The file and `--app ID` are removed.
+    ///   - environment: The environment's variables.
+    /// - Returns: The app, or nil if the argument names no file of JavaScript.
+    /// - Throws: `ConfigurationError` if the app can't be read.
+    package static func taken(
+        from arguments: inout [String], environment: [String: String]
+    ) async throws -> ServedApp? {
+        let current = FileManager.default.currentDirectoryPath
+        guard let first = arguments.first, !first.hasPrefix("--"),
+            let file = try AppFile(argument: first, currentFolder: current)
+        else { return nil }
+        arguments.removeFirst()
+        let identifier = value(of: "--app", in: &arguments, isRemoved: true)
+        let wanted = value(of: "--cloudNode", in: &arguments, isRemoved: false) ?? environment["ROOST_CLOUD_NODE"]
+        let node = try NodeProgram.find(wanted, environment: environment)
+        return try ServedApp(file, try await AppRecording.run(file, node: node), identifier: identifier)
+    }
+
+    /// The value of a flag among arguments, or nil without it.
+    package static func value(of flag: String, in arguments: inout [String], isRemoved: Bool) -> String? {
+        guard let index = arguments.firstIndex(where: { $0 == flag || $0.hasPrefix("\(flag)=") }) else { return nil }
+        let isPair = arguments[index] == flag
+        guard !isPair || index + 1 < arguments.count else { return nil }
+        let text = isPair ? arguments[index + 1] : String(arguments[index].dropFirst(flag.count + 1))
+        if isRemoved { arguments.removeSubrange(index...(isPair ? index + 1 : index)) }
+        return text
+    }
+
+    /// Makes the options of a record.
+    ///
+    /// - Parameter identifier: The `appId` of the server that is wanted, where the file makes several.
+    package init(_ file: AppFile, _ record: JSONObject, identifier: String?) throws(ConfigurationError) {
+        self.file = file
+        let servers = record["servers"]?.arrayValue ?? []
+        let names = servers.map { $0["options"]?["appId"]?.stringValue ?? "" }
+        let index = identifier.map { identifier in names.firstIndex { $0.hasSameBytes(as: identifier) } } ?? 0
+        guard let index, servers.indices.contains(index) else {
+            throw ConfigurationError("\(file.name) makes no server with the appId \(identifier ?? "")")
+        }
+        guard identifier != nil || servers.count == 1 else {
+            throw ConfigurationError(
+                "\(file.name) makes servers of the apps \(names.joined(separator: ", ")). Choose one with --app \(names[0])"
+            )
+        }
+        let made = servers[index]
+        server = index
+        place = made["at"]?.stringValue ?? ""
+        options = made["options"]?.objectValue ?? [:]
+        let listens = record["listens"]?.arrayValue ?? []
+        self.listens = !listens.isEmpty
+        cloudFile = options.removeValue(forKey: "cloud")?.stringValue
+        for mark in made["marks"]?.arrayValue ?? [] { add(mark) }
+        readAdapters()
+        readAddress(made, listens)
+        readDatabase()
+        for note in record["notes"]?.arrayValue ?? [] { add(note: note) }
+        if options["preset"] == nil, let line = Self.line(record["version"]?.stringValue) {
+            options["preset"] = .number(Double(line))
+            add("preset", .taken, "\(line), by the version of parse-server in package.json")
+        }
+    }
+
+    /// The options that the owner has to change.
+    package var undecided: [AppNote] { notes.filter { $0.outcome == .decide } }
+
+    /// Warnings for the start.
+    package var warnings: [String] { notes.filter { [.changed, .left].contains($0.outcome) }.map(\.text) }
+
+    /// A note about an option.
+    package func note(_ subject: String, _ outcome: AppNote.Outcome, _ details: String) -> AppNote {
+        AppNote(subject: subject, outcome: outcome, details: details, place: place)
+    }
+
+    private mutating func add(_ subject: String, _ outcome: AppNote.Outcome, _ details: String, at place: String? = nil)
+    {
+        notes.append(AppNote(subject: subject, outcome: outcome, details: details, place: place ?? self.place))
+    }
+
+    /// The number of a line of parse-server that has a preset: 7 for `^7.4.0`.
+    private static func line(_ version: String?) -> Int? {
+        guard let version else { return nil }
+        let digits = version.drop { !("0"..."9").contains($0) }.prefix { ("0"..."9").contains($0) }
+        return Int(digits).map { min(max($0, 4), 9) }
+    }
+
+    /// Has the host run the file in the place of `cloud/main.js`.
+    package func configure(_ configuration: inout Configuration) {
+        configuration.cloudMain.main = file.path
+        configuration.cloudMain.app = Configuration.CloudMain.App(
+            folder: file.folder, server: server, listens: listens, providers: providers)
+    }
+
+    // MARK: Functions and instances
+
+    /// Notes a value that JSON doesn't have. Options without effect stay without; the others have to be changed.
+    private mutating func add(_ mark: JSONValue) {
+        let path = mark["path"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        guard let option = path.first, path != ["cloud"] else { return }
+        let isIgnored =
+            if case .ignored? = OptionTable.find(option)?.support { true } else { false }
+        if isIgnored || ["pubSubAdapter", "wssAdapter"].contains(path.last) {
+            // The reader of options says that they have no effect.
+            if path.count == 1 { options[Name(option)] = "JavaScript" }
+            if path.count == 2, var object = options[Name(option)]?.objectValue {
+                object[Name(path[1])] = "JavaScript"
+                options[Name(option)] = .object(object)
+            }
+            return
+        }
+        if option == "auth", path.count > 1 { return addProvider(Name(path[1])) }
+        if option == "emailAdapter" {
+            // A module with functions among its options as well.
+            options["emailAdapter"] = ["module": .string(Configuration.MailDelivery.ofApp)]
+            guard !notes.contains(where: { $0.subject == "emailAdapter" }) else { return }
+            return add("emailAdapter", .taken, "an adapter of the app, which Node.js runs")
+        }
+        let subject = path.joined(separator: ".")
+        guard !notes.contains(where: { $0.subject == subject }) else { return }
+        let what =
+            mark["kind"] == "function" ? "a JavaScript function" : "an instance of \(mark["name"]?.stringValue ?? "")"
+        let isOption = OptionTable.find(option) != nil
+        add(
+            subject, isOption ? .decide : .left,
+            isOption ? "\(what) can't be used here. Set a value instead, or remove it" : "unknown option, \(what)")
+    }
+
+    /// Has an adapter run in Node.
+    private mutating func addProvider(_ name: Name) {
+        guard !providers.contains(name) else { return }
+        providers.append(name)
+        var auth = options["auth"]?.objectValue ?? [:]
+        auth[name] = auth[name] ?? [:]
+        options["auth"] = .object(auth)
+        add("auth.\(name)", .taken, "an adapter of the app, which Node.js runs")
+    }
+
+    // MARK: Adapters
+
+    private mutating func readAdapters() {
+        if let module = options["filesAdapter"]?["module"]?.stringValue, module.hasPrefix("GridFS") {
+            options["filesAdapter"] = nil
+            add("filesAdapter", .changed, "files are on the disk in the place of MongoDB; roost import copies them")
+        }
+        if var push = options["push"]?.objectValue, push["adapter"]?["module"] == "@parse/push-adapter" {
+            let own = push["adapter"]?["options"]?.objectValue ?? [:]
+            push["adapter"] = nil
+            options["push"] = .object(push.merging(own) { $1 })
+            add("push.adapter", .taken, "@parse/push-adapter, as options of push")
+        }
+        for name in ["emailAdapter", "filesAdapter"] as [Name] {
+            guard let module = options[name]?["module"]?.stringValue, module != Configuration.MailDelivery.ofApp else {
+                continue
+            }
+            add(name.text, .taken, module)
+        }
+    }
+
+    // MARK: Addresses
+
+    private mutating func readAddress(_ made: JSONValue, _ listens: [JSONValue]) {
+        let listen = listens.first
+        if let port = made["port"]?.orNil ?? listen?["port"]?.orNil {
+            options["port"] = port
+            let place = listen?["at"]?.stringValue
+            add("port", .taken, "\(Int(port.numberValue ?? 0)), for Roost; the app listens on a socket", at: place)
+        }
+        if let host = listen?["host"]?.stringValue { options["host"] = .string(host) }
+        for other in listens.dropFirst() {
+            let port = Int(other["port"]?.numberValue ?? 0)
+            add("listen(\(port))", .left, "only the first port is served", at: other["at"]?.stringValue)
+        }
+        if let path = made["mountPath"]?.stringValue {
+            options["mountPath"] = .string(path)
+            add("mountPath", .taken, path)
+            if path == "/", !listens.isEmpty {
+                add("routes", .left, "with the mount path / no request reaches the app's own routes")
+            }
+        } else if options["mountPath"] == nil, let url = options["serverURL"]?.stringValue {
+            let path = URL(string: url)?.path ?? ""
+            options["mountPath"] = path.isEmpty ? nil : .string(path)
+            if !path.isEmpty { add("mountPath", .taken, "\(path), the path of serverURL") }
+        }
+    }
+
+    private mutating func readDatabase() {
+        guard let uri = options["databaseURI"]?.stringValue, uri.hasPrefix("mongodb") else { return }
+        options["databaseURI"] = nil
+        add(
+            "databaseURI", .changed,
+            "MongoDB is not used. Roost serves from --databaseURI, or from a private PostgreSQL without it; roost import "
+                + "copies the data")
+    }
+
+    // MARK: Calls of the app
+
+    private mutating func add(note: JSONValue) {
+        let place = note["at"]?.stringValue ?? ""
+        switch note["what"]?.stringValue {
+        case "liveQuery":
+            options["startLiveQueryServer"] = true
+            if options["liveQueryServerOptions"] == nil, let own = note["options"]?.objectValue {
+                options["liveQueryServerOptions"] = .object(own)
+            }
+            add("createLiveQueryServer", .taken, "live queries are served on Roost's port", at: place)
+        case "graphQL":
+            add("ParseGraphQLServer", .decide, "Roost has no GraphQL. Remove it", at: place)
+        case "dashboard":
+            add("parse-dashboard", .changed, "it redirects to Roost's console, /console", at: place)
+        case "rejection":
+            let first = note["text"]?.stringValue?.split(separator: "\n").first.map(String.init) ?? ""
+            add("app", .left, "while it was read, it failed after its server was made: \(first)", at: place)
+        case let what?:
+            add("app", .left, "it \(what) when it runs", at: place)
+        case nil: break
+        }
+    }
+}

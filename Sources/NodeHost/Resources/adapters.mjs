@@ -1,0 +1,121 @@
+// Sign-in adapters of the app: given to ParseServer by its index.js, or named as modules in the option `auth`.
+
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { loadModule } from './modules.mjs';
+
+const methods = [
+  'validateAuthData', 'validateAppId', 'validateSetUp', 'validateLogin', 'validateUpdate', 'challenge', 'validateOptions',
+  'beforeFind', 'afterFind',
+];
+
+const incomplete = 'Adapter is not configured. Implement either validateAuthData or all of the following: validateSetUp, '
+  + 'validateLogin and validateUpdate';
+const badPolicy = 'AuthAdapter policy is not configured correctly. The value must be either "solo", "additional", "default" '
+  + 'or undefined (will be handled as "default")';
+
+export class Adapters {
+  #providers = new Map();
+  #mail;
+  #log;
+
+  constructor(log) {
+    this.#log = log;
+  }
+
+  /**
+   * Makes the adapter of a provider, once for the process. Throws for one that cannot be used.
+   *
+   * @param entry What the option `auth` says of the provider.
+   * @param folder Where its module is looked for.
+   */
+  async add(provider, entry, folder) {
+    try {
+      const adapter = await make(entry, folder);
+      const found = methods.filter(name => typeof adapter[name] === 'function');
+      const isWhole = found.includes('validateAuthData')
+        || ['validateSetUp', 'validateLogin', 'validateUpdate'].every(name => found.includes(name));
+      if (!isWhole) throw new Error(incomplete);
+      if (![undefined, null, 'default', 'additional', 'solo'].includes(adapter.policy)) throw new Error(badPolicy);
+      await adapter.validateOptions?.(entry);
+      this.#providers.set(provider, { adapter, entry, methods: found });
+    } catch (error) {
+      throw new Error(`auth.${provider}: ${error?.message ?? error}`, { cause: error });
+    }
+  }
+
+  /** Makes the mail adapter. Throws for one that cannot be used. */
+  async addMail(entry, folder) {
+    this.#mail = await make(entry, folder);
+    if (typeof this.#mail.sendMail !== 'function') {
+      throw new Error("emailAdapter: Adapter prototype don't match expected prototype: it has no sendMail");
+    }
+  }
+
+  /** Sends a mail of the code: the result and the failure of the adapter; undefined without an adapter. */
+  get sendMail() {
+    return this.#mail && (mail => this.#mail.sendMail(mail));
+  }
+
+  /** Sends a mail of an account, by the adapter's own method where it has one. */
+  async #sendAccountMail({ kind, mail, link, appName, user }) {
+    const method = { verificationEmail: 'sendVerificationEmail', passwordResetEmail: 'sendPasswordResetEmail' }[kind];
+    if (typeof this.#mail?.[method] !== 'function') return this.#mail.sendMail(mail);
+    return this.#mail[method]({ link, appName, user: Parse.Object.fromJSON({ className: '_User', ...user }) });
+  }
+
+  /** What the server is told of the adapters. */
+  describe() {
+    return [...this.#providers].map(([provider, { adapter, methods: found }]) =>
+      ({ provider, methods: found, policy: adapter.policy ?? 'default' }));
+  }
+
+  /** Carries out a step of a sign-in: `{value}`, or throws what the adapter throws. */
+  async perform(call) {
+    if (call.name === '@mail') {
+      await this.#sendAccountMail(call.request.params);
+      return {};
+    }
+    const { step, authData, challengeData, isMaster } = call.request.params;
+    const { adapter, entry, methods: found } = this.#providers.get(call.name) ?? {};
+    if (adapter === undefined) throw new Error(`There is no adapter of ${call.name}.`);
+    const request = { master: isMaster, triggerName: step, log: this.#log.forCall(call) };
+    if (step === 'beforeFind') {
+      await adapter.beforeFind(authData);
+      return { value: { authData } };
+    }
+    if (step === 'challenge') {
+      const value = await adapter.challenge(challengeData, authData, entry, { ...request, isChallenge: true });
+      return { value: { challenge: plain(value) || true } };
+    }
+    if (entry.appIds && found.includes('validateAppId')) await adapter.validateAppId(entry.appIds, authData, entry, request);
+    const method = found.includes('validateAuthData') ? 'validateAuthData' : step;
+    const result = await adapter[method](authData, entry, { ...request, triggerName: method });
+    if (result === null || typeof result !== 'object') return { value: {} };
+    return { value: plain({ save: result.save || undefined, doNotSave: Boolean(result.doNotSave), response: result.response }) };
+  }
+}
+
+const plain = value => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+
+async function make(entry, folder) {
+  let base = entry?.module ?? entry?.class ?? entry?.adapter;
+  const isNamed = base !== undefined && base !== null;
+  if (!isNamed) base = entry;
+  const options = isNamed ? entry.options : entry;
+  if (typeof base === 'string') {
+    const file = createRequire(path.join(folder, 'index.js')).resolve(base);
+    const loaded = await loadModule(file);
+    base = loaded.default ?? loaded;
+    base = base.default ?? base;
+  }
+  if (typeof base !== 'function') return base ?? {};
+  if (/^class\b/.test(Function.prototype.toString.call(base))) return new base(options);
+  try {
+    return base(options) ?? {};
+  } catch (error) {
+    // A class of transpiled code is a function that wants `new`.
+    if (!(error instanceof TypeError)) throw error;
+    return new base(options);
+  }
+}

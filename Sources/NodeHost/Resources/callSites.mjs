@@ -1,0 +1,18 @@
+// Where in the app's own files something was called.
+
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const own = path.dirname(fileURLToPath(import.meta.url));
+
+/** The innermost file and line of the app in the stack, as `index.js:12`; an empty text if there is none. */
+export function callSite(folder = process.cwd()) {
+  for (const line of new Error().stack.split('\n').slice(1)) {
+    const [, place, number] = line.match(/\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/) ?? [];
+    if (place === undefined) continue;
+    const file = place.startsWith('file:') ? fileURLToPath(place) : place;
+    if (!file.startsWith(folder + path.sep) || file.startsWith(own) || file.includes('/node_modules/')) continue;
+    return `${path.relative(folder, file)}:${number}`;
+  }
+  return '';
+}

@@ -1,0 +1,121 @@
+// Runs an app's own index.js to learn how it configures its server, and writes that to a file: node read.mjs <index.js>
+//
+// Nothing listens. Once the server is made, the app connects to nothing and starts no programs: it will run in earnest.
+
+import childProcess from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { callSite } from './callSites.mjs';
+import { loadMain } from './modules.mjs';
+import { mountPath, observe, servers } from './parseServer.mjs';
+import { loadSDK } from './sdk.mjs';
+import { installStandIns } from './standIns.mjs';
+import { plain } from './values.mjs';
+
+const { ROOST_RECORD: target } = process.env;
+delete process.env.ROOST_RECORD;
+const main = process.argv[2];
+process.argv.splice(1, 1);
+
+const notes = [];
+const listens = [];
+const once = new Set();
+let quietSince = performance.now();
+
+function noted(note) {
+  notes.push(note);
+  quietSince = performance.now();
+}
+
+/** Has a function do nothing once the server is made. */
+function refuseLater(owner, name, what) {
+  const original = owner[name];
+  owner[name] = function (...args) {
+    if (servers.length === 0) return original.apply(this, args);
+    if (!once.has(what)) noted({ what, at: callSite() });
+    once.add(what);
+    throw Object.assign(new Error(`The app's configuration is being read, and it ${what} later.`), { code: 'ECONNREFUSED' });
+  };
+}
+
+net.Server.prototype.listen = function (...args) {
+  const [first, second] = args;
+  const options = first !== null && typeof first === 'object' ? first : { port: first, host: typeof second === 'string' ? second : undefined };
+  const port = Number(options.port ?? 0);
+  if (Number.isInteger(port) && port >= 0 && port < 65536) listens.push({ port, host: options.host, at: callSite() });
+  const callback = args.find(argument => typeof argument === 'function');
+  this.address = () => ({ port, address: options.host ?? '::', family: 'IPv6' });
+  if (callback) this.once('listening', callback);
+  setImmediate(() => this.emit('listening'));
+  return this;
+};
+net.Server.prototype.close = function (callback) {
+  setImmediate(() => callback?.());
+  return this;
+};
+refuseLater(net.Socket.prototype, 'connect', 'connects to other servers');
+refuseLater(childProcess.ChildProcess.prototype, 'spawn', 'starts programs');
+
+observe({
+  server: () => {
+    quietSince = performance.now();
+    return Promise.resolve();
+  },
+  noted,
+});
+process.on('unhandledRejection', error => noted({ what: 'rejection', text: String(error?.stack ?? error) }));
+process.on('uncaughtException', error => finish(error));
+process.on('exit', () => finish());
+
+try {
+  installParse(loadSDK(main, { applicationId: 'unused', serverURL: 'http://127.0.0.1/parse' }));
+} catch {
+  // The app hears of it where it needs the SDK.
+}
+installStandIns();
+let isLoaded = false;
+loadMain(main, true).then(() => {
+  isLoaded = true;
+}, error => (servers.length > 0 ? noted({ what: 'rejection', text: String(error?.stack ?? error) }) : finish(error)));
+
+// The app is read when it has made its server, listens, and has been quiet for a moment.
+setInterval(() => {
+  const quiet = performance.now() - quietSince;
+  const hasServer = isLoaded && servers.length > 0;
+  if (quiet > (hasServer && listens.length > 0 ? 150 : hasServer ? 1000 : 20_000)) finish();
+}, 25);
+
+function installParse(Parse) {
+  // Functions that only the server's SDK has are defined when the app runs in earnest.
+  Parse.Cloud = new Proxy(Parse.Cloud, { get: (cloud, name) => (name in cloud ? cloud[name] : () => {}) });
+}
+
+function finish(error) {
+  if (finish.isOver) return;
+  finish.isOver = true;
+  const record = {
+    servers: servers.map(entry => ({ at: entry.at, mountPath: mountPath(entry), port: entry.port, ...plain(entry.options) })),
+    listens, notes, version: version(), error: error === undefined ? undefined : String(error?.stack ?? error),
+  };
+  fs.writeFileSync(target, JSON.stringify(record));
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** The version of parse-server that the app is for: that which is installed, or the one that its package.json asks for. */
+function version() {
+  for (let folder = path.dirname(main); ; folder = path.dirname(folder)) {
+    for (const [file, find] of [
+      ['node_modules/parse-server/package.json', ({ version }) => version],
+      ['package.json', ({ dependencies, devDependencies }) => ({ ...devDependencies, ...dependencies })['parse-server']],
+    ]) {
+      try {
+        const found = find(JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')));
+        if (typeof found === 'string') return found;
+      } catch {
+        // Another folder has it.
+      }
+    }
+    if (folder === path.dirname(folder)) return undefined;
+  }
+}

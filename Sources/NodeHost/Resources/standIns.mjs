@@ -1,0 +1,49 @@
+// Has the app's own index.js find stand-ins for the packages that Roost takes the place of, by require and by import.
+
+import Module from 'node:module';
+import { ParseDashboard, ParseServer, adapterOf } from './parseServer.mjs';
+
+// Packages whose adapters Roost has itself, so that only their options matter.
+const known = new RegExp('^(@parse/(simple-mailgun|s3-files|gcs-files|fs-files|push)-adapter'
+  + '|parse-server-(mailgun|s3-adapter|gcs-adapter|fs-adapter|smtp-adapter|push-adapter)'
+  + '|parse-server-(simple-mailgun|amazon-ses|amazon-ses-email|simple-ses|sendgrid|sendgrid-email|postmark|mandrill)-adapter'
+  + '|(@[^/]+/)?parse-server-(simple-)?mailgun-adapter-template'
+  + '|parse-smtp-template|simple-parse-smtp-adapter|parse-mail-adapter-smtp-ejs)$');
+
+/** What a package is here; undefined for one that is the app's own. */
+function standIn(name) {
+  if (/^parse-server(\/lib(\/(index|ParseServer)(\.js)?)?)?$/.test(name)) return ParseServer;
+  if (name === 'parse-dashboard') return ParseDashboard;
+  if (/^parse-server\//.test(name)) throw new Error(`require('${name}'): the modules of parse-server do not work in Roost.`);
+  if (!known.test(name)) return undefined;
+  const make = adapterOf(name);
+  return Object.assign(make, { default: make, ParsePushAdapter: make, S3Adapter: make });
+}
+
+/** The address of a module with a stand-in, for import; undefined for a package of the app's own. */
+export function address(name) {
+  if (standIn(name) === undefined) return undefined;
+  if (standIn(name) === ParseServer) return new URL('./parseServer.mjs', import.meta.url).href;
+  const code = `const value = globalThis[Symbol.for('roost.standIn')](${JSON.stringify(name)});
+    export default value; export const { ParsePushAdapter, S3Adapter } = value;`;
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+/** Has the stand-ins found from now on. */
+export function installStandIns() {
+  const load = Module._load;
+  Module._load = function (request, ...rest) {
+    return standIn(request) ?? load.call(this, request, ...rest);
+  };
+  globalThis[Symbol.for('roost.standIn')] = standIn;
+  if (Module.registerHooks !== undefined) {
+    Module.registerHooks({
+      resolve(name, context, next) {
+        const url = address(name);
+        return url === undefined ? next(name, context) : { url, shortCircuit: true };
+      },
+    });
+  } else if (Module.register !== undefined) {
+    Module.register(new URL('./importHooks.mjs', import.meta.url));
+  }
+}

@@ -1,0 +1,36 @@
+// Options of a server as JSON, and what of them is none.
+
+import { adapters } from './parseServer.mjs';
+
+const deepest = 32;
+
+/** `{options, marks}`: plain values, and the paths of functions and instances, which JSON cannot have. */
+export function plain(options) {
+  const marks = [];
+  const mark = (path, kind, name) => {
+    marks.push({ path, kind, name });
+    return undefined;
+  };
+  function copy(value, path, above) {
+    if (typeof value === 'function') return mark(path, 'function', value.name);
+    if (typeof value === 'bigint') return Number(value);
+    if (typeof value === 'symbol') return undefined;
+    if (value === null || typeof value !== 'object') return value;
+    const adapter = adapters.get(value);
+    if (adapter !== undefined) return { module: adapter.module, options: copy(adapter.options, [...path, 'options'], above) ?? {} };
+    if (value instanceof RegExp) return value.flags === '' ? value.source : String(value);
+    if (value instanceof Date) return value.toISOString();
+    if (above.includes(value) || above.length > deepest) return mark(path, 'cycle', '');
+    const inside = [...above, value];
+    if (Array.isArray(value)) return value.map((element, index) => copy(element, [...path, String(index)], inside) ?? null);
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return mark(path, 'instance', value.constructor?.name ?? '');
+    const result = {};
+    for (const [key, element] of Object.entries(value)) {
+      const copied = copy(element, [...path, key], inside);
+      if (copied !== undefined) result[key] = copied;
+    }
+    return result;
+  }
+  return { options: copy(options, [], []) ?? {}, marks };
+}

@@ -1,0 +1,175 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// An app's own index.js and its routes beside the interface.
+@Suite("Serving an app's own index.js")
+struct AppRouteTests {
+    private static let code = """
+        const express = require('express');
+        const { ParseServer } = require('parse-server');
+        const app = express();
+        const server = new ParseServer({
+          appId: 'testApp', masterKey: 'testMaster', cloud: __dirname + '/cloud/main.js', serverURL: 'http://127.0.0.1/parse',
+        });
+        app.use('/parse', server.app);
+        app.get('/hello', (req, res) => res.json({ ip: req.ip, headers: req.headers, url: req.url }));
+        app.get('/parse/own', (req, res) => res.send('never'));
+        app.get('/query', async (req, res) => res.json({ count: await new Parse.Query('Song').count() }));
+        app.get('/cookies', (req, res) => {
+          res.setHeader('Set-Cookie', ['a=1', 'b=2']);
+          res.setHeader('X-Own', 'yes');
+          res.end('two');
+        });
+        app.get('/gone', () => process.exit(3));
+        app.get('/slow', (req, res) => {
+          console.log('the slow route began');
+          res.on('close', () => console.log(`closed ${res.writableEnded}`));
+        });
+        app.post('/length', (req, res) => {
+          let length = 0;
+          req.on('data', piece => { length += piece.length; });
+          req.on('end', () => res.send(length));
+        });
+        app.get('/large', (req, res) => {
+          let left = 240;
+          const send = () => {
+            while (left-- > 0) if (!res.write(Buffer.alloc(65536, 'x'))) return res.once('drain', send);
+            res.end();
+          };
+          res.setHeader('Content-Length', 240 * 65536);
+          send();
+        });
+        server.start().then(() => app.listen(1337, () => console.log('the app listens on', 1337)));
+        """
+
+    private static let files = [
+        "index.js": code, "cloud/main.js": "Parse.Cloud.define('hi', () => 'hello');",
+    ]
+
+    @Test("The interface, cloud code and the app's routes answer on one port; nothing of the app below the mount path")
+    func routes() async throws {
+        try await IndexApp.serve(Self.files) { server, client, _ in
+            #expect(try await server.call("hi")["result"] == "hello")
+            _ = try await server.create("Song", ["name": "x"])
+            let hello = try await client.request("GET", "/hello?a=b")
+            #expect(hello.status == 200 && hello.json["url"] == "/hello?a=b", "\(hello.text)")
+            #expect(hello.json["ip"] == "127.0.0.1")
+            #expect(try await client.request("GET", "/query").json["count"] == 1)
+            #expect(try await client.request("GET", "/nothing").text == "Cannot GET /nothing")
+            for path in [
+                "/parse/own", "/PARSE/own", "//parse/own", "/x/../parse/own", "/%70arse/own", "/x%2f..%2fparse/own",
+            ] {
+                let answer = try await client.request("GET", path)
+                #expect(answer.status >= 400 && answer.text != "never", "\(path): \(answer.text)")
+            }
+            let cookies = try await client.request("GET", "/cookies")
+            #expect(cookies.headers.filter { $0.name == "Set-Cookie" }.map(\.value) == ["a=1", "b=2"])
+            #expect(cookies.header("X-Own") == "yes" && cookies.header("Access-Control-Allow-Origin") == nil)
+            #expect(try await client.request("HEAD", "/cookies").status == 404)
+        }
+    }
+
+    @Test("Header fields follow the table: keys removed, addresses replaced, fields of the connection dropped")
+    func headers() async throws {
+        try await IndexApp.serve(Self.files) { _, client, _ in
+            let basic = Data("testApp:testMaster".utf8).base64EncodedString()
+            let answer = try await client.request(
+                "GET", "/hello",
+                headers: [
+                    "X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "https", "Connection": "X-Foo, keep-alive",
+                    "X-Foo": "1", "X-Bar": "2", "X-Parse-Master-Key": "testMaster", "X-Parse-Maintenance-Key": "k",
+                    "X-Parse-Session-Token": "r:1", "Authorization": "Basic \(basic)", "TE": "trailers",
+                    "Cookie": "a=1; roost_console_1337=secret; b=2",
+                ])
+            let headers = try #require(answer.json["headers"]?.objectValue)
+            #expect(headers["x-forwarded-for"] == "127.0.0.1" && headers["x-forwarded-proto"] == "http")
+            for name in ["x-foo", "x-parse-master-key", "x-parse-maintenance-key", "authorization", "te"] {
+                #expect(headers[Name(name)] == nil, "\(name)")
+            }
+            #expect(headers["x-bar"] == "2" && headers["x-parse-session-token"] == "r:1")
+            #expect(headers["cookie"] == "a=1; b=2")
+            #expect(headers["host"] == .string("127.0.0.1:\(client.port)"))
+            #expect(headers["x-request-id"] != nil)
+        }
+        try await IndexApp.serve(Self.files, ["trustProxy": 1]) { _, client, _ in
+            let answer = try await client.request(
+                "GET", "/hello", headers: ["X-Forwarded-For": "6.6.6.6, 5.5.5.5", "X-Forwarded-Proto": "https"])
+            #expect(answer.json["ip"] == "5.5.5.5")
+            #expect(answer.json["headers"]?["x-forwarded-proto"] == "https")
+        }
+    }
+
+    @Test("Requests that could be read in two ways, upgrades and TRACE don't reach the app")
+    func framing() async throws {
+        try await IndexApp.serve(Self.files) { _, client, _ in
+            let lengths = try await client.request(
+                "POST", "/length", headers: ["Content-Length": "3", "Transfer-Encoding": "chunked"])
+            #expect(lengths.status == 400)
+            let upgrade = try await client.request(
+                "GET", "/hello",
+                headers: [
+                    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+                    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+                ])
+            #expect(upgrade.status == 501, "\(upgrade.text)")
+            #expect(try await client.request("TRACE", "/hello").status == 405)
+        }
+    }
+
+    @Test("Bodies of 15 MB go both ways, and what is larger than maxUploadSize is refused")
+    func bodies() async throws {
+        try await IndexApp.serve(Self.files) { _, client, _ in
+            let body = [UInt8](repeating: 7, count: 15 << 20)
+            #expect(try await client.request("POST", "/length", body: body).text == "\(15 << 20)")
+            let large = try await client.request("GET", "/large")
+            #expect(large.body.count == 240 * 65_536)
+            let chunked = try await client.connect { connection in
+                try await connection.send(
+                    "POST /length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+                )
+                return try await connection.receive()
+            }
+            #expect(chunked?.text == "5")
+            let refused = try await client.connect { connection in
+                try await connection.send("POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: \(25 << 20)\r\n\r\n")
+                return try await connection.receive()
+            }
+            #expect(refused?.status == 413)
+        }
+    }
+
+    @Test("The app sees that a client left; when the app ends, its requests get 502, and the next process takes over")
+    func ends() async throws {
+        try await IndexApp.serve(Self.files) { server, client, _ in
+            try await client.connect { connection in
+                try await connection.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(try await server.logs("the slow route began"))
+            }
+            #expect(try await server.logs("closed false"))
+            #expect(try await client.request("GET", "/gone").status == 502)
+            #expect(try await eventually { try await client.request("GET", "/hello").status == 200 })
+        }
+    }
+
+    @Test("The function `cloud` of an ES module runs, and the main file finds itself started as a program")
+    func function() async throws {
+        let code = """
+            import express from 'express';
+            import { fileURLToPath } from 'node:url';
+            import { ParseServer } from 'parse-server';
+            const api = new ParseServer({
+              appId: 'testApp', masterKey: 'testMaster', cloud: Parse => Parse.Cloud.define('hi', () => 'module'),
+            });
+            await api.start();
+            const app = express().use('/parse', api.app);
+            app.get('/main', (req, res) => res.send(process.argv[1] === fileURLToPath(import.meta.url)));
+            app.listen(1337);
+            """
+        try await IndexApp.serve(["index.mjs": code, "package.json": #"{"main": "index.mjs"}"#]) { server, client, _ in
+            #expect(try await server.call("hi")["result"] == "module")
+            #expect(try await client.request("GET", "/main").text == "true")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import JSON
+import NodeHost
+import ServerConfiguration
+import TestSupport
+import TestTools
+
+/// An app with an own index.js, in a folder that is removed with the test.
+struct IndexApp: Sendable {
+    let folder: String
+
+    private init(_ files: [String: String]) throws {
+        folder = FileManager.default.temporaryDirectory.path + "/roost-index-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder + "/node_modules", withIntermediateDirectories: true)
+        for (name, place) in [("parse", "sdk"), ("express", "express")] {
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder)/node_modules/\(name)",
+                withDestinationPath: Checkout.path("Tests/NodeHostTests/\(place)"))
+        }
+        for (name, text) in files { try write(text, to: name) }
+    }
+
+    func write(_ text: String, to name: String) throws {
+        let file = URL(fileURLWithPath: "\(folder)/\(name)")
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try text.write(to: file, atomically: true, encoding: .utf8)
+    }
+
+    /// Makes an app, runs `body` with it, and removes it. Without a package.json it gets one whose `main` is index.js.
+    static func with<R>(_ files: [String: String], _ body: (IndexApp) async throws -> R) async throws -> R {
+        let app = try IndexApp(["package.json": #"{"main": "index.js"}"#].merging(files) { $1 })
+        defer { try? FileManager.default.removeItem(atPath: app.folder) }
+        return try await body(app)
+    }
+
+    /// Reads the options of the app by running its index.js.
+    func read(_ arguments: [String] = [], environment: [String: String] = [:]) async throws -> ServedApp {
+        var arguments = [folder] + arguments
+        let environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        guard let app = try await ServedApp.taken(from: &arguments, environment: environment) else {
+            throw ConfigurationError("the folder is no app")
+        }
+        return app
+    }
+
+    /// Starts a server with an app, runs `body` with it and a client of its port, and stops it.
+    static func serve<R: Sendable>(
+        _ files: [String: String], _ options: JSONObject = [:],
+        _ body: @escaping @Sendable (TestServer, TransportClient, IndexApp) async throws -> R
+    ) async throws -> R {
+        try await with(files) { app in
+            let served = try await app.read()
+            let options = served.options.merging(options.merging(["port": 0]) { $1 }) { $1 }
+            return try await TestServer.run(
+                options, logger: UnwrittenLog.logger(), configure: { served.configure(&$0) }
+            ) { server in
+                let port = URL(string: server.url)?.port ?? 0
+                return try await body(server, TransportClient(port: port), app)
+            }
+        }
+    }
+}

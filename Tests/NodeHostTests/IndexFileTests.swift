@@ -1,0 +1,177 @@
+import Foundation
+import JSON
+import NodeHost
+import ServerConfiguration
+import TestSupport
+import Testing
+
+/// Options that an app's own index.js gives to ParseServer.
+@Suite("The options of an app's own index.js")
+struct IndexFileTests {
+    private static let usual = """
+        const express = require('express');
+        const { ParseServer } = require('parse-server');
+        const ParseDashboard = require('parse-dashboard');
+        const S3Adapter = require('@parse/s3-files-adapter');
+        const app = express();
+        (async () => {
+          const server = new ParseServer({
+            databaseURI: process.env.DATABASE_URI || 'mongodb://localhost:27017/dev',
+            cloud: __dirname + '/cloud/main.js', appId: 'music', masterKey: process.env.MUSIC_KEY || 'm',
+            serverURL: 'http://localhost:1337/api', filesAdapter: new S3Adapter('key', 'secret', 'bucket', { region: 'eu' }),
+            passwordPolicy: { validatorPattern: /^.{8,}$/ }, serverStartComplete: () => {},
+            cacheAdapter: new (class Redis {})(), logLevel: ['error'],
+          });
+          await server.start();
+          app.use('/api', server.app);
+          app.use('/dashboard', new ParseDashboard({ apps: [] }));
+          const httpServer = require('http').createServer(app);
+          httpServer.listen(1444, '127.0.0.1', () => console.log('running'));
+          await ParseServer.createLiveQueryServer(httpServer);
+        })();
+        """
+
+    @Test("Options, port, mount path and live queries are taken, adapters by their names")
+    func options() async throws {
+        let package = #"{"main": "index.js", "dependencies": {"parse-server": "^7.4.0"}}"#
+        try await IndexApp.with(["index.js": Self.usual, "package.json": package]) { app in
+            let served = try await app.read(environment: ["MUSIC_KEY": "fromTheEnvironment"])
+            let options = served.options
+            #expect(options["appId"] == "music" && options["masterKey"] == "fromTheEnvironment")
+            #expect(options["port"] == 1444 && options["host"] == "127.0.0.1")
+            #expect(options["mountPath"] == "/api")
+            #expect(options["startLiveQueryServer"] == true)
+            #expect(options["preset"] == 7)
+            #expect(options["databaseURI"] == nil && options["cloud"] == nil)
+            #expect(options["passwordPolicy"]?["validatorPattern"] == "^.{8,}$")
+            let adapter: JSONValue = [
+                "module": "@parse/s3-files-adapter",
+                "options": ["accessKey": "key", "secretKey": "secret", "bucket": "bucket", "region": "eu"],
+            ]
+            #expect(options["filesAdapter"] == adapter)
+            #expect(served.undecided.isEmpty, "\(served.undecided)")
+            #expect(served.warnings.contains { $0.hasPrefix("databaseURI: ") && $0.contains("roost import") })
+            #expect(served.warnings.contains { $0.hasPrefix("parse-dashboard: ") && $0.contains("/console") })
+            let (configuration, warnings) = try Configuration.load(
+                file: options.serialized(), fileName: "index.js", environment: [:], flags: [])
+            #expect(configuration.logLevel == "error")
+            for name in ["cacheAdapter", "serverStartComplete"] {
+                #expect(warnings.contains { $0.hasPrefix("option \(name) has no effect") }, "\(warnings)")
+            }
+        }
+    }
+
+    @Test(
+        "JavaScript that only Node could call has to be decided, with its file and line",
+        arguments: [
+            ("sessionLength: new (class Forever {})()", "sessionLength: an instance of Forever can't be used"),
+            ("publicServerURL: () => 'https://a.example'", "publicServerURL: a JavaScript function can't be used"),
+        ])
+    func functions(option: String, expected: String) async throws {
+        let code = """
+            const { ParseServer } = require('parse-server');
+
+            new ParseServer({ appId: 'a', masterKey: 'm', \(option) });
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let undecided = try await app.read().undecided
+            #expect(undecided.count == 1)
+            let text = try #require(undecided.first).text
+            #expect(text.hasPrefix(expected) && text.hasSuffix("(index.js:3)"), "\(text)")
+        }
+    }
+
+    @Test("ParseGraphQLServer is refused by name")
+    func graphQL() async throws {
+        let code = """
+            const { ParseServer, ParseGraphQLServer } = require('parse-server');
+            const server = new ParseServer({ appId: 'a', masterKey: 'm' });
+            new ParseGraphQLServer(server, { graphQLPath: '/graphql' });
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let undecided = try await app.read().undecided.map(\.text)
+            #expect(undecided == ["ParseGraphQLServer: Roost has no GraphQL. Remove it (index.js:3)"])
+        }
+    }
+
+    @Test("ES modules, older calls and start scripts are understood")
+    func forms() async throws {
+        let module = """
+            import express from 'express';
+            import Package, { ParseServer, S3Adapter } from 'parse-server';
+            import Named from '@parse/s3-files-adapter';
+            if (typeof Package.ParseServer !== 'function' || typeof S3Adapter !== 'function' || typeof Named !== 'function') throw 1;
+            const api = new ParseServer({ appId: 'a', masterKey: 'm', filesAdapter: new S3Adapter('bucket') });
+            await api.start();
+            const app = express();
+            const outer = express();
+            outer.use('/v1', app);
+            app.use('/parse', api.app);
+            outer.listen(process.env.PORT || '1555');
+            """
+        let package = #"{"type": "module", "scripts": {"start": "NODE_ENV=production node ./src/server.js"}}"#
+        try await IndexApp.with(["src/server.js": module, "package.json": package]) { app in
+            let options = try await app.read().options
+            #expect(options["mountPath"] == "/v1/parse" && options["port"] == 1555)
+            #expect(options["filesAdapter"]?["options"]?["bucket"] == "bucket")
+        }
+        let older = """
+            const ParseServer = require('parse-server').default;
+            const api = ParseServer({ appId: 'a', masterKey: 'm', serverURL: 'http://localhost:1337/1' });
+            require('express')().use('/1', api).listen(1666);
+            """
+        try await IndexApp.with(["index.js": older]) { app in
+            let options = try await app.read().options
+            #expect(options["mountPath"] == "/1" && options["port"] == 1666)
+        }
+    }
+
+    @Test("Of two servers in one file, --app chooses one")
+    func severalServers() async throws {
+        let code = """
+            const { ParseServer } = require('parse-server');
+            for (const appId of ['one', 'two']) new ParseServer({ appId, masterKey: 'm' });
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
+            #expect(error?.message.contains("one, two. Choose one with --app one") == true, "\(error?.message ?? "")")
+            #expect(try await app.read(["--app", "two"]).options["appId"] == "two")
+        }
+    }
+
+    @Test("Once its server is made, an app that is read connects to nothing, starts nothing and listens nowhere")
+    func sideEffects() async throws {
+        let code = """
+            const fs = require('fs');
+            const { ParseServer } = require('parse-server');
+            new ParseServer({ appId: 'a', masterKey: 'm' });
+            require('http').createServer().listen(PORT);
+            try { require('child_process').spawn('touch', [__dirname + '/spawned']); } catch {}
+            const connect = require('net').connect;
+            try { connect(PORT, '127.0.0.1'); } catch {}
+            fetch('http://127.0.0.1:PORT/').catch(() => {});
+            """
+        let port = try await FreePort.find()
+        let files = ["index.js": code.replacing("PORT", with: "\(port)")]
+        try await IndexApp.with(files) { app in
+            let served = try await app.read()
+            #expect(served.warnings.contains { $0.contains("starts programs") }, "\(served.warnings)")
+            #expect(served.warnings.contains { $0.contains("connects to other servers") })
+            #expect(!FileManager.default.fileExists(atPath: app.folder + "/spawned"))
+        }
+    }
+
+    @Test("A file that fails, or makes no server, is refused with its stack")
+    func failures() async throws {
+        try await IndexApp.with(["index.js": "require('./missing');"]) { app in
+            let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
+            let message = try #require(error?.message)
+            #expect(message.hasPrefix("index.js failed before it made a ParseServer:\n"), "\(message)")
+            #expect(message.contains("./missing") && message.contains("index.js:1"))
+        }
+        try await IndexApp.with(["index.js": "process.exit(0);"]) { app in
+            let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
+            #expect(error?.message == "index.js made no ParseServer")
+        }
+    }
+}

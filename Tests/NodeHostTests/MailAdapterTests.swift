@@ -1,0 +1,86 @@
+import Foundation
+import JSON
+import ServerConfiguration
+import TestSupport
+import Testing
+
+/// Mail adapters of an app's own, which run in Node. Theirs write what they send to the log.
+@Suite("Mail adapters in JavaScript")
+struct NodeMailAdapterTests {
+    private static let options: JSONObject = [
+        "appName": "Tests", "publicServerURL": "http://127.0.0.1/parse", "verifyUserEmails": true,
+    ]
+
+    private static func serve(
+        _ module: String, _ body: @escaping @Sendable (TestServer) async throws -> Void
+    ) async throws {
+        try await IndexApp.with(["postman.js": module]) { app in
+            let adapter: JSONValue = ["module": "./postman.js", "options": ["from": "a@m.example"]]
+            try await TestServer.run(
+                options.merging(["emailAdapter": adapter]) { $1 }, logger: UnwrittenLog.logger(),
+                configure: { $0.resolvePaths(in: app.folder) }, body)
+        }
+    }
+
+    @Test("sendMail gets the mail; an own method gets the link, the name of the app and the user")
+    func mails() async throws {
+        let module = """
+            module.exports = options => ({
+              sendMail: async mail => console.log(`plain ${options.from} ${Object.keys(mail)} ${mail.to} ${mail.text.includes('http')}`),
+              sendPasswordResetEmail: async ({ link, appName, user }) =>
+                console.log(`reset ${link.startsWith('http')} ${appName} ${user.get('email')} ${user.get('authData')}`),
+            });
+            """
+        try await Self.serve(module) { server in
+            _ = try await server.signUp("kim", ["email": "kim@m.example"])
+            #expect(try await server.logs("plain a@m.example to,subject,text kim@m.example true"))
+            let reset = try await server.send("POST", "/requestPasswordReset", ["email": "kim@m.example"])
+            #expect(reset.status == 200, "\(reset.text)")
+            #expect(try await server.logs("reset true Tests kim@m.example undefined"))
+        }
+    }
+
+    @Test("A mail that the adapter rejects is sent again")
+    func retries() async throws {
+        let module = """
+            let attempts = 0;
+            class Postman {
+              async sendMail(mail) {
+                attempts += 1;
+                if (attempts < 2) throw new Error('busy');
+                console.log(`sent to ${mail.to} at attempt ${attempts}`);
+              }
+            }
+            module.exports = { default: Postman };
+            """
+        try await Self.serve(module) { server in
+            _ = try await server.signUp("kim", ["email": "kim@m.example"])
+            #expect(try await server.logs("sent to kim@m.example at attempt 2"))
+        }
+    }
+
+    @Test("Parse.Cloud.sendEmail calls the adapter of an index.js once, and the code sees what it does")
+    func code() async throws {
+        let code = """
+            const { ParseServer } = require('parse-server');
+            new ParseServer({
+              appId: 'testApp', masterKey: 'testMaster', appName: 'Tests', publicServerURL: 'http://127.0.0.1/parse',
+              emailAdapter: { sendMail: async mail => { if (mail.any !== 'thing') throw new Error('no thing'); return 'sent'; } },
+              cloud: Parse => Parse.Cloud.define('mail', request => Parse.Cloud.sendEmail(request.params)),
+            });
+            """
+        try await IndexApp.serve(["index.js": code]) { server, _, _ in
+            #expect(try await server.call("mail", ["any": "thing"])["result"] == "sent")
+            let refused = try await server.call("mail", [:])
+            #expect(refused.code == 141 && refused.error == "no thing", "\(refused.text)")
+        }
+    }
+
+    @Test("An adapter without sendMail keeps the server from starting")
+    func incomplete() async throws {
+        let error = await #expect(throws: (any Error).self) { try await Self.serve("module.exports = {};") { _ in } }
+        #expect(
+            error.map { "\($0)".contains("Adapter prototype don't match expected prototype") } == true,
+            "\(String(describing: error))")
+    }
+}

@@ -1,0 +1,184 @@
+import App
+import Foundation
+import JSON
+import NodeHost
+import ServerConfiguration
+import TestSupport
+import Testing
+
+/// Sign-in adapters of an app's own, which run in Node.
+@Suite("Sign-in adapters in JavaScript")
+struct SignInAdapterTests {
+    /// Starts a server with `auth.my`, a module beside the configuration, and no cloud code.
+    private static func serve(
+        _ module: String, named name: String = "my.js", _ more: JSONObject = [:],
+        _ body: @escaping @Sendable (TestServer) async throws -> Void
+    ) async throws {
+        try await IndexApp.with([name: module]) { app in
+            let entry: JSONObject = ["module": .string("./\(name)")]
+            let options: JSONObject = ["auth": ["my": .object(entry.merging(more) { $1 })]]
+            try await TestServer.run(
+                options, logger: UnwrittenLog.logger(), configure: { $0.resolvePaths(in: app.folder) }, body)
+        }
+    }
+
+    private static func signUp(_ server: TestServer, _ data: JSONValue, _ more: JSONObject = [:]) async throws
+        -> TestAnswer
+    {
+        try await server.send("POST", "/users", .object(more.merging(["authData": ["my": data]]) { $1 }))
+    }
+
+    @Test(
+        "An adapter of two functions signs users up and logs them in, found from the configuration, without cloud code")
+    func legacy() async throws {
+        let module = """
+            module.exports = {
+              validateAppId: () => Promise.resolve(),
+              validateAuthData: (authData, options) => authData.token === options.secret
+                ? Promise.resolve() : Promise.reject(new Error('wrong token')),
+            };
+            """
+        try await Self.serve(module, ["secret": "s"]) { server in
+            let first = try await Self.signUp(server, ["id": "1", "token": "s"])
+            #expect(first.status == 201, "\(first.text)")
+            let second = try await Self.signUp(server, ["id": "1", "token": "s"])
+            #expect(second.status == 200 && second["objectId"] == first["objectId"], "\(second.text)")
+            let wrong = try await Self.signUp(server, ["id": "1", "token": "x"])
+            #expect(wrong.code == 141 && wrong.error == "wrong token", "\(wrong.text)")
+        }
+    }
+
+    @Test("A class of an ES module gets its options once, and `this` is its instance")
+    func classes() async throws {
+        let module = """
+            export default class My {
+              constructor(options) { this.secret = options.secret; }
+              check(token) { if (token !== this.secret) throw new Parse.Error(101, 'no'); }
+              async validateAuthData(authData) { this.check(authData.token); }
+            }
+            """
+        try await Self.serve(module, named: "my.mjs", ["options": ["secret": "s"]]) { server in
+            #expect(try await Self.signUp(server, ["id": "1", "token": "s"]).status == 201)
+            let wrong = try await Self.signUp(server, ["id": "1", "token": "x"])
+            #expect(wrong.code == 101 && wrong.status == 404, "\(wrong.text)")
+        }
+    }
+
+    @Test("Three methods are called for their purposes; what they return is stored, left out or answered")
+    func outcomes() async throws {
+        let module = """
+            module.exports = {
+              validateSetUp: (data, options, request) => ({ save: { id: data.id }, response: { step: request.triggerName } }),
+              validateLogin: (data, options, request) => ({ doNotSave: true, response: { step: request.triggerName } }),
+              validateUpdate: (data, options, request) => ({ response: { step: request.triggerName, master: request.master } }),
+            };
+            """
+        try await Self.serve(module) { server in
+            let first = try await Self.signUp(server, ["id": "1", "token": "secret"])
+            #expect(first["authDataResponse"]?["my"]?["step"] == "validateSetUp", "\(first.text)")
+            let second = try await Self.signUp(server, ["id": "1", "token": "other"])
+            #expect(second["authDataResponse"]?["my"]?["step"] == "validateLogin", "\(second.text)")
+            let id = try first.string("objectId")
+            let stored = try await server.send("GET", "/users/\(id)", as: .master)
+            #expect(stored["authData"]?["my"] == ["id": "1"], "\(stored.text)")
+            #expect(stored["authDataResponse"] == nil)
+            let changed = try await server.send(
+                "PUT", "/users/\(id)", ["authData": ["my": ["id": "1", "token": "new"]]], as: .master)
+            #expect(changed["authDataResponse"]?["my"]?["step"] == "validateUpdate", "\(changed.text)")
+            #expect(changed["authDataResponse"]?["my"]?["master"] == true)
+        }
+    }
+
+    @Test("What an adapter throws refuses the log-in: a text, nothing, or the end of its process")
+    func failures() async throws {
+        let module = """
+            module.exports = {
+              validateAuthData: data => {
+                if (data.how === 'text') throw 'no';
+                if (data.how === 'nothing') return Promise.reject();
+                if (data.how === 'exit') process.exit(1);
+              },
+            };
+            """
+        try await Self.serve(module) { server in
+            let text = try await Self.signUp(server, ["id": "1", "how": "text"])
+            #expect(text.code == 141 && text.error == "no", "\(text.text)")
+            let nothing = try await Self.signUp(server, ["id": "1", "how": "nothing"])
+            #expect(nothing.code == 141 && nothing.error == "Auth failed. Unknown error.", "\(nothing.text)")
+            let exit = try await Self.signUp(server, ["id": "1", "how": "exit"])
+            #expect(exit.code == 141 && exit.error == "Cloud code stopped.", "\(exit.text)")
+            #expect(try await eventually { try await Self.signUp(server, ["id": "1"]).status == 201 })
+        }
+    }
+
+    @Test("An additional proof is asked for at log-ins by password")
+    func additional() async throws {
+        let module = "module.exports = { policy: 'additional', validateAuthData: () => {} };"
+        try await Self.serve(module) { server in
+            let user = try await Self.signUp(server, ["id": "1"], ["username": "kim", "password": "secret"])
+            #expect(user.status == 201, "\(user.text)")
+            let login: JSONObject = ["username": "kim", "password": "secret"]
+            let without = try await server.send("POST", "/login", .object(login))
+            #expect(without.code == -1 && without.error == "Missing additional authData my", "\(without.text)")
+            let with = try await server.send(
+                "POST", "/login", .object(login.merging(["authData": ["my": ["id": "1"]]]) { $1 }))
+            #expect(with.status == 200, "\(with.text)")
+        }
+    }
+
+    @Test("beforeFind finds the id, challenge asks, and data that afterFind would change show the id alone")
+    func steps() async throws {
+        let module = """
+            module.exports = {
+              beforeFind: data => { data.id = data.code.split('-')[0]; delete data.code; data.proof = 'p'; },
+              validateAuthData: data => { if (data.code) throw new Error('code'); },
+              challenge: data => ({ question: data.topic }),
+              afterFind: () => ({}),
+            };
+            """
+        try await Self.serve(module) { server in
+            let first = try await Self.signUp(server, ["code": "7-a"])
+            #expect(first.status == 201, "\(first.text)")
+            let second = try await Self.signUp(server, ["code": "7-b"])
+            #expect(second["objectId"] == first["objectId"], "\(second.text)")
+            let shown = try await server.send("GET", "/users/\(first.string("objectId"))", as: .master)
+            #expect(shown["authData"]?["my"] == ["id": "7"], "\(shown.text)")
+            let asked = try await server.send("POST", "/challenge", ["challengeData": ["my": ["topic": "t"]]])
+            #expect(asked["challengeData"]?["my"] == ["question": "t"], "\(asked.text)")
+        }
+    }
+
+    @Test(
+        "An adapter that is missing, incomplete or of a wrong policy keeps the server from starting, and is named",
+        arguments: [
+            ("module.exports = {};", "auth.my: Adapter is not configured. Implement either validateAuthData"),
+            ("require('./gone');", "auth.my: Cannot find module './gone'"),
+            (
+                "module.exports = { policy: 'some', validateAuthData() {} };",
+                "auth.my: AuthAdapter policy is not configured correctly"
+            ),
+        ])
+    func starts(module: String, expected: String) async throws {
+        let error = await #expect(throws: (any Error).self) { try await Self.serve(module) { _ in } }
+        #expect(error.map { "\($0)".contains(expected) } == true, "\(String(describing: error))")
+    }
+
+    @Test(
+        "An app's own index.js gives adapters as objects and classes, which aren't called while they are switched off")
+    func ofIndex() async throws {
+        let code = """
+            const { ParseServer } = require('parse-server');
+            class Own { validateAuthData(data) { if (data.token !== 's') throw new Error('wrong'); } }
+            new ParseServer({
+              appId: 'testApp', masterKey: 'testMaster',
+              auth: { my: new Own(), off: { enabled: false, validateAuthData() { throw new Error('called'); } } },
+            });
+            """
+        try await IndexApp.serve(["index.js": code]) { server, _, _ in
+            #expect(try await Self.signUp(server, ["id": "1", "token": "s"]).status == 201)
+            #expect(try await Self.signUp(server, ["id": "1", "token": "x"]).error == "wrong")
+            let off = try await server.send("POST", "/users", ["authData": ["off": ["id": "1"]]])
+            #expect(off.code == 252, "\(off.text)")
+        }
+    }
+}
