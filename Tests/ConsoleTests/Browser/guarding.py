@@ -193,7 +193,7 @@ def scenario_14_after_an_idle_session_what_was_typed_is_stored(console, rest):
 
 
 # How what changes something is called in the page.
-WRITES = ("New", "Delete", "Set ", "Change", "Upload", "Import", "Restore", "Create", "Lock out", "Add ", "End the session", "Fix", "Call",
+WRITES = ("New", "Delete", "Edit ", "Set ", "Change", "Upload", "Import", "Restore", "Create", "Lock out", "Add ", "End the session", "Fix", "Call",
           "Send", "Start", "Remove ", "Save", "Hide fields")
 
 
