@@ -1,5 +1,3 @@
-import Mustache
-
 /// A text of Mustache's with placeholders that values fill.
 ///
 /// In HTML and in JSON, values are escaped before they come here, so that templates of parse-server 7, which ask for
@@ -13,37 +11,65 @@ public struct TextTemplate: Sendable {
         case plain
     }
 
-    private let template: MustacheTemplate
+    private let parts: [TemplatePart]
+    private let kind: Kind
 
     /// Reads a template.
     ///
     /// - Throws: `Malformed` for one that is none.
     public init(_ text: String, _ kind: Kind) throws(Malformed) {
-        let type = kind == .html ? HTMLContent.name : "TEXT"
-        do {
-            template = try MustacheTemplate(string: "{{% CONTENT_TYPE:\(type)}}" + text)
-        } catch {
-            throw Malformed()
-        }
+        var parser = TemplateParser(text)
+        parts = try parser.parse()
+        self.kind = kind
     }
 
     /// Fills the placeholders. A name that there is not gives nothing.
-    public func render(_ values: [String: any Sendable]) -> String { template.render(values) }
+    ///
+    /// - Parameter values: Texts, Booleans, lists (`[any Sendable]`) and objects (`[String: any Sendable]`).
+    public func render(_ values: [String: any Sendable]) -> String {
+        var text = ""
+        render(parts, [values], into: &text)
+        return text
+    }
+
+    /// - Parameter stack: The values of the sections around, the innermost last.
+    private func render(_ parts: [TemplatePart], _ stack: [any Sendable], into text: inout String) {
+        for part in parts {
+            switch part {
+            case .text(let part): text += part
+            case .variable(let name, let isEscaped):
+                guard let value = Self.value(name, stack) else { continue }
+                let shown = String(describing: value)
+                text += isEscaped && kind == .html ? HTMLEscaping.escapeRemaining(shown) : shown
+            case .section(let name, let parts, let isInverted):
+                switch Self.value(name, stack) {
+                case let list as [any Sendable] where !isInverted:
+                    for element in list { render(parts, stack + [element], into: &text) }
+                case let list as [any Sendable]: if list.isEmpty { render(parts, stack + [list], into: &text) }
+                case let flag as Bool: if flag != isInverted { render(parts, stack, into: &text) }
+                case let value?: if !isInverted { render(parts, stack + [value], into: &text) }
+                case nil: if isInverted { render(parts, stack, into: &text) }
+                }
+            case .block(let parts): render(parts, stack, into: &text)
+            }
+        }
+    }
+
+    private static func value(_ name: TemplateName, _ stack: [any Sendable]) -> (any Sendable)? {
+        guard let first = name.keys.first else { return stack.last }
+        func member(_ key: String, _ value: any Sendable) -> (any Sendable)? {
+            (value as? [String: any Sendable])?[key]
+        }
+        let outermost = name.isLocal ? stack.count - 1 : 0
+        guard let found = stack[outermost...].reversed().lazy.compactMap({ member(first, $0) }).first else {
+            return nil
+        }
+        return name.keys.dropFirst().reduce(found) { value, key in value.flatMap { member(key, $0) } }
+    }
 
     /// What is no template of Mustache's.
     public struct Malformed: Error {
         /// Makes the error.
         public init() {}
     }
-}
-
-/// The content type of HTML, in which what is escaped stays as it is.
-private struct HTMLContent: MustacheContentType {
-    /// Its name in templates.
-    static let name: String = {
-        MustacheContentTypes.register(HTMLContent(), named: "ROOST-HTML")
-        return "ROOST-HTML"
-    }()
-
-    func escapeText(_ text: String) -> String { HTMLEscaping.escapeRemaining(text) }
 }

@@ -1,0 +1,178 @@
+/// A part of a template.
+indirect enum TemplatePart: Sendable {
+    case text(String)
+    case variable(TemplateName, isEscaped: Bool)
+    case section(TemplateName, [TemplatePart], isInverted: Bool)
+    /// Parts that another template could replace, if templates could include others.
+    case block([TemplatePart])
+}
+
+/// A name in a template: `user.name`, or `.` for the value of the section.
+struct TemplateName: Sendable {
+    /// The keys that lead to the value.
+    let keys: [String]
+    /// Whether only the value of the innermost section is asked.
+    let isLocal: Bool
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        keys = bytes.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
+        isLocal = bytes.first == UInt8(ascii: ".")
+    }
+}
+
+/// Parses Mustache templates: variables, sections, inverted sections, comments and other delimiters. A partial is empty,
+/// since there are no templates to include.
+struct TemplateParser {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ text: String) { rest = Array(text.utf8)[...] }
+
+    /// Parses the whole template; throws `Malformed`.
+    mutating func parse() throws(TextTemplate.Malformed) -> [TemplatePart] {
+        // An empty first line is left out; blanks before a tag in the first line stay.
+        let startsLine = skipLineEnd()
+        return try parts(of: nil, Delimiters(open: Array("{{".utf8), close: Array("}}".utf8)), startsLine: startsLine)
+    }
+
+    private struct Delimiters {
+        var open: [UInt8]
+        var close: [UInt8]
+    }
+
+    /// Parses up to the end of a section, or of the template. Other delimiters hold up to there.
+    private mutating func parts(
+        of section: ArraySlice<UInt8>?, _ outer: Delimiters, startsLine: Bool
+    ) throws(TextTemplate.Malformed) -> [TemplatePart] {
+        var (delimiters, startsLine) = (outer, startsLine)
+        var parts: [TemplatePart] = []
+        var blanks: ArraySlice<UInt8> = []
+        func add(_ text: ArraySlice<UInt8>) {
+            if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
+        }
+        func addBlanks() {
+            add(blanks)
+            blanks = []
+        }
+        while !rest.isEmpty {
+            if startsLine { blanks = take { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } }
+            let text = takeText(delimiters.open)
+            if !text.isEmpty {
+                addBlanks()
+                add(text)
+                startsLine = text.last == UInt8(ascii: "\n")
+                if startsLine { continue }
+            }
+            guard skip(delimiters.open[...]), let kind = rest.first else { break }
+            // A line with nothing but a tag that shows nothing is left out.
+            var tagEndsLine = false
+            switch kind {
+            case UInt8(ascii: "#"), UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "<"):
+                rest.removeFirst()
+                let name = try takeName(delimiters, isPath: kind == UInt8(ascii: "<"))
+                let isSection = kind == UInt8(ascii: "#") || kind == UInt8(ascii: "^")
+                tagEndsLine = startsLine && skipLineEnd()
+                if !tagEndsLine || !isSection { addBlanks() }
+                let inner = try self.parts(of: name, delimiters, startsLine: tagEndsLine)
+                if isSection {
+                    let isInverted = kind == UInt8(ascii: "^")
+                    parts.append(.section(TemplateName(name), inner, isInverted: isInverted))
+                } else if kind == UInt8(ascii: "$") {
+                    parts.append(.block(inner))
+                }
+            case UInt8(ascii: "/"):
+                rest.removeFirst()
+                guard try takeName(delimiters, isPath: true) == section else { throw TextTemplate.Malformed() }
+                if !(startsLine && skipLineEnd()) { addBlanks() }
+                return parts
+            case UInt8(ascii: "!"):
+                guard let end = rest.firstRange(of: delimiters.close) else { throw TextTemplate.Malformed() }
+                rest = rest[end.upperBound...]
+                tagEndsLine = startsLine && skipLineEnd()
+            case UInt8(ascii: "="):
+                rest.removeFirst()
+                delimiters = try takeDelimiters(delimiters)
+                tagEndsLine = startsLine && skipLineEnd()
+            case UInt8(ascii: ">"):
+                rest.removeFirst()
+                _ = try takeName(delimiters, isPath: true)
+                addBlanks()
+                tagEndsLine = startsLine && skipLineEnd()
+            default:
+                addBlanks()
+                let isBraced = kind == UInt8(ascii: "{")
+                let isEscaped = !isBraced && kind != UInt8(ascii: "&")
+                if !isEscaped { rest.removeFirst() }
+                parts.append(.variable(TemplateName(try takeName(delimiters)), isEscaped: isEscaped))
+                if isBraced, !skip([UInt8(ascii: "}")]) { throw TextTemplate.Malformed() }
+            }
+            startsLine = tagEndsLine
+        }
+        guard section == nil else { throw TextTemplate.Malformed() }
+        return parts
+    }
+
+    private mutating func take(while isWanted: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+        let taken = rest.prefix(while: isWanted)
+        rest = rest[taken.endIndex...]
+        return taken
+    }
+
+    private mutating func skip(_ expected: ArraySlice<UInt8>) -> Bool {
+        guard rest.starts(with: expected) else { return false }
+        rest = rest.dropFirst(expected.count)
+        return true
+    }
+
+    /// Takes the text up to the next tag, or up to the end of the line and with it.
+    private mutating func takeText(_ delimiter: [UInt8]) -> ArraySlice<UInt8> {
+        let start = rest
+        while let byte = rest.first, !rest.starts(with: delimiter) {
+            rest.removeFirst()
+            if byte == UInt8(ascii: "\n") { break }
+        }
+        return start[..<rest.startIndex]
+    }
+
+    /// Whether only blanks follow in the line, or nothing at all. The line's end is taken then.
+    private mutating func skipLineEnd() -> Bool {
+        if rest.isEmpty { return true }
+        var end = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        if end.first == UInt8(ascii: "\r") { end.removeFirst() }
+        guard end.popFirst() == UInt8(ascii: "\n") else { return false }
+        rest = end
+        return true
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { " \t\r\n".utf8.contains(byte) }
+
+    private mutating func takeName(
+        _ delimiters: Delimiters, isPath: Bool = false
+    ) throws(TextTemplate.Malformed) -> ArraySlice<UInt8> {
+        _ = take(while: Self.isSpace)
+        let name = take { byte in
+            byte.isLetterOrDigit || ".-_?*".utf8.contains(byte) || isPath && byte == UInt8(ascii: "/")
+        }
+        _ = take(while: Self.isSpace)
+        guard skip(delimiters.close[...]) else { throw TextTemplate.Malformed() }
+        return name
+    }
+
+    private mutating func takeDelimiters(_ current: Delimiters) throws(TextTemplate.Malformed) -> Delimiters {
+        _ = take(while: Self.isSpace)
+        let open = Array(take { !Self.isSpace($0) })
+        _ = take(while: Self.isSpace)
+        let close = Array(take { !Self.isSpace($0) && $0 != UInt8(ascii: "=") })
+        _ = take(while: Self.isSpace)
+        guard !open.isEmpty, !close.isEmpty, skip([UInt8(ascii: "=")]), skip(current.close[...]) else {
+            throw TextTemplate.Malformed()
+        }
+        return Delimiters(open: open, close: close)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
+    }
+}
