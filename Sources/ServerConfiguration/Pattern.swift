@@ -1,12 +1,11 @@
 import Encoding
-import Foundation
 import JSON
 
 /// A regular expression of the configuration, made once; one that is a plain word is looked for as such.
 struct Pattern: Sendable {
     private enum Form: Sendable {
         case word([UInt8])
-        case expression(NSRegularExpression)
+        case expression(RegularExpression)
     }
 
     private let form: Form
@@ -14,7 +13,7 @@ struct Pattern: Sendable {
     /// Reads a pattern. One that is no regular expression stands for itself.
     init(_ source: String) {
         let isWord = source.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
-        if !isWord, let expression = try? NSRegularExpression(pattern: source) {
+        if !isWord, let expression = RegularExpression(source) {
             form = .expression(expression)
         } else {
             form = .word(Array(source.utf8))
@@ -39,13 +38,12 @@ struct Pattern: Sendable {
             }
             return false
         case .expression(let expression):
-            let whole = NSRange(text.startIndex..., in: text)
-            return expression.firstMatch(in: text, range: whole) != nil
+            return expression.isFound(in: text)
         }
     }
 
     static func isValid(_ pattern: String) -> Bool {
-        (try? NSRegularExpression(pattern: pattern)) != nil
+        RegularExpression(pattern) != nil
     }
 }
 

@@ -13,6 +13,7 @@ struct RateLimitOptionTests {
             ("/functions/*", "/functions/a", true), ("/functions/(.*)", "/functions/a", true), ("*", "/any", true),
             ("/users{/:id}", "/users", true), ("/users{/:id}", "/users/x", true), ("/users{/:id}", "/usersx", false),
             ("/a.b", "/axb", false), ("/a.b", "/a.b\n", false),
+            ("/a|b$^", "/a|b$^", true), ("/a-b_c~'\"#&,;=@%", "/A-B_C~'\"#&,;=@%", true), ("/é", "/É", true),
         ] as [(String, String, Bool)])
     func paths(pattern: String, path: String, isConcerned: Bool) throws {
         let limit = JSONValue.object([

@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 import OrderedCollections
 import ParseModel
@@ -180,7 +179,7 @@ public struct Transactions: Sendable, BackendPart {
 
     /// Patterns are anchored at the start of the path.
     private static func matches(_ path: String, _ pattern: String) -> Bool {
-        path.range(of: pattern, options: [.regularExpression, .anchored]) != nil
+        RegularExpression(pattern)?.isPrefix(of: path) == true
     }
 }
 

@@ -1,6 +1,11 @@
-import Foundation
 import JSON
 import ParseModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Where files that clients name may be.
 package enum FileURLRules {
@@ -17,7 +22,10 @@ package enum FileURLRules {
                     !host.isEmpty
                     && allowed.contains { domain in
                         let domain = domain.lowercased()
-                        return domain == host || (domain.hasPrefix("*.") && host.hasSuffix(domain.dropFirst()))
+                        if domain == host { return true }
+                        // Readers make other signs of some letters, also such as end a host.
+                        return host.utf8.allSatisfy { $0 < 0x80 } && domain.hasPrefix("*.")
+                            && host.hasSuffix(domain.dropFirst())
                     }
                 guard isAllowed else {
                     throw ParseError(ParseError.fileSaveError, "File URL domain '\(host)' is not allowed.")

@@ -1,4 +1,3 @@
-import Foundation
 import ParseModel
 import ServerConfiguration
 
@@ -30,7 +29,7 @@ package enum PasswordRules {
             throw ParseError(
                 ParseError.validationError, "Password cannot be longer than \(longestMatched) bytes.")
         }
-        if let pattern = policy.validatorPattern, password.range(of: pattern, options: .regularExpression) == nil {
+        if let pattern = policy.validatorPattern, RegularExpression(pattern)?.isFound(in: password) != true {
             throw ParseError(
                 ParseError.validationError,
                 policy.validationError ?? "Password does not meet the Password Policy requirements.")

@@ -130,7 +130,7 @@ extension Configuration {
 
         /// Whether an address is one of this machine alone.
         private static func isOfThisMachine(_ url: String) -> Bool {
-            guard let scheme = url.range(of: "://") else { return false }
+            guard let scheme = url.firstRange(of: "://") else { return false }
             let authority = url[scheme.upperBound...].prefix { $0 != "/" }
             if authority.hasPrefix("[::1]") { return true }
             return ["localhost", "127.0.0.1"].contains(authority.prefix { $0 != ":" })

@@ -1,4 +1,3 @@
-import Foundation
 public import JSON
 
 /// How many requests of a kind there may be in a time: one element of the option `rateLimit`, or what cloud code
@@ -41,7 +40,7 @@ public struct RateLimit: Sendable {
     private let paths: Paths
 
     private enum Paths {
-        case matching(NSRegularExpression)
+        case matching(RegularExpression)
         /// One path, and those below it where they count.
         case named(String, includesBelow: Bool)
     }
@@ -49,7 +48,7 @@ public struct RateLimit: Sendable {
     /// Makes a limit that counts for each address; returns nil for what is no pattern of paths.
     init?(path: String, count: Int, window: Int) {
         guard let source = RoutePattern.regularExpression(path),
-            let expression = try? NSRegularExpression(pattern: source, options: .caseInsensitive)
+            let expression = RegularExpression(source, ignoresCase: true)
         else { return nil }
         self.path = path
         paths = .matching(expression)
@@ -76,7 +75,7 @@ public struct RateLimit: Sendable {
     public func concerns(_ path: String) -> Bool {
         switch paths {
         case .matching(let expression):
-            return expression.firstMatch(in: path, range: NSRange(path.startIndex..., in: path)) != nil
+            return expression.isFound(in: path)
         case .named(let name, let includesBelow):
             guard path.utf8.starts(with: name.utf8) else { return false }
             let rest = path.utf8.dropFirst(name.utf8.count)

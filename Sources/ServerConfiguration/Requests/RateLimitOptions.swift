@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 
 extension OptionTable {
@@ -113,13 +112,10 @@ enum RateLimitOptions {
     /// - Returns: nil for all.
     private static func methods(_ json: JSONValue) throws(ConfigurationError) -> Set<String>? {
         if let text = json.stringValue {
-            guard let expression = try? NSRegularExpression(pattern: text, options: .caseInsensitive) else {
+            guard let expression = RegularExpression(text, ignoresCase: true) else {
                 throw ConfigurationError("rateLimit.requestMethods \"\(text)\" is not a valid regular expression")
             }
-            return Set(
-                ["GET", "POST", "PUT", "DELETE"].filter {
-                    expression.firstMatch(in: $0, range: NSRange($0.startIndex..., in: $0)) != nil
-                })
+            return Set(["GET", "POST", "PUT", "DELETE"].filter { expression.isFound(in: $0) })
         }
         guard let list = json.arrayValue else {
             throw ConfigurationError("rateLimit.requestMethods must be an array of strings")

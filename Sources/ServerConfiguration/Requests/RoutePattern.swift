@@ -1,5 +1,4 @@
 import Encoding
-import Foundation
 
 /// Paths with parameters (`/classes/:name`), wildcards (`/functions/*path`, `*`, `(.*)`) and optional parts (`{/:id}`).
 enum RoutePattern {
@@ -31,7 +30,9 @@ enum RoutePattern {
                 guard depth >= 0 else { return nil }
                 expression += ")?"
             case "(", ")", "[", "]", "?", "+", "!", "\\", "\0": return nil
-            default: expression += NSRegularExpression.escapedPattern(for: String(character))
+            // Of the characters with a meaning in expressions, these are left.
+            case "$", ".", "^", "|": expression += "\\\(character)"
+            default: expression.append(character)
             }
         }
         guard depth == 0, wildcards <= mostWildcards else { return nil }
