@@ -55,19 +55,6 @@ import Testing
     }
 
     @Test(
-        "Local times follow the clocks: a time that is left out comes later, one that is there twice comes once",
-        arguments: [
-            ("Europe/Berlin", "2027-03-28T02:30:00Z", "2027-03-28T01:30:00.000Z"),
-            ("Europe/Berlin", "2027-10-31T02:30:00Z", "2027-10-31T00:30:00.000Z"),
-            ("America/New_York", "2027-07-01T09:00:00Z", "2027-07-01T13:00:00.000Z"),
-            ("Asia/Kolkata", "2027-07-01T09:00:00Z", "2027-07-01T03:30:00.000Z"),
-        ])
-    func localTimes(zone: String, time: String, moment: String) throws {
-        let zone = try #require(TimeZone(identifier: zone))
-        #expect(try LocalTime.moment(#require(ParseDate(iso: time)), in: zone).iso == moment)
-    }
-
-    @Test(
         "Answers of Apple's mean what they say",
         arguments: [
             (410, #"{"reason":"Unregistered","timestamp":5}"#, PushOutcome.dead("Unregistered", since: 5)),

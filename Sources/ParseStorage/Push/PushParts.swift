@@ -44,17 +44,44 @@ extension PushRows {
     }
 
     /// The time zones of an audience that the database knows, or that count from Greenwich: clients write what they like, and
-    /// as much of it.
-    public func timeZones(of filter: Filter) async throws -> [String] {
-        guard let (condition, builder) = try audience(filter) else { return [] }
+    /// as much of it. Each comes with its difference from UTC at a local time, in seconds.
+    ///
+    /// A local time that clocks skip counts as it would have before the change; of one that is there twice, the first counts.
+    ///
+    /// - Parameter time: The local time, as if it were one of UTC.
+    public func timeZones(of filter: Filter, at time: ParseDate) async throws -> [(name: String, offset: Int64)] {
+        guard case (let condition, var builder)? = try audience(filter) else { return [] }
+        let moment = "to_timestamp(\(builder.bind(.double(Double(time.milliseconds) / 1000)))::double precision)"
+        // PostgreSQL reads the signs of GMT+2 the other way around.
         let rows = try await store.query(
             Statement(
                 """
-                SELECT DISTINCT "timeZone" FROM "_Installation" WHERE \(condition) AND "deviceToken" IS NOT NULL
-                    AND ("timeZone" IN (SELECT "name" FROM pg_timezone_names)
-                        OR "timeZone" ~ '^GMT[+-](0?[0-9]|1[0-4])(:?(00|15|30|45))?$')
+                WITH zones AS MATERIALIZED (
+                    SELECT DISTINCT "timeZone" AS name, "timeZone" ~ '^GMT[+-]' AS "isGMT" FROM "_Installation"
+                    WHERE \(condition) AND "deviceToken" IS NOT NULL
+                        AND ("timeZone" IN (SELECT "name" FROM pg_timezone_names)
+                            OR "timeZone" ~ '^GMT[+-](0?[0-9]|1[0-4])(:?(00|15|30|45))?$')),
+                rules AS MATERIALIZED (
+                    SELECT name, CASE WHEN "isGMT" THEN translate(
+                        regexp_replace(name, '^GMT([+-])([0-9]{1,2}):?([0-9]{2})?$', '<GMT>\\1\\2:\\3'), '+-', '-+')
+                        || CASE WHEN name ~ '[0-9]{3}|:' THEN '' ELSE '00' END ELSE name END AS rule,
+                        \(moment) AS time
+                    FROM zones)
+                SELECT name, CASE
+                    WHEN \(Self.offset("time - early.offset")) = early.offset THEN extract(epoch FROM early.offset)
+                    WHEN \(Self.offset("time - late.offset")) = late.offset THEN extract(epoch FROM late.offset)
+                    ELSE extract(epoch FROM early.offset) END::bigint
+                FROM rules, LATERAL (SELECT \(Self.offset("time - interval '24 hours'")) AS offset) early,
+                    LATERAL (SELECT \(Self.offset("time + interval '24 hours'")) AS offset) late
                 """, builder.parameters))
-        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+        return (0..<rows.rowCount).compactMap { row in
+            if let name = rows.string(row, 0), let offset = rows.int(row, 1) { (name, offset) } else { nil }
+        }
+    }
+
+    /// The difference of a zone's clocks from UTC at a moment, as an interval.
+    private static func offset(_ moment: String) -> String {
+        "((\(moment)) AT TIME ZONE rule - (\(moment)) AT TIME ZONE 'UTC')"
     }
 
     /// Counts the devices whose time zones are none of those that there are as failed.

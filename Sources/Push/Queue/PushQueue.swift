@@ -1,4 +1,3 @@
-import Foundation
 public import JSON
 public import Logging
 public import Operations
@@ -6,6 +5,12 @@ public import ParseModel
 public import ParseStorage
 public import ServerConfiguration
 import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Pushes wait in the database, and are sent from there by whichever process takes their parts.
 ///
@@ -198,7 +203,7 @@ public final class PushQueue: Pusher {
                 part.body["where"]?.objectValue ?? ["channels": ["$in": part.body["channels"] ?? .array([])]]
             let condition = try filter(query)
             if part.needsZones, let time = PushTime(json: .string(part.pushTime)), case .local(let date) = time {
-                let zones = try await store.pushes.timeZones(of: condition)
+                let zones = try await store.pushes.timeZones(of: condition, at: date)
                 let moments = LocalTime.moments(date, in: zones)
                 try await store.pushes.failPart(part, condition, exceptZones: moments.values.flatMap(\.zones))
                 for (offset, moment) in moments {

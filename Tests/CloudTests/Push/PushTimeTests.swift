@@ -82,6 +82,42 @@ import Testing
         }
     }
 
+    @Test(
+        "Local times follow the clocks: a time that is left out comes later, one that is there twice comes once",
+        arguments: [
+            ("2126-03-31T02:30:00", ["-3.5", "1", "5.5", "5.75"]),
+            ("2126-10-27T02:30:00", ["-3.5", "2", "5.5", "5.75"]),
+            ("2126-01-10T09:00:00", ["-3.5", "1", "5.5", "5.75"]),
+            ("2126-07-10T09:00:00", ["-3.5", "2", "5.5", "5.75"]),
+        ])
+    func clockChanges(time: String, offsets: [String]) async throws {
+        try await PushFixture.run { server, _ in
+            for (token, zone) in [
+                ("a0", "Europe/Berlin"), ("a1", "Asia/Kolkata"), ("a2", "GMT-3:30"), ("a3", "GMT+0545"), ("a4", "Land"),
+            ] {
+                try await PushFixture.device(server, token, "ios", ["timeZone": .string(zone)])
+            }
+            _ = try await server.send(
+                "POST", "/push", ["where": [:], "push_time": .string(time), "data": ["alert": "x"]], as: .master
+            ).succeeded()
+            try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now()")
+            var sorted: [String] = []
+            let isSorted = try await eventually {
+                sorted = try await server.texts(
+                    "SELECT \"offset\" FROM \"_roost_push_part\" WHERE \"zones\" IS NOT NULL ORDER BY \"offset\"::float8"
+                )
+                return sorted.count == offsets.count
+            }
+            #expect(isSorted && sorted == offsets, "\(sorted)")
+            let due = try await server.texts(
+                """
+                SELECT to_char("due" AT TIME ZONE 'UTC' + "offset"::float8 * interval '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS')
+                FROM "_roost_push_part" WHERE "zones" IS NOT NULL
+                """)
+            #expect(due == offsets.map { _ in time })
+        }
+    }
+
     @Test("What was due while no server ran is sent by the next one, once; what has expired by then is not")
     func down() async throws {
         try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
