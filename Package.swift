@@ -5,7 +5,6 @@ let deque = Target.Dependency.product(name: "DequeModule", package: "swift-colle
 let ordered = Target.Dependency.product(name: "OrderedCollections", package: "swift-collections")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
-let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
@@ -31,7 +30,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
         .package(url: "https://github.com/apple/swift-nio-http2", .upToNextMinor(from: "1.46.0")),
         .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.0")),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.0")),
         .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMinor(from: "1.0.0")),
         .package(url: "https://github.com/swift-server/async-http-client", .upToNextMinor(from: "1.37.0")),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
@@ -66,7 +64,7 @@ let package = Package(
             swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: ["Encoding", logging, subprocess]),
         .target(name: "ParseModel", dependencies: ["Encoding", "JSON", ordered]),
-        .target(name: "Logs", dependencies: ["JSON", "ParseModel", logging]),
+        .target(name: "Logs", dependencies: ["Encoding", "JSON", "ParseModel", "Tasks", logging]),
         .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON"]),
         .target(
             name: "Schema", path: "schema",
@@ -134,7 +132,7 @@ let package = Package(
                 "ServerConfiguration", "Tasks", logging,
             ],
             swiftSettings: stayOnExecutor),
-        .target(name: "Templates", dependencies: [mustache]),
+        .target(name: "Templates"),
         .target(
             name: "Mail",
             dependencies: [
@@ -253,7 +251,8 @@ let package = Package(
         .executableTarget(
             name: "RoostCommand",
             dependencies: [
-                "App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration",
+                "App", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push",
+                "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

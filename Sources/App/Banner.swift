@@ -1,5 +1,10 @@
-import Foundation
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What the server prints when it listens: where it is, and how to try it.
 ///
@@ -70,7 +75,7 @@ package struct Banner {
     package var text: String {
         var lines = ["", "Roost \(Version.text) is serving"]
         func add(_ name: String, _ value: String) {
-            lines.append("  \(name.padding(toLength: 16, withPad: " ", startingAt: 0))\(value)")
+            lines.append("  \(name.prefix(16))\(String(repeating: " ", count: max(0, 16 - name.count)))\(value)")
         }
         add("URL", url)
         add("application id", configuration.appId)

@@ -1,7 +1,20 @@
-import Foundation
 import LocalPostgres
 import Logging
 import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// The database of a deployment, for commands beside the server: the one that the configuration names, or the embedded
 /// one, which is started for as long as it is used, unless a server runs on it.

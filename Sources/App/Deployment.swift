@@ -1,11 +1,16 @@
 import FileStorage
-import Foundation
 import JSON
 import Mail
 import NodeHost
 import Operations
 import Outgoing
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What all commands read in the same way: the configuration, and the folders that follow from it.
 package struct Deployment: Sendable {

@@ -2,7 +2,6 @@ import CloudCode
 internal import Console
 import FileStorage
 import FileStores
-import Foundation
 public import HTTP
 import JSON
 import LiveQuery
@@ -24,6 +23,12 @@ public import ServiceLifecycle
 import SignIn
 import Telemetry
 import Webhooks
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The whole server over one database: driver, storage, rules, routes and HTTP.
 public struct RoostServer: Service {

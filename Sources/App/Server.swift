@@ -1,7 +1,7 @@
 public import CloudCode
 package import Console
+import Encoding
 public import FileStorage
-import Foundation
 public import HTTP
 import LocalPostgres
 import Logging
@@ -12,6 +12,20 @@ public import Operations
 import ServerConfiguration
 import ServiceLifecycle
 import UnixSignals
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// One run of `roost serve`, from its arguments to its end.
 package struct Server {
@@ -107,7 +121,7 @@ package struct Server {
             showsMails: showsMails)
         banner.consoleAddress = try? await server.consoleAddress(
             hasTicket: Banner.mayShowTicket(configuration, isTerminal: isTerminal))
-        try? FileHandle.standardOutput.write(contentsOf: Data(banner.text.utf8))
+        try? OpenFile.standardOutput.write(banner.text.utf8)
     }
 }
 

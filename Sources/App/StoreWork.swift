@@ -1,8 +1,14 @@
+import Encoding
 import FileStorage
 import FileStores
-import Foundation
 package import Logging
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `roost files`: what is done with the stores of a deployment beside the server.
 package struct StoreWork: Sendable {
@@ -144,8 +150,7 @@ package struct StoreWork: Sendable {
             }
             return try await files.withOne(store, body)
         default:
-            var isFolder = ObjCBool(false)
-            if FileManager.default.fileExists(atPath: word, isDirectory: &isFolder), isFolder.boolValue {
+            if FilePaths.isFolder(word) == true {
                 return try await body(DiskStorage(directory: word))
             }
             let (store, folder) = try Configuration.FileStore.read(

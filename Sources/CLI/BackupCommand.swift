@@ -1,6 +1,5 @@
 import App
 import ArgumentParser
-import Foundation
 
 /// `roost backup`: the embedded database and the files in one file.
 struct BackupCommand: AsyncParsableCommand {

@@ -1,7 +1,12 @@
 import App
 import ArgumentParser
-import Foundation
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What commands beside the server have in common: how they are given the configuration, and how they end.
 enum CommandRun {

@@ -1,7 +1,14 @@
 import App
 import ArgumentParser
-import Foundation
 import ServerConfiguration
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// `roost console`: opens the administration page, and adds operators.
 struct ConsoleCommand: AsyncParsableCommand {

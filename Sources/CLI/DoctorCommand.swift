@@ -1,8 +1,15 @@
 import App
 import ArgumentParser
-import Foundation
 import JSON
 import ParseStorage
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// `roost doctor`: a look at a database, Roost's or parse-server's.
 struct DoctorCommand: AsyncParsableCommand {
@@ -191,6 +198,9 @@ enum DoctorText {
             value /= 1024
             unit += 1
         }
-        return unit == 0 ? "\(count) B" : String(format: value < 10 ? "%.1f" : "%.0f", value) + " " + units[unit]
+        if unit == 0 { return "\(count) B" }
+        let text =
+            value < 10 ? "\((value * 10).rounded(.toNearestOrEven) / 10)" : "\(Int(value.rounded(.toNearestOrEven)))"
+        return "\(text) \(units[unit])"
     }
 }

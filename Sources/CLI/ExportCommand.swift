@@ -1,6 +1,5 @@
 import App
 import ArgumentParser
-import Foundation
 import JSON
 import ParseModel
 import ParseStorage

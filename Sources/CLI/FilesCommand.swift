@@ -1,8 +1,14 @@
 import App
 import ArgumentParser
-import Foundation
+import Encoding
 import JSON
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `roost files`: looks after the store of uploaded files.
 struct FilesCommand: AsyncParsableCommand {
@@ -146,7 +152,7 @@ struct FilesRotateCommand: AsyncParsableCommand {
         try await CommandRun.run(isForScripts: isForScripts) {
             let lines = ProgressLines(isForScripts: isForScripts)
             let oldKey = try keyFile.map {
-                try String(contentsOfFile: $0, encoding: .utf8).trimmingCharacters(in: .newlines)
+                try String(contentsOfFile: $0, encoding: .utf8).trimmingLineBreaks()
             }
             let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
             let report = try await work.rotate(oldKey: oldKey, jobs: jobs, isDryRun: isDryRun) {

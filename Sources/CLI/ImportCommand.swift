@@ -1,9 +1,14 @@
 import App
 import ArgumentParser
-import Foundation
 import JSON
 import Migration
 import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `roost import`: everything that another backend has, into a database.
 struct ImportCommand: AsyncParsableCommand {

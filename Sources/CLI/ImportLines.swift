@@ -1,7 +1,15 @@
-import Foundation
+import Encoding
 import JSON
 import Migration
 import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Shows how far an import is: a bar at a terminal, a line for each class elsewhere, JSON for scripts.
 final class ImportLines: Sendable {
@@ -114,6 +122,6 @@ final class ImportLines: Sendable {
     }
 
     private func write(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data(TerminalText.plain(text).utf8))
+        try? OpenFile.standardError.write(TerminalText.plain(text).utf8)
     }
 }

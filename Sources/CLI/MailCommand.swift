@@ -1,6 +1,5 @@
 import App
 import ArgumentParser
-import Foundation
 
 /// `roost mail`: looks at mails, and tries whether they are sent.
 struct MailCommand: AsyncParsableCommand {

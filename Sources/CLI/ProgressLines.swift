@@ -1,6 +1,14 @@
-import Foundation
+import Encoding
 import JSON
 import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Shows how far a command is: one line that changes at a terminal, a line for each thing done elsewhere, JSON for
 /// scripts.
@@ -57,12 +65,12 @@ final class ProgressLines: Sendable {
         write((wasOpen ? "\r\u{1B}[K" : "") + TerminalText.plain(text) + "\n")
     }
 
-    private func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+    private func write(_ text: String) { try? OpenFile.standardError.write(text.utf8) }
 
     /// Prints one line of JSON to the standard output.
     static func printLine(_ event: JSONObject) {
         // A reader that went away, as `head` does, ends nothing.
-        try? FileHandle.standardOutput.write(contentsOf: Data(event.serialized() + Array("\n".utf8)))
+        try? OpenFile.standardOutput.write(event.serialized() + Array("\n".utf8))
     }
 }
 

@@ -1,7 +1,20 @@
 import App
 import ArgumentParser
-import Foundation
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// `roost serve`: the server.
 struct Serve: AsyncParsableCommand {

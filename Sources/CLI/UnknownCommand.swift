@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import ServerConfiguration
 
 /// An argument in place of a command's name.

@@ -28,6 +28,32 @@ extension StringProtocol {
         while let last = result.last, last == " " || last == "\t" { result.removeLast() }
         return result
     }
+
+    /// The text without the spaces and tabs of all scripts around it.
+    ///
+    /// - Parameter newlines: Whether line breaks around it are removed, too.
+    public func trimmingBlanks(newlines: Bool = false) -> String {
+        func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+            scalar == "\t" || scalar.properties.generalCategory == .spaceSeparator || newlines && isLineBreak(scalar)
+        }
+        return trimming(isBlank)
+    }
+
+    /// The text without the line breaks around it.
+    public func trimmingLineBreaks() -> String { trimming(isLineBreak) }
+
+    private func trimming(_ isDropped: (Unicode.Scalar) -> Bool) -> String {
+        var scalars = Substring(self).unicodeScalars.drop(while: isDropped)
+        while let last = scalars.last, isDropped(last) { scalars.removeLast() }
+        return String(scalars)
+    }
+
+    private func isLineBreak(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\n"..."\r", "\u{85}", "\u{2028}", "\u{2029}": true
+        default: false
+        }
+    }
 }
 
 extension UInt8 {

@@ -10,6 +10,21 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Encodes all bytes but ASCII letters, digits and some marks.
+    ///
+    /// - Parameter marks: The characters that stay as they are besides letters and digits.
+    public static func encode(_ text: String, keepingOnly marks: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if byte.isASCIIAlphanumeric || marks.utf8.contains(byte) {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Encodes one byte; `write` takes the one byte or the three that stand for it.
     @inlinable
     public static func encode(_ byte: UInt8, keepingSlashes: Bool, _ write: (UInt8) -> Void) {

@@ -1,5 +1,10 @@
 import Encoding
-import Foundation
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 package enum StoreDate {
     /// Seconds since 1970 of a date as HTTP writes it; nil for another text.

@@ -1,10 +1,15 @@
 import Encoding
-import Foundation
 import HTTP
 import JSON
 import Operations
 import ParseModel
 import Rules
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What a client of live queries says.
 extension LiveQueryConnection {

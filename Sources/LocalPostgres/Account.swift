@@ -1,4 +1,18 @@
-import Foundation
+import Encoding
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// As whom PostgreSQL runs: as the account that runs the server, or as `postgres` when that is root, which PostgreSQL
 /// refuses.
@@ -46,7 +60,7 @@ package struct Account: Sendable {
     /// Checks that every folder above can be passed by the account.
     func checkReach(of path: String) throws {
         guard let identity else { return }
-        var parent = (path as NSString).deletingLastPathComponent
+        var parent = FilePaths.folder(of: path)
         while parent != "/", !parent.isEmpty {
             var status = stat()
             if stat(parent, &status) == 0 {
@@ -59,7 +73,7 @@ package struct Account: Sendable {
                             + "folder with --dataDir, or run as another user than root")
                 }
             }
-            parent = (parent as NSString).deletingLastPathComponent
+            parent = FilePaths.folder(of: parent)
         }
     }
 }

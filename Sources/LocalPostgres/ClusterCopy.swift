@@ -1,4 +1,16 @@
-import Foundation
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Copies of the cluster, for backups.
 ///
@@ -8,7 +20,7 @@ extension LocalPostgres {
     /// The major version of the PostgreSQL that runs clusters here.
     ///
     /// - Throws: ``Failure`` when none is installed.
-    public static func version() throws -> Int { try PostgresBinaries.newest().version }
+    public static func version() async throws -> Int { try await PostgresBinaries.newest().version }
 
     /// Makes a copy of the running cluster below its folder, gives it to `use`, and removes it.
     ///
@@ -74,7 +86,7 @@ extension LocalPostgres {
         try account.makePrivateFolder(folder)
         try account.makePrivateFolder(folder + "/cluster")
         if let identity = account.identity {
-            for case let entry as String in FileManager.default.enumerator(atPath: folder) ?? .init() {
+            for entry in try FileManager.default.subpathsOfDirectory(atPath: folder) {
                 guard lchown(folder + "/" + entry, identity.user, identity.group) == 0 else {
                     throw Failure("\(entry) cannot be given to the user postgres")
                 }
@@ -117,7 +129,7 @@ extension LocalPostgres {
 
     private static func tool(_ name: String, _ arguments: [String], _ account: Account, in folder: String) async throws
     {
-        let path = try PostgresBinaries.newest().path(name)
+        let path = try await PostgresBinaries.newest().path(name)
         guard FileManager.default.isExecutableFile(atPath: path) else {
             throw Failure(
                 "\(name) is missing beside PostgreSQL's other programs: install the package postgresql-client")

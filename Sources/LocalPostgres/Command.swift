@@ -1,5 +1,10 @@
-import Foundation
 import Subprocess
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 #if canImport(System)
     import System
@@ -40,6 +45,18 @@ package enum Command {
         }
     }
 
+    /// The first kilobyte that a program writes to its standard output, or nil if it can't be run or writes more.
+    static func output(_ command: [String]) async -> String? {
+        try? await Subprocess.run(
+            .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
+            environment: .custom(variables), output: .string(limit: 1024), error: .discarded
+        ).standardOutput
+    }
+
+    private static var variables: [Subprocess.Environment.Key: String] {
+        Dictionary(uniqueKeysWithValues: environment.map { (.init(stringLiteral: $0), $1) })
+    }
+
     private static func run(_ command: [String], _ folder: String, _ log: String) async throws -> TerminationStatus {
         var options = PlatformOptions()
         options.createSession = true
@@ -49,8 +66,7 @@ package enum Command {
                 log, .writeOnly, options: [.create, .truncate, .append], permissions: .ownerReadWrite)
             return try await Subprocess.run(
                 .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
-                environment: .custom(
-                    Dictionary(uniqueKeysWithValues: environment.map { (.init(stringLiteral: $0), $1) })),
+                environment: .custom(variables),
                 workingDirectory: FilePath(folder), platformOptions: options,
                 output: .fileDescriptor(file, closeAfterSpawningProcess: true), error: .combinedWithOutput
             ).terminationStatus

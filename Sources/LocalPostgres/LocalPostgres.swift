@@ -1,6 +1,19 @@
 import Encoding
-import Foundation
 import Logging
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// The embedded default: a private PostgreSQL cluster beside the server.
 ///
@@ -44,7 +57,7 @@ public actor LocalPostgres {
 
     /// Starts the cluster as ``start()`` does; nil when another process uses it; throws ``Failure``.
     func startUnlessInUse() async throws -> String? {
-        let binaries = try PostgresBinaries.newest()
+        let binaries = try await PostgresBinaries.newest()
         self.binaries = binaries
         let account = try Account.forServer()
         try account.makePrivateFolder(dataFolder)
@@ -89,7 +102,7 @@ public actor LocalPostgres {
 
     /// The database `roost` of the cluster whose socket lies in a folder.
     package static func connectionString(_ socketFolder: String) -> String {
-        let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
+        let encoded = PercentEncoding.encode(socketFolder, keepingOnly: "")
         return "postgres:///roost?host=\(encoded)&port=\(port)&user=roost"
     }
 
@@ -169,7 +182,7 @@ public actor LocalPostgres {
         let log = dataFolder + "/commands.log"
         let (status, output) = try await Command.run([path] + arguments, as: account, in: dataFolder, log: log)
         guard status == 0 || mayFail else {
-            throw Failure("\((path as NSString).lastPathComponent) failed: \(output.suffix(500))")
+            throw Failure("\(FilePaths.name(of: path)) failed: \(output.suffix(500))")
         }
         return status
     }

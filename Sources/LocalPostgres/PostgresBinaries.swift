@@ -1,4 +1,8 @@
-import Foundation
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Where the programs of PostgreSQL are.
 package struct PostgresBinaries: Sendable {
@@ -12,7 +16,7 @@ package struct PostgresBinaries: Sendable {
     /// The newest that is installed: on the PATH, in Debian's place, or in Homebrew's.
     ///
     /// - Throws: `LocalPostgres.Failure` when there is none of version 13 or later.
-    package static func newest() throws -> PostgresBinaries {
+    package static func newest() async throws -> PostgresBinaries {
         let files = FileManager.default
         var folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for parent in ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"] {
@@ -20,14 +24,15 @@ package struct PostgresBinaries: Sendable {
             folders += names.filter { parent.hasSuffix("postgresql") || $0.hasPrefix("postgresql") }
                 .map { "\(parent)/\($0)/bin" }
         }
-        let found = folders.compactMap { folder -> PostgresBinaries? in
-            // Some folders hold links to a few of the programs only.
-            guard needed.allSatisfy({ files.isExecutableFile(atPath: "\(folder)/\($0)") }),
-                let version = version(of: folder)
-            else { return nil }
-            return PostgresBinaries(folder: folder, version: version)
+        var newest: PostgresBinaries?
+        // Some folders hold links to a few of the programs only.
+        for folder in folders where needed.allSatisfy({ files.isExecutableFile(atPath: "\(folder)/\($0)") }) {
+            guard let version = await version(of: folder), newest.map({ $0.version < version }) ?? true else {
+                continue
+            }
+            newest = PostgresBinaries(folder: folder, version: version)
         }
-        guard let newest = found.max(by: { $0.version < $1.version }), newest.version >= 13 else {
+        guard let newest, newest.version >= 13 else {
             throw LocalPostgres.Failure(
                 "no PostgreSQL of version 13 or later was found: install the package postgresql, or give a databaseURI")
         }
@@ -35,18 +40,8 @@ package struct PostgresBinaries: Sendable {
     }
 
     /// `initdb (PostgreSQL) 15.8 (Debian …)` is 15.
-    private static func version(of folder: String) -> Int? {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: folder + "/initdb")
-        process.arguments = ["--version"]
-        process.environment = Command.environment
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return nil }
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        let words = text.split(separator: " ")
+    private static func version(of folder: String) async -> Int? {
+        let words = (await Command.output([folder + "/initdb", "--version"]) ?? "").split(separator: " ")
         guard words.count >= 3 else { return nil }
         return Int(words[2].prefix { $0.isNumber })
     }

@@ -1,7 +1,17 @@
-import Foundation
+import Dispatch
+import Encoding
 import Logging
 import ParseModel
 import Synchronization
+import Tasks
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Writes log lines to the standard error, on a thread of its own.
 ///
@@ -27,8 +37,8 @@ package final class LogWriter: Sendable {
     private static let capacity = 8192
     /// By how many milliseconds a line may come late.
     private static let latest: Int64 = 1000
-    /// How long lines are gathered before they are written together.
-    private static let pause: TimeInterval = 0.01
+    /// How many microseconds lines are gathered before they are written together.
+    private static let pause: UInt32 = 10_000
 
     private let state = Mutex(State())
     private let signal = DispatchSemaphore(value: 0)
@@ -41,9 +51,7 @@ package final class LogWriter: Sendable {
     package init(format: LogLine.Format, isSilent: Bool = false) {
         self.format = format
         self.isSilent = isSilent
-        let thread = Thread { [self] in run() }
-        thread.name = "log"
-        thread.start()
+        OSThread { [self] in run() }.detach()
     }
 
     /// Adds a line. It is no earlier than the one before it, though its thread may have paused since it looked at the
@@ -70,7 +78,7 @@ package final class LogWriter: Sendable {
     package func flush() {
         for _ in 0..<200 {
             if state.withLock({ $0.lines.isEmpty && $0.underWay == 0 }) { return }
-            Thread.sleep(forTimeInterval: 0.005)
+            usleep(5000)
         }
     }
 
@@ -78,7 +86,7 @@ package final class LogWriter: Sendable {
         var output: [UInt8] = []
         while true {
             signal.wait()
-            Thread.sleep(forTimeInterval: Self.pause)
+            usleep(Self.pause)
             let (lines, dropped) = state.withLock { state in
                 let taken = (state.lines, state.dropped)
                 state.underWay = state.lines.count
@@ -95,7 +103,7 @@ package final class LogWriter: Sendable {
                     metadata: ["count": "\(dropped)"]
                 ).write(as: format, to: &output)
             }
-            if !output.isEmpty { try? FileHandle.standardError.write(contentsOf: Data(output)) }
+            if !output.isEmpty { try? OpenFile.standardError.write(output) }
             state.withLock { $0.underWay = 0 }
         }
     }

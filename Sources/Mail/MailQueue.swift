@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 public import Logging
 public import Operations

@@ -1,5 +1,4 @@
 import CloudCode
-import Foundation
 import JSON
 import Logging
 import NIOPosix
@@ -8,6 +7,12 @@ import ParseModel
 import ServerConfiguration
 import Synchronization
 import UnixSignals
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Cloud code in JavaScript: processes of Node that run an app's `cloud/main.js`, kept alive, and loaded again when
 /// asked.

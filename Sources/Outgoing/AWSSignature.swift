@@ -1,6 +1,11 @@
 public import Crypto
 import Encoding
-public import Foundation
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// Signature Version 4, by which services of Amazon's, and those that speak like them, know who calls.
 public struct AWSSignature: Sendable {

@@ -1,5 +1,10 @@
 import Encoding
-import Foundation
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Base64 with the alphabet for URLs (RFC 4648, section 5).
 public enum Base64URL {

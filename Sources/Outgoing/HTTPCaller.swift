@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import Foundation
 import JSON
 public import NIOCore
 import NIOHTTP1
@@ -7,6 +6,14 @@ import NIOPosix
 import NIOSSL
 public import ServerConfiguration
 import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Sends requests to servers of others: identity providers, services that send mails, hosts of cloud code.
 ///

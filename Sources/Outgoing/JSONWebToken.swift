@@ -1,7 +1,12 @@
 public import Crypto
 public import CryptoExtras
-import Foundation
 public import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A JSON Web Token (RFC 7519) in compact serialization.
 public struct JSONWebToken: Sendable {

@@ -1,5 +1,10 @@
-import Foundation
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A key or a certificate as configurations name it: a path, a PEM text, or either's bytes in Base64.
 public struct KeyFile: Sendable {

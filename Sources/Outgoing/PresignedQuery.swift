@@ -1,6 +1,11 @@
 import Crypto
 import Encoding
-public import Foundation
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// Parameters with which addresses of a host answer to any caller for a time. What is the same for all addresses of one moment
 /// is made once: a list of objects has many files.

@@ -1,7 +1,12 @@
 import CryptoExtras
-import Foundation
 public import JSON
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A service account of Google's: who it is, and the key that it signs by.
 public struct ServiceAccount: Sendable {

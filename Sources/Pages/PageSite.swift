@@ -1,8 +1,13 @@
 import Encoding
-import Foundation
 import JSON
 import ServerConfiguration
 import Templates
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The pages that links in mails lead to: the built-in ones, and a deployment's own in their place.
 public struct PageSite: Sendable {
@@ -220,25 +225,25 @@ struct PageFiles: Sendable {
     /// Reads a folder; throws `ConfigurationError` for a folder that cannot be read, or holds more than pages do.
     init(folder: String) throws(ConfigurationError) {
         let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath()
-        guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: [.isRegularFileKey])
-        else {
+        guard FileManager.default.fileExists(atPath: root.path) else {
+            throw ConfigurationError("option pages.pagesPath: there is no folder \(folder)")
+        }
+        guard let paths = try? FileManager.default.subpathsOfDirectory(atPath: root.path) else {
             throw ConfigurationError("option pages.pagesPath: the folder \(folder) cannot be read")
         }
         var size = 0
-        while let file = files.nextObject() as? URL {
-            guard (try? file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true,
-                let data = try? Data(contentsOf: file)
+        for path in paths {
+            let file = "\(root.path)/\(path)"
+            guard
+                (try? FileManager.default.attributesOfItem(atPath: file))?[.type] as? FileAttributeType == .typeRegular,
+                let data = FileManager.default.contents(atPath: file)
             else { continue }
             size += data.count
             guard size <= Self.most else {
                 throw ConfigurationError(
                     "option pages.pagesPath: the files below \(folder) are larger than 64 MB together")
             }
-            let path = file.path.utf8.dropFirst(root.path.utf8.count).drop { $0 == UInt8(ascii: "/") }
-            contents[Array(path)] = Array(data)
-        }
-        guard FileManager.default.fileExists(atPath: root.path) else {
-            throw ConfigurationError("option pages.pagesPath: there is no folder \(folder)")
+            contents[Array(path.utf8)] = Array(data)
         }
     }
 

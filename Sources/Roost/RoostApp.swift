@@ -1,11 +1,24 @@
 import App
 import CloudCode
-public import Foundation
 import HTTP
 import Logging
 import NIOCore
 import NIOPosix
 import ServerConfiguration
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A server with cloud code of its own.
 ///
@@ -33,12 +46,20 @@ public struct RoostApp: Sendable {
         self.environment = environment
     }
 
+    private static var isOnMainThread: Bool {
+        #if canImport(Darwin)
+            pthread_main_np() != 0
+        #else
+            gettid() == getpid()
+        #endif
+    }
+
     /// Serves until SIGTERM or SIGINT, as `roost serve` does. Where the configuration cannot be read, it says why and ends the
     /// process with 1.
     ///
     /// - Throws: What keeps the server from starting, or ends it.
     public func run() async throws {
-        if Thread.isMainThread {
+        if Self.isOnMainThread {
             // As the command does: a request changes threads as seldom as it can.
             MemoryLimits.set()
             DescriptorLimit.raise()

@@ -1,9 +1,14 @@
 import CryptoExtras
-import Foundation
 import JSON
 import Operations
 import Outgoing
 import Tasks
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The certificates that Game Center signs with. Each must be signed by the authority that Apple's certificates come from.
 ///

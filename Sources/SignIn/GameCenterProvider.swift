@@ -1,12 +1,17 @@
 import Crypto
 import CryptoExtras
 import Encoding
-import Foundation
 import JSON
 import Operations
 import Outgoing
 import ParseModel
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Apple's Game Center: a signature by a certificate that Apple publishes, over who the player is and when.
 ///

@@ -1,9 +1,14 @@
 import Crypto
 import Encoding
-import Foundation
 import JSON
 import Outgoing
 import ParseModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What holds for the tokens of an issuer, and the texts that parse-server refuses them with.
 struct TokenCheck: Sendable {

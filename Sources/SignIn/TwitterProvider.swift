@@ -1,11 +1,16 @@
 import Crypto
 import Encoding
-import Foundation
 import JSON
 import Operations
 import Outgoing
 import ParseModel
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Twitter: whom a token belongs to, asked by a request that the token and the app sign (OAuth 1.0a, RFC 5849).
 package struct TwitterProvider: AuthProvider {

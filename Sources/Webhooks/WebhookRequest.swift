@@ -1,7 +1,12 @@
 import CloudCode
 import Encoding
-import Foundation
 import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The body of a call, with the members that parse-server's has.
 struct WebhookRequest: Sendable {

@@ -15,7 +15,7 @@ import Testing
         "LocalPostgres": ["Encoding"],
         "FileStorage": ["CFile", "Encoding", "JSON", "Tasks"],
         "ParseModel": ["Encoding", "JSON"],
-        "Logs": ["JSON", "ParseModel"],
+        "Logs": ["Encoding", "JSON", "ParseModel", "Tasks"],
         "ServerConfiguration": ["Encoding", "JSON"],
         "ParseStorage": ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks"],
         "Rules": ["Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry"],
@@ -69,7 +69,9 @@ import Testing
             "REST",
             "Schema", "ServerConfiguration", "SignIn", "Telemetry", "Webhooks",
         ],
-        "CLI": ["App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration"],
+        "CLI": [
+            "App", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration",
+        ],
         "Roost": [
             "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",
         ],
@@ -127,6 +129,19 @@ import Testing
             for word in ["SELECT ", "INSERT INTO ", "DELETE FROM ", "UPDATE \\\"", "pg_advisory"] {
                 #expect(!text.contains(word), "\(file.lastPathComponent) has \(word) in it")
             }
+        }
+    }
+
+    @Test(
+        "On Linux no module imports Foundation beyond its essentials, which would link ICU",
+        arguments: mayImport.keys.sorted())
+    func essentials(module: String) throws {
+        for file in try Self.files(of: module) {
+            let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            for (line, before) in zip(lines.dropFirst(), lines) where line.hasSuffix("import Foundation") {
+                #expect(before == "#else", "\(file.lastPathComponent) imports Foundation")
+            }
+            #expect(lines.first?.hasSuffix("import Foundation") != true, "\(file.lastPathComponent) imports Foundation")
         }
     }
 

@@ -1,10 +1,24 @@
 internal import Console
-import Foundation
+import Encoding
 import HTTP
 import LocalPostgres
 import Logging
 import ParseModel
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// `roost backup`: the embedded database and the uploaded files in one file, while the server runs or not.
 package struct Backup: Sendable {
@@ -71,8 +85,8 @@ package struct Backup: Sendable {
             report(.copying)
             let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
             return try await database.withCopy { copy in
-                let name = (target as NSString).lastPathComponent
-                let partial = "\((target as NSString).deletingLastPathComponent)/.\(name).partial"
+                let name = FilePaths.name(of: target)
+                let partial = "\(FilePaths.folder(of: target))/.\(name).partial"
                 try? FileManager.default.removeItem(atPath: partial)
                 do {
                     report(.writing)
@@ -96,7 +110,7 @@ package struct Backup: Sendable {
         guard lstat(target, &status) != 0 else {
             throw CommandFailure("\(target) is there already: name another file")
         }
-        let parent = (target as NSString).deletingLastPathComponent
+        let parent = FilePaths.folder(of: target)
         guard access(parent, W_OK) == 0 else {
             throw CommandFailure("nothing can be written in \(parent): \(CommandFailure.reason())")
         }
@@ -105,7 +119,7 @@ package struct Backup: Sendable {
     private func write(_ partial: String, _ copy: String, _ time: ParseDate) throws -> Int {
         let writer = try BackupWriter(partial)
         let manifest = BackupManifest(
-            appId: deployment.configuration.appId, created: time, postgresVersion: try LocalPostgres.version())
+            appId: deployment.configuration.appId, created: time, postgresVersion: try await LocalPostgres.version())
         try writer.add(
             BackupManifest.path, manifest.json.serialized(), modified: Int(time.milliseconds / 1000))
         try writer.addFolder("postgres")

@@ -1,13 +1,20 @@
 import Crypto
 import Encoding
-import Foundation
 import JSON
 import ParseModel
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Reads a backup from its first byte to its last, and believes nothing of it: neither a path, nor a length, nor that the
 /// end is there.
 package final class BackupReader {
-    private let handle: FileHandle
+    private let handle: OpenFile
     private let path: String
     private var left: Int
     private var sums = ""
@@ -20,7 +27,7 @@ package final class BackupReader {
     package init(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be read: \(CommandFailure.reason())") }
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        handle = OpenFile(descriptor)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure("\(path) is not a file")
@@ -31,11 +38,12 @@ package final class BackupReader {
 
     private var damaged: CommandFailure { CommandFailure("\(path) is damaged, or no backup that roost backup made") }
 
-    private func read(_ count: Int) throws -> Data {
+    private func read(_ count: Int) throws -> [UInt8] {
         guard count <= left else { throw damaged }
-        var data = Data()
+        var data: [UInt8] = []
         while data.count < count {
-            guard let piece = try handle.read(upToCount: count - data.count), !piece.isEmpty else { throw damaged }
+            let piece = try handle.read(count - data.count)
+            guard !piece.isEmpty else { throw damaged }
             data += piece
         }
         left -= count
@@ -49,14 +57,14 @@ package final class BackupReader {
 
     /// The next header; nil at the end of the archive.
     private func header() throws -> TarHeader? {
-        let block = Array(try read(TarHeader.blockSize))
+        let block = try read(TarHeader.blockSize)
         if block.allSatisfy({ $0 == 0 }) { return nil }
         guard let header = TarHeader(block) else { throw damaged }
         guard header.kind == .records else { return header }
         guard header.size <= 64 * 1024 else { throw damaged }
-        let records = Array(try read(header.size))
+        let records = try read(header.size)
         try skipPadding(header.size)
-        guard var next = TarHeader(Array(try read(TarHeader.blockSize))), next.kind != .records, next.apply(records)
+        guard var next = TarHeader(try read(TarHeader.blockSize)), next.kind != .records, next.apply(records)
         else { throw damaged }
         return next
     }
@@ -65,7 +73,7 @@ package final class BackupReader {
     package func manifest() throws -> BackupManifest {
         guard let header = try header(), header.kind == .file, header.path == BackupManifest.path, header.size < 1 << 20
         else { throw damaged }
-        let bytes = Array(try read(header.size))
+        let bytes = try read(header.size)
         try skipPadding(header.size)
         guard let json = try? JSONValue(parsing: bytes, maximumDepth: 16), let manifest = BackupManifest(json: json)
         else { throw damaged }
@@ -122,7 +130,7 @@ package final class BackupReader {
 package protocol BackupSink {
     func makeFolder(_ path: String) throws
     func beginFile(_ path: String, modified: Int) throws
-    func write(_ bytes: Data) throws
+    func write(_ bytes: [UInt8]) throws
     func endFile() throws
 }
 
@@ -132,7 +140,7 @@ package struct BackupCheck: BackupSink {
 
     package func makeFolder(_ path: String) {}
     package func beginFile(_ path: String, modified: Int) {}
-    package func write(_ bytes: Data) {}
+    package func write(_ bytes: [UInt8]) {}
     package func endFile() {}
 }
 

@@ -1,10 +1,17 @@
 import Crypto
 import Encoding
-import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Writes a backup: a tar archive whose last entry, `SHA256SUMS`, holds the sums of all files before it.
 package final class BackupWriter {
-    private let handle: FileHandle
+    private let handle: OpenFile
     private var sums = ""
     private(set) var size = 0
 
@@ -16,11 +23,11 @@ package final class BackupWriter {
     package init(_ path: String) throws {
         let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())") }
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        handle = OpenFile(descriptor)
     }
 
-    private func write(_ bytes: some DataProtocol) throws {
-        try handle.write(contentsOf: bytes)
+    private func write(_ bytes: [UInt8]) throws {
+        try handle.write(bytes)
         size += bytes.count
     }
 
@@ -42,7 +49,7 @@ package final class BackupWriter {
         let descriptor = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT { return }
         guard descriptor >= 0 else { throw CommandFailure("\(source) cannot be read: \(CommandFailure.reason())") }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        let file = OpenFile(descriptor)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure("\(source) is not a file")
@@ -58,7 +65,8 @@ package final class BackupWriter {
         var left = size
         while left > 0 {
             try Task.checkCancellation()
-            guard let piece = try file.read(upToCount: min(left, Self.pieceSize)), !piece.isEmpty else {
+            let piece = try file.read(min(left, Self.pieceSize))
+            guard !piece.isEmpty else {
                 throw CommandFailure("\(source) became shorter while it was read")
             }
             hash.update(data: piece)

@@ -1,5 +1,19 @@
-import Foundation
+import Encoding
 import LocalPostgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// `roost restore`: a data folder out of a backup.
 package struct Restore: Sendable {
@@ -24,7 +38,7 @@ package struct Restore: Sendable {
         }
         let reader = try BackupReader(file)
         let manifest = try reader.manifest()
-        let version = try LocalPostgres.version()
+        let version = try await LocalPostgres.version()
         guard manifest.postgresVersion == version else {
             throw CommandFailure(
                 "the backup holds a database of PostgreSQL \(manifest.postgresVersion), and \(version) is installed here: "
@@ -67,7 +81,7 @@ package struct Restore: Sendable {
         try reader.readEntries(into: sink)
         let cluster = folder.path + "/postgres/cluster"
         let made = try? String(contentsOfFile: cluster + "/PG_VERSION", encoding: .utf8)
-        guard made?.trimmingCharacters(in: .whitespacesAndNewlines) == "\(version)" else {
+        guard made?.trimmingBlanks(newlines: true) == "\(version)" else {
             throw CommandFailure("\(file) holds no database")
         }
         try await LocalPostgres.adopt(folder.path + "/postgres")
@@ -79,7 +93,7 @@ package struct Restore: Sendable {
 /// Writes the entries of a backup below the folders that they belong to.
 package final class RestoreSink: BackupSink {
     private let folders: [String: String]
-    private var current: (path: String, handle: FileHandle, modified: Int)?
+    private var current: (path: String, handle: OpenFile, modified: Int)?
 
     /// - Parameter folders: Where each first part of a path leads.
     package init(folders: [String: String]) { self.folders = folders }
@@ -110,10 +124,10 @@ package final class RestoreSink: BackupSink {
         guard descriptor >= 0 else {
             throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())")
         }
-        current = (place, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true), modified)
+        current = (place, OpenFile(descriptor), modified)
     }
 
-    package func write(_ bytes: Data) throws { try current?.handle.write(contentsOf: bytes) }
+    package func write(_ bytes: [UInt8]) throws { try current?.handle.write(bytes) }
 
     package func endFile() throws {
         guard let (path, handle, modified) = current else { return }

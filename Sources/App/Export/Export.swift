@@ -1,11 +1,24 @@
 import Crypto
 import Encoding
 import FileStorage
-import Foundation
 import JSON
 import Logging
 import ParseModel
 import ParseStorage
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// `roost export`: all of an application's database and files in a folder of JSON files.
 package struct Export: Sendable {
@@ -239,7 +252,7 @@ package struct Export: Sendable {
 actor ExportFile {
     /// Its path below the folder.
     let path: String
-    private let handle: FileHandle
+    private let handle: OpenFile
     private var buffer: [UInt8] = []
     private var hash = SHA256()
     private(set) var size = 0
@@ -253,7 +266,7 @@ actor ExportFile {
         let descriptor = open(folder + "/" + path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())") }
         self.path = path
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        handle = OpenFile(descriptor)
     }
 
     func append(_ bytes: some Sequence<UInt8> & Sendable) throws {
@@ -264,7 +277,7 @@ actor ExportFile {
     private func flush() throws {
         hash.update(data: buffer)
         size += buffer.count
-        try handle.write(contentsOf: buffer)
+        try handle.write(buffer)
         buffer.removeAll(keepingCapacity: true)
     }
 

@@ -1,4 +1,18 @@
-import Foundation
+import Encoding
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// A folder that appears under its name when all of it is there: until then it is a hidden neighbour, which one process at
 /// a time writes, and which the next one removes if that was killed.
@@ -78,7 +92,7 @@ package final class FreshFolder: Sendable {
 
     /// Has the disk keep the name of what was put into a folder.
     static func keepName(of target: String) {
-        let parent = open((target as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let parent = open(FilePaths.folder(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }
         fsync(parent)
         close(parent)

@@ -1,8 +1,13 @@
 import FileStorage
-import Foundation
 import Logging
 import Migration
 import Outgoing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `roost import`: a source, and the deployment that it is brought into.
 package struct DataImport: Sendable {

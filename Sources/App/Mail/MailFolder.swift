@@ -1,8 +1,13 @@
 import Encoding
-import Foundation
 import Mail
 import Pages
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// All mails and pages as files, filled with made-up values.
 package struct MailFolder {

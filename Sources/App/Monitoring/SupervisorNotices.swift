@@ -1,8 +1,13 @@
-import Foundation
 import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Notifies the service manager that started the process (systemd) when the server serves, that it still does, and that it
 /// ends, by the datagram socket that `NOTIFY_SOCKET` names (`sd_notify(3)`).

@@ -1,10 +1,15 @@
-import Foundation
 import Logging
 import Outgoing
 import ServerConfiguration
 import Synchronization
 import Telemetry
 import Tracing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The tracer of a server, and the export of its spans.
 final class TraceExport: Sendable {

@@ -1,7 +1,13 @@
-import Foundation
+import Encoding
 import JSON
 import NodeHost
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension Server {
     /// Reads the configuration of `roost serve`: a file of JSON, or an app's own index.js.
@@ -32,7 +38,7 @@ extension Server {
             return try Server(arguments: arguments, environment: environment, app: app)
         }
         let report = AppReport(app, try? result.get(), mistakes: mistakes)
-        try FileHandle.standardOutput.write(contentsOf: Data((report.lines.joined(separator: "\n") + "\n").utf8))
+        try OpenFile.standardOutput.write((report.lines.joined(separator: "\n") + "\n").utf8)
         if let target, mistakes.isEmpty { try report.write(to: target) }
         guard app.undecided.isEmpty, mistakes.isEmpty else {
             throw ConfigurationError("\(app.file.name): what says \"decide\" has to be changed before Roost serves it")
@@ -99,6 +105,6 @@ private struct AppReport {
         try Data(JSONValue.object(options).serialized()).write(to: URL(fileURLWithPath: path))
         let variables = secrets.isEmpty ? "" : ". Set the variables \(secrets.sorted().joined(separator: ", "))"
         let line = "\(path) was written without secrets and routes\(variables)\n"
-        try FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
+        try OpenFile.standardOutput.write(line.utf8)
     }
 }

@@ -1,7 +1,13 @@
-import Foundation
+import Encoding
 import JSON
 import NodeHost
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The configuration file that a command reads.
 struct ConfigurationFile {
@@ -35,13 +41,12 @@ struct ConfigurationFile {
     }
 
     private static func read(_ path: String) throws(ConfigurationError) -> ConfigurationFile {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        guard let isFolder = FilePaths.isFolder(path) else {
             throw ConfigurationError(
                 "There is no file \(path) in \(FileManager.default.currentDirectoryPath). Name the configuration file, for "
                     + "example roost serve \(usual)")
         }
-        guard !isFolder.boolValue else {
+        guard !isFolder else {
             throw ConfigurationError("\(path) is a folder. Name the configuration file in it")
         }
         do {

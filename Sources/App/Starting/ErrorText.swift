@@ -1,8 +1,22 @@
-import Foundation
+import Encoding
 import HTTP
 import NIOCore
 import ParseModel
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Error messages of commands.
 package enum ErrorText {
@@ -15,16 +29,15 @@ package enum ErrorText {
         case let error as IOError: system(error.errnoCode)
         case let error as CocoaError: (error.filePath.map { "\($0): " } ?? "") + reason(error)
         case let error as POSIXError: system(error.code.rawValue)
-        case let error where type(of: error) is NSError.Type: error.localizedDescription
         case let error as any CustomStringConvertible: error.description
-        default: error.localizedDescription
+        default: "The operation could not be completed. (\(type(of: error)))"
         }
     }
 
     /// Writes each line of a message to standard error, prefixed with the program's name.
     package static func report(_ message: String) {
         let lines = message.split(separator: "\n").map { "roost: \($0)\n" }.joined()
-        try? FileHandle.standardError.write(contentsOf: Data(lines.utf8))
+        try? OpenFile.standardError.write(lines.utf8)
     }
 
     /// parse-server's texts begin with a label, which is redundant after the program's name.
@@ -46,7 +59,7 @@ package enum ErrorText {
         case .fileWriteFileExists: return system(EEXIST)
         case .fileReadInapplicableStringEncoding: return "it is not UTF-8"
         default:
-            let cause = error.userInfo[NSUnderlyingErrorKey] as? POSIXError
+            let cause = error.underlying as? POSIXError
             return cause.map { system($0.code.rawValue) } ?? "it cannot be read or written"
         }
     }

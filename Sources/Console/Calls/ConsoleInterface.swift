@@ -1,5 +1,4 @@
 import Encoding
-import Foundation
 import HTTP
 import JSON
 internal import Logging

@@ -1,9 +1,14 @@
-import Foundation
 import HTTP
 import JSON
 internal import Operations
 internal import ParseModel
 internal import Telemetry
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// How the server is doing: what it counts, over time, and statements that take long.
 extension ConsoleRouteTable {

@@ -1,5 +1,4 @@
 import Encoding
-import Foundation
 import JSON
 internal import Operations
 internal import ParseModel
@@ -30,7 +29,7 @@ struct OperatorFactor: Sendable {
     }
 
     private static func encoded(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        PercentEncoding.encode(text, keepingOnly: "")
     }
 
     /// Gives an operator the factor.

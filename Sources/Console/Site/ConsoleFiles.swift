@@ -1,9 +1,14 @@
 import CConsole
 import Crypto
 import Encoding
-import Foundation
 import HTTP
 import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The files of the page: in the binary, or in a folder while they are worked on.
 package struct ConsoleFiles: Sendable {

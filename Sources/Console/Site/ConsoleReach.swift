@@ -109,7 +109,7 @@ package struct ConsoleHosts: Sendable {
     /// The names of a configuration.
     package init(_ configuration: Configuration) {
         var others = configuration.console.hosts.compactMap { Host($0) }
-        if let url = configuration.publicServerURL, let scheme = url.range(of: "://"),
+        if let url = configuration.publicServerURL, let scheme = url.firstRange(of: "://"),
             let host = Host(url[scheme.upperBound...].prefix { $0 != "/" })
         {
             others.append(host)

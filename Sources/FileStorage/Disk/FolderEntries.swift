@@ -1,8 +1,13 @@
 import CFile
-import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 #if canImport(Darwin)
     import Darwin

@@ -1,8 +1,13 @@
 import Crypto
-import Foundation
 public import NIOCore
 import NIOPosix
 import Tasks
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A storage whose files are encrypted before another storage keeps them. What is said about a file is not.
 ///

@@ -1,5 +1,4 @@
 import Crypto
-import Foundation
 import NIOCore
 
 /// The other form of an encrypted file, of which parts are read and written without the rest.

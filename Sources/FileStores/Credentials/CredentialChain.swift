@@ -1,7 +1,13 @@
-import Foundation
+import Encoding
 import Logging
 import Outgoing
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Finds where the credentials are, in the order of Amazon's own clients.
 package enum CredentialChain {
@@ -99,11 +105,11 @@ enum SharedProfile {
         var values: [String: String] = [:]
         var isInside = false
         for line in text.split(whereSeparator: \.isNewline) {
-            let line = line.trimmingCharacters(in: .whitespaces)
+            let line = line.trimmingBlanks()
             if line.hasPrefix("[") {
-                isInside = line.dropFirst().prefix { $0 != "]" }.trimmingCharacters(in: .whitespaces) == name
+                isInside = line.dropFirst().prefix { $0 != "]" }.trimmingBlanks() == name
             } else if isInside, !line.hasPrefix("#"), !line.hasPrefix(";") {
-                let parts = line.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+                let parts = line.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks() }
                 if parts.count == 2 { values[parts[0]] = parts[1] }
             }
         }

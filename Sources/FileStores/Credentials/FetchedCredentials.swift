@@ -1,8 +1,13 @@
 import Encoding
-import Foundation
 import JSON
 import Outgoing
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Credentials for the identity that a cluster gives its containers, in a file, by AWS STS.
 struct WebIdentity: AWSCredentialProvider {
@@ -32,7 +37,7 @@ struct WebIdentity: AWSCredentialProvider {
         }
         let form = [
             ("Action", "AssumeRoleWithWebIdentity"), ("Version", "2011-06-15"), ("RoleArn", role),
-            ("RoleSessionName", session), ("WebIdentityToken", token.trimmingCharacters(in: .whitespacesAndNewlines)),
+            ("RoleSessionName", session), ("WebIdentityToken", token.trimmingBlanks(newlines: true)),
         ].map { "\($0)=\(AWSSignature.encode($1, keepingSlashes: false))" }.joined(separator: "&")
         let reply = try await caller.send(
             HTTPCall(
@@ -91,7 +96,7 @@ struct ContainerCredentials: AWSCredentialProvider {
     func credentials() async throws -> AWSCredentials {
         var headers: [(name: String, value: String)] = []
         if let tokenFile, let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) {
-            headers = [("Authorization", text.trimmingCharacters(in: .whitespacesAndNewlines))]
+            headers = [("Authorization", text.trimmingBlanks(newlines: true))]
         } else if let token {
             headers = [("Authorization", token)]
         }

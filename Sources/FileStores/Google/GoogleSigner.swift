@@ -1,5 +1,10 @@
 import Encoding
-import Foundation
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Sends an access token of Google's with each request. Cloud Storage speaks S3's language then, with names of its own.
 struct GoogleSigner: StoreSigner {

@@ -1,8 +1,13 @@
-import Foundation
 import JSON
 import Logging
 import Outgoing
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 struct GoogleToken: StoreCredentials {
     var text: String

@@ -1,6 +1,11 @@
 public import FileStorage
-import Foundation
 public import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `roost files check`: whether a store does all that the server asks of it, with a file of its own that is removed again.
 public struct FileCheck: Sendable {

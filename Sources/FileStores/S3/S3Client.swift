@@ -1,13 +1,18 @@
 import Crypto
 import Encoding
 import FileStorage
-import Foundation
 import Logging
 import NIOCore
 import Outgoing
 import ServerConfiguration
 import Synchronization
 import Telemetry
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 package struct S3Request: Sendable {
     var method: String

@@ -1,9 +1,14 @@
 import Encoding
 import FileStorage
-import Foundation
 import JSON
 import Outgoing
 import Rules
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What is said about a file, as header fields of its object.
 ///

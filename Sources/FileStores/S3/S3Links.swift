@@ -1,9 +1,14 @@
 import Encoding
-import Foundation
 import Outgoing
 import Rules
 import ServerConfiguration
 import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The addresses of objects for clients, made while rows are written: nothing is waited for.
 final class S3Links: Sendable {

@@ -1,11 +1,16 @@
 import Crypto
 import Encoding
 public import FileStorage
-import Foundation
 import Logging
 public import NIOCore
 import Outgoing
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Uploaded files as objects of a bucket, which Amazon or another service keeps that speaks S3.
 public struct S3Storage: FileStorage {
@@ -199,7 +204,7 @@ public struct S3Storage: FileStorage {
     /// Whether a version is among those of `If-None-Match`.
     private static func holds(_ versions: String, _ version: String) -> Bool {
         func opaque(_ tag: some StringProtocol) -> String {
-            let tag = tag.trimmingCharacters(in: .whitespaces)
+            let tag = tag.trimmingBlanks()
             return tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
         }
         let known = versions.split(separator: ",").map { opaque($0) }

@@ -1,6 +1,11 @@
 import Encoding
-import Foundation
 import Outgoing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// How a store that speaks S3's language knows who asks.
 protocol StoreSigner: Sendable {

@@ -1,6 +1,11 @@
 import Encoding
-import Foundation
 import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A mail in the form that travels (RFC 5322, 2045 to 2047): plain text in UTF-8, and HTML beside it where there is
 /// some.

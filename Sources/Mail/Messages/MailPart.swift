@@ -1,7 +1,12 @@
-import Foundation
 import JSON
 import ServerConfiguration
 import Templates
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A part of a mail, its subject or a body, in the languages that there are.
 struct MailPart: Sendable {

@@ -1,10 +1,15 @@
 import Encoding
-import Foundation
 import JSON
 import Operations
 import Outgoing
 import ServerConfiguration
 import Templates
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Sends mails by a request to a service, whose body a template describes.
 struct HTTPMailTransport: MailTransport {

@@ -1,4 +1,4 @@
-import Foundation
+import Encoding
 import Outgoing
 import ServerConfiguration
 
@@ -92,7 +92,7 @@ enum MailRequest {
 struct TerminalTransport: MailTransport {
     func send(_ message: MailMessage) async throws -> MailReceipt {
         do {
-            try FileHandle.standardOutput.write(contentsOf: Data(Self.shown(message).utf8))
+            try OpenFile.standardOutput.write(Self.shown(message).utf8)
         } catch {
             throw MailFailure(reason: "it cannot be shown on the terminal", isFinal: false)
         }
@@ -111,7 +111,6 @@ struct TerminalTransport: MailTransport {
               To:      \(line(message.recipients.joined(separator: ", ")))
               Subject: \(line(message.subject))
             \(body.joined(separator: "\n"))
-
 
             """
     }

@@ -1,11 +1,16 @@
 import CCurl
 import Encoding
-import Foundation
 import NIOPosix
 import Operations
 import Outgoing
 import ServerConfiguration
 import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Sends mails by SMTP, with libcurl: with TLS from the beginning, or as soon as the server offers it.
 ///

@@ -1,4 +1,10 @@
-import Foundation
+import Encoding
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 #if canImport(Darwin)
     import Darwin
@@ -111,18 +117,25 @@ enum PrivateFile {
     ///
     /// What is no file, such as a link or `/dev/stdout`, stays what it is.
     /// - Throws: ``SourceDamage``.
-    static func create(_ path: String) throws -> FileHandle {
-        let descriptor = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw SourceDamage(place: path, reason: "it cannot be written: \(String(cString: strerror(errno)))")
+    static func create(_ path: String) throws -> OpenFile {
+        try open(path, O_CREAT | O_TRUNC)
+    }
+
+    /// Opens a file that is there, for writing; throws ``SourceDamage``.
+    static func open(_ path: String) throws -> OpenFile { try open(path, 0) }
+
+    private static func open(_ path: String, _ flags: Int32) throws -> OpenFile {
+        do {
+            return try OpenFile(path, flags | O_WRONLY | O_CLOEXEC, permissions: 0o600)
+        } catch {
+            throw SourceDamage(place: path, reason: "it cannot be written: \(error)")
         }
-        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
     /// Makes a folder for such files. Those around it, which may be missing too, are as the system makes folders: the data
     /// folder is PostgreSQL's as well, which may run as another user.
     static func createFolder(_ path: String) throws {
-        let parent = (path as NSString).deletingLastPathComponent
+        let parent = FilePaths.folder(of: path)
         if !parent.isEmpty {
             try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
         }
@@ -131,11 +144,11 @@ enum PrivateFile {
     }
 
     /// Writes to a file; throws ``SourceDamage``, also when the disk is full.
-    static func write(_ bytes: some DataProtocol, to file: FileHandle, _ path: String) throws {
+    static func write(_ bytes: [UInt8], to file: OpenFile, _ path: String) throws {
         do {
-            try file.write(contentsOf: bytes)
+            try file.write(bytes)
         } catch {
-            throw SourceDamage(place: path, reason: "it cannot be written: \(error.localizedDescription)")
+            throw SourceDamage(place: path, reason: "it cannot be written: \(error)")
         }
     }
 }

@@ -1,6 +1,11 @@
-import Foundation
 import JSON
 import ParseModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Fetches all of a parse-server into a folder, in the form of an export, from which it is imported.
 ///

@@ -1,8 +1,13 @@
 import Encoding
-import Foundation
 import JSON
 import NIOCore
 import Outgoing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The uploaded files that objects name, fetched from where they lie.
 ///
@@ -169,7 +174,7 @@ struct LiveFiles {
         let file = try PrivateFile.create(unfinished)
         defer { try? file.close() }
         let status = try await server.caller.download(HTTPCall("GET", url)) { piece in
-            try file.write(contentsOf: Data(piece.readableBytesView))
+            try file.write(piece.readableBytesView)
         }
         if (200...299).contains(status) {
             try FileManager.default.moveItem(atPath: unfinished, toPath: path)
@@ -182,7 +187,7 @@ struct LiveFiles {
 /// A file of an export while it is written. It gets its name when it is whole.
 struct LiveFile {
     private let path: String
-    private let file: FileHandle
+    private let file: OpenFile
     private var buffer = Array("{\"results\":[".utf8)
     private var isFirst = true
 

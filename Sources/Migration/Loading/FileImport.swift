@@ -1,6 +1,5 @@
 import Encoding
 import FileStorage
-import Foundation
 import JSON
 import NIOCore
 import NIOPosix

@@ -1,7 +1,13 @@
 import BSON
-import Foundation
+import Encoding
 import JSON
 import NIOPosix
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Files that MongoDB keeps in pieces: puts each together in a folder, and hands it on when it is whole.
 struct GridFiles: Sendable {
@@ -147,11 +153,9 @@ actor GridReading {
 
     private static func write(_ bytes: [UInt8], to path: String, at offset: Int64) throws {
         if !FileManager.default.fileExists(atPath: path) { try PrivateFile.create(path).close() }
-        guard let file = FileHandle(forWritingAtPath: path) else {
-            throw SourceDamage(place: path, reason: "it cannot be written")
-        }
+        let file = try PrivateFile.open(path)
         defer { try? file.close() }
-        try file.seek(toOffset: UInt64(offset))
+        try file.seek(to: offset)
         try PrivateFile.write(bytes, to: file, path)
     }
 }

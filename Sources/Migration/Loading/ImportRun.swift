@@ -1,5 +1,4 @@
 import FileStorage
-import Foundation
 import JSON
 import Logging
 import NIOPosix
@@ -7,6 +6,12 @@ import ParseModel
 import ParseStorage
 import Postgres
 import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// One import, from a source to a database.
 package struct ImportRun: Sendable {

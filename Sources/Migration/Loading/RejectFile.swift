@@ -1,10 +1,10 @@
-import Foundation
+import Encoding
 import JSON
 
 /// The file of what could not be kept exactly. It is made with its first line.
 struct RejectFile {
     private let path: String
-    private var file: FileHandle?
+    private var file: OpenFile?
     private var lines: [UInt8] = []
 
     init(_ path: String) { self.path = path }

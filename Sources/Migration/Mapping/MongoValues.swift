@@ -1,7 +1,12 @@
 import BSON
-import Foundation
 import JSON
 import ParseModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// MongoDB's values as Parse's REST interface writes them.
 enum MongoValues {

@@ -1,5 +1,5 @@
 import BSON
-import Foundation
+import Encoding
 import JSON
 
 /// The collections in an archive of `mongodump --archive`, in which the parts of several are mixed.
@@ -127,7 +127,7 @@ enum PathName {
         name.replacing("%", with: "%25").replacing("/", with: "%2F")
     }
 
-    static func decode(_ name: String) -> String { name.removingPercentEncoding ?? name }
+    static func decode(_ name: String) -> String { PercentEncoding.decode(name) ?? name }
 }
 
 /// The checksum of 64 bits that archives of mongodump have (ECMA-182, bits reversed).

@@ -1,5 +1,5 @@
 import BSON
-import Foundation
+import Encoding
 import JSON
 
 /// What is in a source: the collections, what is known of their classes, and files.
@@ -140,7 +140,7 @@ struct SourceCatalog: Sendable {
         }
         // mongodump of a whole server: its own databases are not meant.
         if folders.count > 1 {
-            folders = folders.filter { !["admin", "config", "local"].contains(($0 as NSString).lastPathComponent) }
+            folders = folders.filter { !["admin", "config", "local"].contains(FilePaths.name(of: $0)) }
         }
         guard folders.count <= 1 else {
             throw SourceDamage(

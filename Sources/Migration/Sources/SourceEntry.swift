@@ -1,4 +1,8 @@
-import Foundation
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// One file of a source: in a folder, in a zip file, or a collection in an archive of mongodump.
 struct SourceEntry: Sendable {

@@ -1,5 +1,10 @@
 import Encoding
-import Foundation
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Finds out what a source is, and lists what is in it.
 enum SourceOpener {
@@ -27,18 +32,17 @@ enum SourceOpener {
     /// - Throws: ``SourceDamage`` for what is none of these.
     static func open(_ path: String, scratch: String) throws -> Opened {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        guard let isFolder = FilePaths.isFolder(path) else {
             throw SourceDamage(place: path, reason: "there is no such file or folder")
         }
-        if isFolder.boolValue {
+        if isFolder {
             let listing = try FolderEntries.list(path)
             return Opened(
                 entries: listing.entries, fingerprint: SourceFingerprint.of(listing.versions), notes: listing.notes)
         }
         let version = try FileVersion(of: path)
         let fingerprint = SourceFingerprint.of("\(path)\u{0}\(version)\u{0}")
-        let name = (path as NSString).lastPathComponent
+        let name = FilePaths.name(of: path)
         let start = try FileBytes(path).read(4)
         if start == ZipEntries.magic {
             return Opened(entries: try ZipEntries.list(path), fingerprint: fingerprint)
@@ -66,7 +70,7 @@ enum SourceOpener {
     /// Unpacks a file into another one, once: parts of what is packed cannot be looked up.
     private static func unpack(_ path: String, to target: String) throws -> String {
         if FileManager.default.fileExists(atPath: target) { return target }
-        try PrivateFile.createFolder((target as NSString).deletingLastPathComponent)
+        try PrivateFile.createFolder(FilePaths.folder(of: target))
         let unfinished = target + ".part"
         do {
             let file = try PrivateFile.create(unfinished)

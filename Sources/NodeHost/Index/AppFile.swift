@@ -1,6 +1,12 @@
-import Foundation
+import Encoding
 import JSON
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// An app's own `index.js`, which makes its server with parse-server.
 package struct AppFile: Sendable {
@@ -31,7 +37,7 @@ package struct AppFile: Sendable {
             name = Self.started(by: json["scripts"]?["start"]?.stringValue) ?? json["main"]?.stringValue ?? "index.js"
             path = Self.plain(name.hasPrefix("/") ? name : "\(folder)/\(name)")
         } else {
-            guard Self.endings.contains((argument as NSString).pathExtension) else { return nil }
+            guard Self.endings.contains(FilePaths.fileExtension(of: argument)) else { return nil }
             (folder, path, name) = (Self.plain(currentFolder), Self.plain(argumentPath), argument)
         }
         guard FileManager.default.isReadableFile(atPath: path) else {
@@ -44,6 +50,6 @@ package struct AppFile: Sendable {
     /// The file of JavaScript that a start script runs: the last word of `node -r dotenv/config dist/index.js`.
     private static func started(by script: String?) -> String? {
         guard let words = script?.split(separator: " "), words.contains("node") else { return nil }
-        return words.map(String.init).last { endings.contains(($0 as NSString).pathExtension) }
+        return words.map(String.init).last { endings.contains(FilePaths.fileExtension(of: $0)) }
     }
 }

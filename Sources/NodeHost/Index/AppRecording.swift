@@ -1,9 +1,14 @@
-import Foundation
 import JSON
 import NIOPosix
 import ServerConfiguration
 import Synchronization
 import Tasks
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Runs an app's own `index.js` once to learn how it configures its server. Nothing listens meanwhile, and once the
 /// server is made, the app connects to nothing.

@@ -1,6 +1,11 @@
-import Foundation
 import JSON
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// An app's own `index.js` as Roost serves it: its options as those of a configuration file, and notes about the rest.
 package struct ServedApp: Sendable {

@@ -1,4 +1,10 @@
-import Foundation
+import Encoding
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Notices when one of the files changes that code is made of.
 struct FileWatch {
@@ -8,7 +14,7 @@ struct FileWatch {
     private let folder: String
 
     /// - Parameter main: The app's file; those in its folder and below are watched, those of packages are not.
-    init(main: String) { folder = (main as NSString).deletingLastPathComponent }
+    init(main: String) { folder = FilePaths.folder(of: main) }
 
     /// Calls back when files have changed and stay as they are for half a second, until the task is cancelled.
     func run(_ changed: () async -> Void) async {
@@ -33,16 +39,18 @@ struct FileWatch {
     private func snapshot() -> [String: [Double]] {
         var files: [String: [Double]] = [:]
         let manager = FileManager.default
-        guard let entries = manager.enumerator(atPath: folder) else { return files }
-        while let name = entries.nextObject() as? String, files.count < Self.most {
-            let last = (name as NSString).lastPathComponent
-            if last == "node_modules" || last.hasPrefix(".") {
-                entries.skipDescendants()
-            } else if Self.endings.contains((name as NSString).pathExtension),
-                let attributes = try? manager.attributesOfItem(atPath: "\(folder)/\(name)")
-            {
-                let moment = (attributes[.modificationDate] as? Date)?.timeIntervalSinceReferenceDate ?? 0
-                files[name] = [moment, (attributes[.size] as? NSNumber)?.doubleValue ?? 0]
+        var folders = [""]
+        while let parent = folders.popLast() {
+            let names = (try? manager.contentsOfDirectory(atPath: "\(folder)/\(parent)")) ?? []
+            for last in names where last != "node_modules" && !last.hasPrefix(".") {
+                guard files.count < Self.most else { return files }
+                let name = parent + last
+                guard let attributes = try? manager.attributesOfItem(atPath: "\(folder)/\(name)") else { continue }
+                if Self.endings.contains(FilePaths.fileExtension(of: last)) {
+                    let moment = (attributes[.modificationDate] as? Date)?.timeIntervalSinceReferenceDate ?? 0
+                    files[name] = [moment, (attributes[.size] as? any BinaryInteger).map { Double($0) } ?? 0]
+                }
+                if attributes[.type] as? FileAttributeType == .typeDirectory { folders.append(name + "/") }
             }
         }
         return files

@@ -1,5 +1,12 @@
-import Foundation
 import ServerConfiguration
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// What the process of an app's file finds in its environment: all but what configures the server.
 package enum HostEnvironment {

@@ -1,7 +1,14 @@
-import Foundation
 import NIOPosix
 import Subprocess
 import Tasks
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 #if canImport(System)
     import System

@@ -1,6 +1,12 @@
-import Foundation
+import Encoding
 import ServerConfiguration
 import Subprocess
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 #if canImport(System)
     import System
@@ -16,8 +22,7 @@ package enum NodeProgram {
     /// The path of an app's file; throws `ConfigurationError` when there is no such file.
     static func checkedFile(_ path: String) throws(ConfigurationError) -> String {
         let file = URL(fileURLWithPath: path).standardizedFileURL.path
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), !isFolder.boolValue else {
+        guard FilePaths.isFolder(file) == false else {
             throw ConfigurationError("option cloud: there is no file \(file)")
         }
         guard FileManager.default.isReadableFile(atPath: file) else {

@@ -1,5 +1,5 @@
 import CloudCode
-import Foundation
+import Encoding
 import JSON
 import Logging
 import NIOCore
@@ -8,6 +8,14 @@ import Operations
 import ParseModel
 import Synchronization
 import Tasks
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// One process that runs an app's file: its connection, its calls, its life.
 final class NodeWorker: Sendable {
@@ -117,7 +125,7 @@ final class NodeWorker: Sendable {
         }
         let command = NodeProcess.Command(
             node: settings.node, arguments: [folder.script, settings.main],
-            folder: settings.app?.folder ?? (settings.main as NSString).deletingLastPathComponent,
+            folder: settings.app?.folder ?? FilePaths.folder(of: settings.main),
             environment: HostEnvironment.changes(
                 socket: folder.socket, secret: secret, keepsAll: settings.app != nil))
         Task { await run(command, on: group) }

@@ -1,6 +1,11 @@
 import CloudCode
-import Foundation
 import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Calls as the process gets them.
 enum CallWriter {

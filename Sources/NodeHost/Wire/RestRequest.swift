@@ -1,5 +1,5 @@
 import CloudCode
-import Foundation
+import Encoding
 import JSON
 
 /// Requests of the code, which its SDK makes.
@@ -9,9 +9,10 @@ enum RestRequest {
     /// - Parameter parent: The call that it belongs to, where that is still open.
     /// - Returns: The request; nil for what is none.
     static func read(_ message: JSONObject, parent: CloudCall?) -> InternalRequest? {
-        guard let method = message["method"]?.stringValue, let path = message["path"]?.stringValue,
-            let encoded = path.addingPercentEncoding(withAllowedCharacters: allowedInPath)
+        guard let method = message["method"]?.stringValue, let path = message["path"]?.stringValue
         else { return nil }
+        // What is encoded already stays as it is.
+        let encoded = PercentEncoding.encode(path, keepingOnly: "!$&'()*+,-./:=@_~%?")
         var body = message["body"]?.objectValue ?? [:]
         // As the SDK does by HTTP: what would be a query string is in the body.
         if method != "POST" { body["_method"] = .string(method) }
@@ -36,13 +37,6 @@ enum RestRequest {
         call.requestID = sent["requestId"]?.stringValue ?? ""
         return InternalRequest.Parent(call)
     }
-
-    private static let allowedInPath: CharacterSet = {
-        var characters = CharacterSet.urlPathAllowed
-        // What is encoded already stays as it is.
-        characters.insert(charactersIn: "%?&=")
-        return characters
-    }()
 
     /// The number of the call that a request belongs to.
     static func parentNumber(_ message: JSONObject) -> Int? {

@@ -1,7 +1,12 @@
 import CloudCode
-import Foundation
 import JSON
 import ParseModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What the process answers to a call.
 enum ResultReader {

@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 import Logging
 import ParseModel
@@ -6,6 +5,12 @@ import ParseStorage
 import Postgres
 import Rules
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The option `schema`: makes the classes of the database what the configuration declares.
 public struct DeclaredSchemas: Sendable {

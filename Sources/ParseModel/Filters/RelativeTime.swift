@@ -1,5 +1,10 @@
-import Foundation
 import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `$relativeTime`: a time relative to now, such as `3 days 2 hours ago` or `in 1 week`.
 enum RelativeTime {

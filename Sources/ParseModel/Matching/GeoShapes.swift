@@ -1,4 +1,10 @@
-import Foundation
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 extension GeoPoint {
     /// How far apart two coordinates may be that count as the same, in degrees: what PostgreSQL takes.

@@ -1,6 +1,13 @@
-import Foundation
 import ParseModel
 import Postgres
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
 
 /// Conditions on GeoPoints, without PostGIS: points are PostgreSQL's own, `(longitude, latitude)`.
 struct GeoCondition {

@@ -1,5 +1,6 @@
 import Logging
 import Synchronization
+import Tasks
 
 /// A client of one PostgreSQL database.
 ///

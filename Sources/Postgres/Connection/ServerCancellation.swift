@@ -1,4 +1,5 @@
 import CLibpq
+import Tasks
 
 /// Asks the server to cancel what connections do, from threads of their own: libpq waits for the server meanwhile.
 ///

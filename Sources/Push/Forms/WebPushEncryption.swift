@@ -1,6 +1,11 @@
 import Crypto
-import Foundation
 import Outgoing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The encryption of web push (RFC 8291): only the browser that subscribed reads what is sent.
 package struct WebPushEncryption {

@@ -1,7 +1,12 @@
-import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Sends requests to one service by HTTP/2, many at a time.
 final class HTTP2Client: Sendable {

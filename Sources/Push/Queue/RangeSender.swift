@@ -1,8 +1,13 @@
-import Foundation
 import JSON
 import Logging
 import ParseModel
 import ParseStorage
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Sends to the devices of one range: in parts that get the same, by the entries that may reach them, until each was sent to
 /// or cannot be.

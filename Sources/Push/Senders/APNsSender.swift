@@ -1,10 +1,15 @@
-import Foundation
 import JSON
 import NIOCore
 import NIOHPACK
 import NIOSSL
 import Outgoing
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Apple's push service, for one app.
 package final class APNsSender: PushSender {

@@ -1,7 +1,12 @@
-import Foundation
 import NIOSSL
 import Outgoing
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension KeyFile {
     struct Client {

@@ -1,10 +1,15 @@
-import Foundation
 import JSON
 import NIOCore
 import NIOHPACK
 import NIOSSL
 import Outgoing
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Firebase's service, for one project.
 final class FCMSender: PushSender {

@@ -1,10 +1,15 @@
 import Crypto
-import Foundation
 import JSON
 import Outgoing
 import ServerConfiguration
 import Synchronization
 import Tasks
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Web push: to the services of browsers, whose addresses the browsers' tokens name.
 final class WebPushSender: PushSender {

@@ -1,7 +1,12 @@
 import Encoding
-import Foundation
 import HTTP
 import NIOHTTP1
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Decides which header fields go to an app's own routes, and which come back.
 struct AppFields: Sendable {

@@ -128,7 +128,7 @@ extension ParseRoutes {
     private var prefixes: [String] {
         var prefixes = [configuration.mountPath]
         for url in [configuration.serverURL, configuration.publicServerURL ?? ""] {
-            if let scheme = url.range(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/") {
+            if let scheme = url.firstRange(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/") {
                 prefixes.append(String(url[slash...]))
             }
         }

@@ -1,10 +1,15 @@
 import CloudCode
 import Encoding
-import Foundation
 import HTTP
 import JSON
 import ParseModel
 import Tasks
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `POST /functions/<name>`.
 extension RouteTable {

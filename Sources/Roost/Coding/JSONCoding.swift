@@ -1,6 +1,11 @@
-import Foundation
 public import JSON
 import ParseModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Any JSON value. Numbers are doubles, as in JavaScript.
 public typealias JSONValue = JSON.JSONValue

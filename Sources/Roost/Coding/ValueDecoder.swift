@@ -1,6 +1,11 @@
-import Foundation
 import JSON
 import ParseModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Swift values out of the JSON of Parse.
 package struct ValueDecoder: Decoder {

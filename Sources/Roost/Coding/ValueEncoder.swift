@@ -1,5 +1,10 @@
-import Foundation
 import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Swift values as the JSON of Parse: dates, bytes and the types of Parse carry their `__type`.
 package struct ValueEncoder: Encoder {

@@ -1,6 +1,11 @@
-public import Foundation
 import JSON
 import ParseModel
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// An object of a class: what is stored, and what is to change.
 ///

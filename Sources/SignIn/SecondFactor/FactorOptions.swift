@@ -1,8 +1,13 @@
 import Crypto
 import Encoding
-import Foundation
 import JSON
 import ServerConfiguration
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What the option `auth.mfa` says.
 struct FactorOptions: Sendable {

@@ -24,7 +24,7 @@ struct CitusCluster: Sendable {
         let parent = "/tmp/roost-citus-" + UUID().uuidString.prefix(8).lowercased()
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: parent) }
-        let cluster = try CitusCluster(parent: parent)
+        let cluster = try await CitusCluster(parent: parent)
         let result: Result<Void, any Error>
         do {
             for folder in cluster.folders { try await cluster.start(folder) }
@@ -37,8 +37,8 @@ struct CitusCluster: Sendable {
         try result.get()
     }
 
-    private init(parent: String) throws {
-        binaries = try PostgresBinaries.newest()
+    private init(parent: String) async throws {
+        binaries = try await PostgresBinaries.newest()
         account = try Account.forServer()
         folders = ["coordinator", "one", "two"].map { "\(parent)/\($0)" }
         for folder in folders {

@@ -25,7 +25,7 @@ struct ReplicatedCluster: Sendable {
         let uri = try await primary.start()
         let result: Result<Void, any Error>
         do {
-            let cluster = try ReplicatedCluster(primaryURI: uri, parent: parent, replicas: replicas)
+            let cluster = try await ReplicatedCluster(primaryURI: uri, parent: parent, replicas: replicas)
             for number in 0..<replicas {
                 try await cluster.copy(from: parent + "/primary/socket", number)
                 try await cluster.startReplica(number)
@@ -43,11 +43,11 @@ struct ReplicatedCluster: Sendable {
         try result.get()
     }
 
-    private init(primaryURI: String, parent: String, replicas: Int) throws {
+    private init(primaryURI: String, parent: String, replicas: Int) async throws {
         self.primaryURI = primaryURI
         primaryFolder = parent + "/primary"
         folders = (0..<replicas).map { parent + "/replica\($0)" }
-        binaries = try PostgresBinaries.newest()
+        binaries = try await PostgresBinaries.newest()
         account = try Account.forServer()
         for folder in folders {
             try account.makePrivateFolder(folder)

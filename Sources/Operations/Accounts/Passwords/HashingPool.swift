@@ -1,4 +1,3 @@
-import Foundation
 import NIOCore
 import ParseModel
 import Postgres
@@ -82,7 +81,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         refused?.continuation.resume(
             throwing: ServiceUnavailable("Too many log-ins at a time. Please try again later."))
         // Threads end when there is no work: to make one takes a thousandth of the time of a hash.
-        if needsThread { Thread.detachNewThread { [self] in work() } }
+        if needsThread { OSThread { [self] in work() }.detach() }
     }
 
     private func work() {

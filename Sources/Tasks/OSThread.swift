@@ -9,7 +9,7 @@
 /// A thread of the operating system, for what waits in system calls. Swift's own threads must not.
 ///
 /// `@unchecked Sendable`: the handle is set once, before another thread sees it; some systems make it a pointer.
-final class OSThread: @unchecked Sendable {
+package final class OSThread: @unchecked Sendable {
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -20,7 +20,7 @@ final class OSThread: @unchecked Sendable {
     /// Starts a thread; it ends when `body` returns. Unless joined, it must be detached.
     ///
     /// When the system gives no thread, `body` is not run and ``isRunning`` is false.
-    init(_ body: @escaping @Sendable () -> Void) {
+    package init(_ body: @escaping @Sendable () -> Void) {
         let argument = Unmanaged.passRetained(Body(body))
         #if canImport(Darwin)
             var thread: pthread_t?
@@ -34,13 +34,13 @@ final class OSThread: @unchecked Sendable {
     }
 
     /// Whether the system gave a thread.
-    var isRunning: Bool { handle != nil }
+    package var isRunning: Bool { handle != nil }
 
     /// Waits for the end of the thread.
-    func join() { if let handle { pthread_join(handle, nil) } }
+    package func join() { if let handle { pthread_join(handle, nil) } }
 
     /// Lets the thread end by itself.
-    func detach() { if let handle { pthread_detach(handle) } }
+    package func detach() { if let handle { pthread_detach(handle) } }
 
     private static func main(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         // Signals are for the threads of the program's own.
