@@ -132,7 +132,7 @@ struct IndexFileTests {
             const { ParseServer } = require('parse-server');
             for (const appId of ['one', 'two']) new ParseServer({ appId, masterKey: 'm' });
             """
-        try await IndexApp.with(["index.js": code]) { app in
+        try await IndexApp.with(["index.js": code]) { (app) async throws in
             let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
             #expect(error?.message.contains("one, two. Choose one with --app one") == true, "\(error?.message ?? "")")
             #expect(try await app.read(["--app", "two"]).options["appId"] == "two")
