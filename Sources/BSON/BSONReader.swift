@@ -38,7 +38,6 @@ public struct BSONReader {
 
     private func failure(_ reason: String) -> BSONError { BSONError(offset: position, reason: reason) }
 
-    /// Makes sure that so many bytes are left.
     @inline(__always)
     private func need(_ count: Int) throws(BSONError) {
         guard count >= 0, end - position >= count else { throw failure("unexpected end") }
@@ -67,7 +66,7 @@ public struct BSONReader {
         return value
     }
 
-    /// The place behind a document that begins here, whose length is read.
+    /// Reads the length of a document here and returns its end.
     private mutating func documentEnd(depth: Int) throws(BSONError) -> Int {
         guard depth <= Self.greatestDepth else { throw failure("nesting deeper than \(Self.greatestDepth)") }
         let start = position
@@ -100,7 +99,6 @@ public struct BSONReader {
         return elements
     }
 
-    /// The type of the next member; nil behind the last.
     private mutating func nextType(before last: Int) throws(BSONError) -> UInt8? {
         let type = try byte()
         guard type == 0 else { return type }
@@ -108,7 +106,6 @@ public struct BSONReader {
         return nil
     }
 
-    /// The place of the next NUL.
     private func terminator() throws(BSONError) -> Int {
         var place = position
         while place < end {
@@ -129,7 +126,7 @@ public struct BSONReader {
         return Name(text)
     }
 
-    /// A text with its length before it; nil when it is not UTF-8, and then its bytes.
+    /// A length-prefixed string, or nil if not UTF-8, and its bytes.
     private mutating func text() throws(BSONError) -> (text: String?, bytes: Range<Int>) {
         let length = Int(try int32())
         guard length >= 1 else { throw failure("a length that does not fit") }

@@ -14,7 +14,7 @@ public struct CivilDate: Sendable, Equatable {
         self.day = day
     }
 
-    /// How many days a month has.
+    /// The days in a month.
     public static func days(inMonth month: Int, of year: Int) -> Int {
         switch month {
         case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28

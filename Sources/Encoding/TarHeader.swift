@@ -16,7 +16,7 @@ package struct TarHeader: Equatable {
     /// Seconds since 1970.
     package var modified: Int
 
-    /// The size that a header can hold by itself.
+    /// The limit of the octal size field.
     private static let largestSize = 0o77777777777
 
     /// The blocks of the header, with records before it where it needs them.
@@ -59,7 +59,7 @@ package struct TarHeader: Equatable {
         return block
     }
 
-    /// A record begins with its own length, in which the digits of the length count.
+    /// A pax record. Its length prefix counts its own digits.
     private static func record(_ key: String, _ value: String) -> [UInt8] {
         let rest = " \(key)=\(value)\n"
         var length = rest.utf8.count + 1

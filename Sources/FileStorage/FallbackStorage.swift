@@ -14,9 +14,7 @@ public struct FallbackStorage: FileStorage {
 
     private var all: [any FileStorage] { [first] + others }
 
-    /// As in the first.
     public var holdsWholeFiles: Bool { first.holdsWholeFiles }
-    /// As in the first.
     public var memoryOfWrites: Int { first.memoryOfWrites }
 
     /// Makes sure that all can be used.
@@ -36,10 +34,9 @@ public struct FallbackStorage: FileStorage {
         for storage in all { await storage.shutdown() }
     }
 
-    /// Asks the first.
     public func checkAvailable() throws { try first.checkAvailable() }
 
-    /// Whether one of them is.
+    /// Whether any store is.
     public var isOutOfReach: Bool { all.contains { $0.isOutOfReach } }
 
     /// Stores a file in the first.

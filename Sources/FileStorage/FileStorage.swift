@@ -148,7 +148,7 @@ public struct FileWish: Sendable {
     }
 }
 
-/// A file of a list.
+/// A listed file.
 public struct ListedFile: Sendable, Equatable {
     /// The name under which it was stored.
     public var name: String

@@ -36,7 +36,7 @@ extension StoredFile {
     public var entityTag: String { modified.entityTag(size: size) }
 }
 
-/// A time, as file systems have it.
+/// A file system timestamp.
 public struct FileTime: Sendable, Equatable {
     /// Whole seconds since 1970.
     public var seconds: Int
@@ -48,7 +48,6 @@ public struct FileTime: Sendable, Equatable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The tag of a file of a size that was written then.
     fileprivate func entityTag(size: Int64) -> String {
         let time = UInt64(bitPattern: Int64(seconds)) &* 1_000_000_000 &+ UInt64(nanoseconds)
         return "\"\(String(size, radix: 16))-\(String(time, radix: 16))\""
@@ -73,10 +72,8 @@ public struct FileInMemory: StoredFile {
 
     /// Its size in bytes.
     public var size: Int64 { Int64(bytes.count) }
-    /// It is.
     public var isInMemory: Bool { true }
 
-    /// The bytes that are given at once.
     private static let pieceSize = 128 * 1024
 
     /// Gives a part of it, piece by piece.

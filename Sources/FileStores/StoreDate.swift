@@ -26,7 +26,7 @@ package enum StoreDate {
         return seconds(year, month, day, hour, minute, second)
     }
 
-    /// Numbers of others, which may be anything: nil for those that are no date.
+    /// Nil unless the numbers, which others wrote, form a date.
     private static func seconds(
         _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
     ) -> Int? {

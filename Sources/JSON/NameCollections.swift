@@ -2,7 +2,7 @@ public import OrderedCollections
 
 /// Texts find what is kept under names, and are compared as names.
 extension OrderedDictionary where Key == Name {
-    /// The value of a name, if there is one.
+    /// The value for a name, if any.
     @inlinable
     public subscript(name: String) -> Value? {
         get { self[Name(name)] }
@@ -15,7 +15,7 @@ extension OrderedDictionary where Key == Name {
 }
 
 extension Dictionary where Key == Name {
-    /// The value of a name, if there is one.
+    /// The value for a name, if any.
     @inlinable
     public subscript(name: String) -> Value? {
         get { self[Name(name)] }

@@ -64,7 +64,7 @@ extension LocalPostgres {
         return try await use(copy)
     }
 
-    /// Removes all copies; to be called by the process that holds the lock of backups; returns whether none is left.
+    /// Removes all copies. Requires the backup lock. Returns whether none is left.
     private func removeCopies() throws -> Bool {
         var isDone = true
         for entry in try FileManager.default.contentsOfDirectory(atPath: dataFolder) where entry.hasPrefix("copy-") {
@@ -97,12 +97,12 @@ extension LocalPostgres {
         try await renewConfiguration(in: folder, account)
     }
 
-    /// The files at the top of a cluster that are data: where its log of changes begins, and what version it is of.
+    /// The top-level files that are data: the start of the WAL and the version.
     private static let dataFiles: Set<String> = ["PG_VERSION", "backup_label"]
 
     /// Gives a copy the configuration of a new cluster. Its own may name programs that PostgreSQL runs
     /// (`archive_command`, `restore_command`), libraries that it loads, folders elsewhere (`tablespace_map`), and
-    /// processes that pg_ctl ends (`postmaster.pid`): so of the files at its top, which hold all that, only data stay.
+    /// processes that pg_ctl ends (`postmaster.pid`). So of its top-level files only data files stay.
     private static func renewConfiguration(in folder: String, _ account: Account) async throws {
         let files = FileManager.default
         let (cluster, fresh) = (folder + "/cluster/", folder + "/fresh/")

@@ -130,7 +130,6 @@ public actor LocalPostgres {
         }
     }
 
-    /// Whether the process that the cluster's file names is there.
     private var isAlive: Bool {
         guard let text = try? String(contentsOfFile: cluster + "/postmaster.pid", encoding: .utf8),
             let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) })
@@ -153,8 +152,8 @@ public actor LocalPostgres {
         try? FileManager.default.removeItem(atPath: outsideSocketFolder)
     }
 
-    /// The folder of the socket: in the data folder, or a private one with a short name, because the path of a socket
-    /// may not be longer than about a hundred bytes.
+    /// The socket's folder: in the data folder, or a private one with a short name because socket paths are limited to
+    /// about 100 bytes.
     private func socketFolder(_ account: Account) throws -> String {
         try account.makePrivateFolder(
             socketPath, isAmongOthers: socketPath.utf8.elementsEqual(outsideSocketFolder.utf8))
@@ -226,7 +225,6 @@ extension LocalPostgres {
         }
     }
 
-    /// Whether the cluster says that it takes connections.
     private var isReady: Bool {
         guard let text = try? String(contentsOfFile: cluster + "/postmaster.pid", encoding: .utf8) else { return false }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -14,13 +14,13 @@ public final class LogFields: CustomStringConvertible, Sendable {
     /// The fields, sorted by name.
     public var fields: [(name: String, value: String)] { make() }
 
-    /// Fields whose values are numbers wherever they are numbers: programs that read lines add them up.
+    /// Fields written as JSON numbers if they are numeric, so that programs can add them up.
     private static let numbers: Set<String> = [
         "bytes", "changes", "code", "cost", "count", "failed", "highest", "limit", "ms", "rows", "sent", "status",
         "underWay", "unsaid", "waiting", "workers",
     ]
 
-    /// The value of a field as JSON has it.
+    /// The JSON value of a field.
     public static func json(_ name: String, _ value: String) -> JSONValue {
         if name == "aborted" { return .bool(value == "true") }
         guard numbers.contains(name), let number = Double(value), number.isFinite else { return .string(value) }

@@ -26,10 +26,10 @@ public final class MailQueue: Mailer {
     /// How many of them go to addresses of one domain: one whose server is slow leaves slots to the others.
     static let atOnceToDomain = 4
 
-    /// How long mails that are under way go on when the server stops.
+    /// Time for running transfers when the server stops.
     private static let grace = Duration.seconds(5)
 
-    /// How many mails are under way, by domain.
+    /// Transfers in progress by domain.
     private let underWay = Mutex<[Name: Int]>([:])
     /// How long until a mail is tried again, in seconds, after so many failures; then it is given up.
     static let pauses: [Double] = [2, 10, 30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600]
@@ -102,7 +102,7 @@ public final class MailQueue: Mailer {
         }
     }
 
-    /// Looks now and then how many mails wait, until the task is cancelled.
+    /// Measures the queue at intervals until the task is cancelled.
     private func measure(_ store: ObjectStore) async {
         while !Task.isCancelled {
             if let (count, oldest) = try? await store.mails.waiting() {
@@ -113,10 +113,9 @@ public final class MailQueue: Mailer {
         }
     }
 
-    /// How often it is counted how many mails wait.
+    /// Interval of counting the queued mails.
     private static let lookInterval = Duration.seconds(15)
 
-    /// Takes a mail that is due and for which there is a place; nil without one.
     private func takeMail(_ store: ObjectStore) async throws -> QueuedMail? {
         guard let full = domainsWithoutPlace, let mail = try await store.mails.take(for: Self.lease, except: full)
         else {
@@ -126,7 +125,7 @@ public final class MailQueue: Mailer {
         return mail
     }
 
-    /// The domains whose slots are all taken; nil where no slot at all is free.
+    /// Domains whose slots are all taken, or nil if no slot at all is free.
     private var domainsWithoutPlace: [Name]? {
         underWay.withLock { counts in
             guard counts.values.reduce(0, +) < Self.atOnce else { return nil }

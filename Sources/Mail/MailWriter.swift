@@ -9,7 +9,7 @@ public struct MailWriter: Sendable {
     private let delivery: Configuration.MailDelivery
     private let appName: String
     private let publicServerURL: String
-    /// Whether links say in which language their page is to be.
+    /// Whether links carry the language of their page.
     private let linksHaveLocale: Bool
     private let templates: [Name: Template]
 
@@ -127,7 +127,7 @@ public struct MailWriter: Sendable {
         return try message(content)
     }
 
-    /// The languages that are wanted: that of the user, else those of the request.
+    /// The preferred languages: the user's, else the request's.
     private func locales(of content: JSONObject) -> [String] {
         if let field = delivery.templates.localeField,
             let locale = content["user"]?[field]?.stringValue?.replacing("_", with: "-"), LanguageTag.isValid(locale)
@@ -148,8 +148,7 @@ public struct MailWriter: Sendable {
         return .english
     }
 
-    /// The values of placeholders. Those of the mail outweigh the columns of the user, and these what is the same for
-    /// all.
+    /// Placeholder values. The mail's override the user's columns, which override the global ones.
     private func values(
         _ content: JSONObject, _ recipient: String, _ locales: [String], _ template: Configuration.MailTemplate?
     ) -> JSONObject {
@@ -180,7 +179,7 @@ public struct MailWriter: Sendable {
         return values
     }
 
-    /// Values for HTML. What users chose is text there, however a template asks for it; addresses stay readable.
+    /// HTML-escapes values, because users choose them. Addresses stay readable.
     private static func escaped(_ values: JSONObject) -> [String: any Sendable] {
         var escaped = TemplateValues.make(values, HTMLEscaping.escape)
         for name in ["link", "publicServerUrl"] as [Name] {

@@ -153,7 +153,7 @@ public struct Backend: Sendable {
     ///
     /// Inlined, so that reading one of them copies no other.
     @inlinable public var configuration: Configuration { services.configuration }
-    /// What time it is.
+    /// The clock.
     public var clock: WallClock { services.clock }
     /// Subscribers to changes of the declared webhooks.
     public var hookChanges: HookChanges { services.hookChanges }
@@ -161,7 +161,7 @@ public struct Backend: Sendable {
     public var userChanges: UserChanges { services.userChanges }
     /// What runs jobs; nil where there are none.
     public var jobRunner: JobRunner? { services.jobRunner }
-    /// What is counted.
+    /// The metrics.
     public var meters: Meters { services.meters }
     /// How many hashes of passwords wait to be computed.
     public var waitingHashes: Int { services.passwords.waiting }
@@ -204,7 +204,7 @@ public struct Backend: Sendable {
     /// Whether this is part of a transaction, which sees what may not be cached.
     var isInTransaction: Bool { deferred != nil }
 
-    /// The classes.
+    /// The schemas.
     public var catalog: SchemaCatalog { store.catalog }
 
     /// Links to files as answers to a request carry them.
@@ -215,7 +215,6 @@ public struct Backend: Sendable {
 
 /// A family of operations, or the rules of one, over the parts that most of them need.
 protocol BackendPart {
-    /// What it is a part of.
     var backend: Backend { get }
 }
 

@@ -13,7 +13,7 @@ public struct BackendExtensions: Sendable {
     public var pusher: (any Pusher)?
     /// The jobs that administrators may start; nil for none.
     public var jobs: (any JobSet)?
-    /// What time it is.
+    /// The clock.
     public var clock = WallClock.system
     /// How long it takes from one look at the schedules of jobs to the next.
     public var schedulePause = Duration.seconds(5)
@@ -33,7 +33,6 @@ public struct BackendExtensions: Sendable {
         authProviders.merging(["anonymous": AnonymousProvider()]) { added, _ in added }
     }
 
-    /// Providers that parse-server has and Roost does not.
     private static let unbuiltProviders: Set<Name> = [
         "janraincapture", "janrainengage", "ldap", "meetup", "phantauth", "qq", "vkontakte", "wechat", "weibo",
     ]

@@ -68,8 +68,7 @@ extension Backend {
         span.end()
     }
 
-    /// The class of what the database did not do, by the first characters of its SQLSTATE; nil for a refusal that is an
-    /// answer, such as an object that is not there.
+    /// The SQLSTATE class of a database failure, or nil for an error that is an answer, such as a missing object.
     private static func errorClass(of error: any Error) -> String? {
         switch error {
         case let error as PostgresError: error.sqlState.isEmpty ? "none" : error.sqlState

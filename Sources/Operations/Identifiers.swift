@@ -8,8 +8,8 @@ public enum Identifiers {
     /// Lower-case hexadecimal digits.
     public static func hexadecimal(_ count: Int) -> String { random(count, of: Array("0123456789abcdef".utf8)) }
 
-    /// Characters of an alphabet of 64 at most. Six bits are drawn for each, and drawn again where they name none: each
-    /// call of the generator asks the system, so all that it gives is used.
+    /// Random characters of an alphabet of at most 64. Each takes six bits, and six more if they exceed the alphabet,
+    /// so that all are equally likely. Each call of the generator asks the system, so all bits are used.
     private static func random(_ count: Int, of alphabet: [UInt8]) -> String {
         var generator = SystemRandomNumberGenerator()
         var text: [UInt8] = []

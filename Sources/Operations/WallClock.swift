@@ -52,8 +52,7 @@ public struct WallClock: Sendable {
         }
     }
 
-    /// Whether a time is further ahead than the clock ever is: then the system's was set back, and is right all the
-    /// same.
+    /// Whether a time is further ahead than this clock ever runs. Then the system clock was set back, and is trusted.
     private static func isFar(_ time: ParseDate, ahead present: ParseDate) -> Bool {
         time.milliseconds - present.milliseconds > 2 * mostAhead
     }

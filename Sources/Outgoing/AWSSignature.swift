@@ -9,7 +9,7 @@ import Encoding
 
 /// Signature Version 4, by which services of Amazon's, and those that speak like them, know who calls.
 public struct AWSSignature: Sendable {
-    /// The name of the key.
+    /// The key's id.
     public var accessKeyId: String
     /// The key.
     public var secretAccessKey: String
@@ -33,7 +33,7 @@ public struct AWSSignature: Sendable {
 
     /// A request as it is signed: nothing in it is encoded or put in order anew but the query's parameters.
     public struct Request: Sendable {
-        /// The method, in capitals.
+        /// The upper-case method.
         public var method: String
         /// The host, with a port that is not the scheme's own.
         public var host: String
@@ -153,7 +153,6 @@ public struct AWSSignature: Sendable {
         }
     }
 
-    /// The host, the path and the parameters of an address.
     private static func parts(_ url: String) -> (host: String, path: String, query: [String]) {
         let rest = url.utf8.firstRange(of: "://".utf8).map { url[$0.upperBound...] } ?? url[...]
         let end = rest.utf8.firstIndex { "/?".utf8.contains($0) } ?? rest.endIndex

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// A request to a server of others.
 public struct HTTPCall: Sendable {
-    /// The method, in capitals.
+    /// The upper-case method.
     public var method: String
     /// The address, with `https` or `http`.
     public var url: String

@@ -20,7 +20,7 @@ import Synchronization
 /// Connections are kept for the next call. Redirects are not followed, since who redirects chooses whom the server talks
 /// to; certificates are checked; an answer has a time and a size that it cannot go beyond.
 public final class HTTPCaller: Sendable {
-    /// The connections are opened by the first call, so a server that fails to start has none to close.
+    /// The first call opens connections, so a server that fails to start has none to close.
     private enum State {
         case unused(HTTPClient.Configuration)
         case open(HTTPClient)

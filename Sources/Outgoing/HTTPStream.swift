@@ -20,7 +20,6 @@ public struct HTTPStream: Sendable {
 /// The body of an answer, piece by piece. The next piece is read from the connection when it is asked for.
 public actor HTTPPieces {
     private var iterator: HTTPClientResponse.Body.AsyncIterator?
-    /// The error that ended the stream, or nil.
     private var failure: (any Error)?
     private let silence: Duration
 
@@ -88,7 +87,6 @@ public actor HTTPPieces {
 struct BufferPieces: AsyncSequence, Sendable {
     let buffer: ByteBuffer
 
-    /// How many bytes are handed to the connection at a time.
     private static let pieceSize = 256 * 1024
 
     struct AsyncIterator: AsyncIteratorProtocol {

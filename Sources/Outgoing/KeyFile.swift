@@ -8,7 +8,7 @@ import ServerConfiguration
 
 /// A key or a certificate as configurations name it: a path, a PEM text, or either's bytes in Base64.
 public struct KeyFile: Sendable {
-    /// What it holds.
+    /// Its content.
     public let bytes: [UInt8]
 
     /// Reads one.
@@ -35,6 +35,6 @@ public struct KeyFile: Sendable {
         }
     }
 
-    /// What it holds, as a text.
+    /// Its content as UTF-8.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -13,7 +13,7 @@ public struct PresignedQuery: Sendable {
     private let parameters: String
     private let host: String
     private let key: SymmetricKey
-    /// What is signed before the sum of the request.
+    /// The signed text before the request's hash.
     private let signedStart: [UInt8]
 
     /// Prepares addresses for reading.

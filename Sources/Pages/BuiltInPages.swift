@@ -56,7 +56,6 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
             """
     }
 
-    /// What the page is about, for its style.
     private var symbol: String {
         switch self {
         case .passwordReset: "question"
@@ -75,7 +74,7 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
         }
     }
 
-    /// The name of the account stands in the form for programs that keep passwords.
+    /// The form includes the account name for password managers.
     private func passwordForm(_ texts: BuiltInTexts) -> String {
         """
         {{#problem}}

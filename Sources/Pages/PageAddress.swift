@@ -60,7 +60,7 @@ public enum PageAddress {
         PercentEncoding.decode(text, plusIsSpace: true) ?? String(text)
     }
 
-    /// `https://host` is `https://host/` when something follows.
+    /// Adds the slash to `https://host` before a path.
     private static func withPath(_ address: Substring) -> String {
         guard let start = address.utf8.firstRange(of: "://".utf8)?.upperBound,
             !address.utf8[start...].contains(UInt8(ascii: "/"))

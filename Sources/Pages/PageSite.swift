@@ -21,10 +21,10 @@ public struct PageSite: Sendable {
     private let folder: String
     private let appURL: String
     private let styleAddress: String
-    /// Who may show the pages in a frame: the deployment's own page for that, or none.
+    /// Origins that may frame the pages: the deployment's own page, or none.
     private let frameAncestors: String
 
-    /// The name of the file of the style.
+    /// The style's file name.
     public static let styleFile = BuiltInStyle.file
 
     /// Reads all files and templates.
@@ -108,7 +108,7 @@ public struct PageSite: Sendable {
         return Page(html: template.render(values(parameters, texts)), securityPolicy: policy)
     }
 
-    /// Forms may lead to the pages that a deployment has elsewhere: browsers follow redirects of forms nowhere else.
+    /// Forms may target the deployment's custom pages, because browsers apply `form-action` to redirects, too.
     private var policy: String {
         let targets = Set(options.customUrls.values.compactMap(PageAddress.source)).sorted()
         return "default-src 'none'; style-src 'self'; form-action \((["'self'"] + targets).joined(separator: " ")); "
@@ -140,7 +140,7 @@ public struct PageSite: Sendable {
         return ["en", "de"] + Set(folders).subtracting(["en", "de"]).filter(LanguageTag.isValid).sorted()
     }
 
-    /// A text as HTML that shows it.
+    /// Escapes a text as HTML.
     public static func escaped(_ text: String) -> String { HTMLEscaping.escape(text) }
 
     /// A language that a request asks for, where it is one.
@@ -219,7 +219,7 @@ struct PageFiles: Sendable {
     /// Contents by their paths below the folder, such as `de/password_reset.html`.
     private(set) var contents: [[UInt8]: [UInt8]] = [:]
 
-    /// The most bytes of all files together.
+    /// The limit of all files, in bytes.
     private static let most = 64 * 1024 * 1024
 
     /// Reads a folder; throws `ConfigurationError` for a folder that cannot be read, or holds more than pages do.

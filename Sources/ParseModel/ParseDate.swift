@@ -53,7 +53,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     private static var dash: UInt64 { UInt64(UInt8(ascii: "-")) }
     private static var colon: UInt64 { UInt64(UInt8(ascii: ":")) }
 
-    /// The two digits of a number below 100, the first in the lowest byte.
+    /// Two ASCII digits of a number below 100, the first in the low byte.
     private static func pair(_ value: UInt64) -> UInt64 { (48 + value / 10) | (48 + value % 10) << 8 }
 
     /// Reads `{"$date": …}` of MongoDB's extended JSON: a text, or milliseconds since 1970. Nil for anything else.

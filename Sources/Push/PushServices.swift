@@ -7,7 +7,7 @@ public import ServerConfiguration
 public final class PushServices: Sendable {
     private let senders: [Name: [any PushSender]]
     private let caller: HTTPCaller
-    /// How many calls to one host of web push there may be at once: those of the ranges that are sent at once.
+    /// Maximum concurrent requests per web-push host.
     private static let callsPerHost = 64
 
     /// Makes the senders; nothing is connected yet.

@@ -8,7 +8,7 @@ public import ServerConfiguration
 public struct PushTrial: Sendable {
     /// What came of a step.
     public struct Finding: Sendable {
-        /// The type of device.
+        /// The device type.
         public let type: String
         /// The entry; empty where there is none that can be used.
         public let entry: String
@@ -38,7 +38,7 @@ public struct PushTrial: Sendable {
     private let outgoing: Configuration.Outgoing
     private let logger: Logger
 
-    /// For how long a service that is not reached is waited for, in milliseconds.
+    /// How long to wait for an unreachable service, in milliseconds.
     private static let patience: Int64 = 30_000
 
     /// - Parameter outgoing: How requests of HTTP/1.1 are made.

@@ -3,12 +3,12 @@
 struct ServicePauses {
     private var failures = 0
     private var pauses = 0
-    /// Whether nothing is sent now. The caller that was given the length of a pause ends it.
+    /// Whether sending is paused. The caller that got the pause's length ends it.
     private(set) var isOn = false
 
     /// How many failures in a row are a reason to stop.
     static let mostFailures = 20
-    /// The first pause after failures, the first one where there is no connection, and the longest, in seconds.
+    /// The first pause after failures, the first without a connection, and the longest, in seconds.
     private static let failurePause: Int64 = 5
     private static let connectionPause: Int64 = 1
     private static let longestPause: Int64 = 60

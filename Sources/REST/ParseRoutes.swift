@@ -81,7 +81,6 @@ public struct ParseRoutes: RequestHandler {
         return context
     }
 
-    /// Notes for the log who sent a request.
     private func note(_ caller: Caller, of envelope: Envelope) {
         guard let record = envelope.origin.record else { return }
         let power: String? =
@@ -126,7 +125,7 @@ public struct ParseRoutes: RequestHandler {
         return try await perform(route, envelope, context)
     }
 
-    /// Calls a route, once for each request id.
+    /// Calls a route, once per request id.
     private func perform(_ route: Route, _ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let handler = route.handler else { throw Self.noRoute(envelope) }
         if route.traits.contains(.master), !context.caller.isMaster { throw Forbidden.masterKeyRequired }
@@ -143,9 +142,9 @@ public struct ParseRoutes: RequestHandler {
         return reply
     }
 
-    /// Takes the id of a request, so that no other request is served under it.
+    /// Claims a request's id, so that no other request is served under it.
     ///
-    /// - Throws: 159 for a request whose id was used before.
+    /// - Throws: 159 if the id was used before.
     private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
         // The Objective-C SDKs send one id for the whole life of the process: it says nothing about a request.

@@ -60,7 +60,6 @@ public enum MeasuredRoutes {
         RouteTable.all.map { RequestMeters.Row(method: $0.method.rawValue, route: $0.template) }
         + [RequestMeters.Row(method: "GET", route: "/{page}")]
 
-    /// The row of the pages.
     static let page = RequestMeters.firstRoute + RouteTable.all.count
 
     /// The template of the paths that are counted in a row; nil for paths of no route.
@@ -110,7 +109,7 @@ package struct Route: Sendable {
     /// route.
     typealias UnreadHandler = @Sendable (UnreadRequest) async throws -> Reply?
 
-    /// What answers: with the body, or before it is read.
+    /// Takes the body, or runs before it is read.
     private enum Answer: Sendable {
         case read(Handler)
         case unread(UnreadHandler)
@@ -120,7 +119,7 @@ package struct Route: Sendable {
     package let path: [Component]
     package let traits: Traits
     private var answer: Answer
-    /// The row of the metrics under which its requests are counted.
+    /// The row of the metrics that counts its requests.
     private(set) var row = 0
 
     /// - Parameter path: Components with slashes between them: names, `:parameters`, and `*rest` as the last.
@@ -168,7 +167,6 @@ package struct Route: Sendable {
         return route
     }
 
-    /// The same route, whose requests are counted in a row of the metrics.
     fileprivate func counted(in row: Int) -> Route {
         var route = self
         route.row = row
@@ -202,7 +200,7 @@ package struct Route: Sendable {
         }.joined()
     }
 
-    /// Whether a path is the route's. Its first component is not compared: routes are found by it.
+    /// Whether the route matches a path. Skips the first component, by which routes are found.
     fileprivate func fits(_ components: [some StringProtocol]) -> Bool {
         guard components.count == path.count || endsWithRest && components.count > path.count else { return false }
         return (1..<path.count).allSatisfy { index in

@@ -5,7 +5,7 @@ package enum ClassPath {
     /// What the paths of most classes begin with: `classes/<Class>`.
     package static let classes: Name = "classes"
 
-    /// Classes that have a path of their own besides.
+    /// Classes with an additional path of their own.
     private static let own: [(className: Name, path: Name)] = [
         ("_User", "users"), ("_Session", "sessions"), ("_Role", "roles"), ("_Installation", "installations"),
     ]

@@ -7,22 +7,22 @@ public struct JobSchedule: Sendable {
     public let objectId: String
     /// The job.
     public let jobName: Name
-    /// What it is started with.
+    /// Its parameters.
     public let parameters: JSONObject
     /// When it ran last, in milliseconds since 1970, as the row has it.
     public let lastRun: Double?
     /// The first minute in which it may run.
     private let start: Int64
-    /// The minute of the day at which the first of a day's runs is.
+    /// The minute of the day of the day's first run.
     private let minuteOfDay: Int64
-    /// The days of the week on which it runs, from Monday on.
+    /// The days of the week on which it runs, from Monday.
     private let days: [Bool]
-    /// How many minutes lie between two runs; nil when it runs once.
+    /// Minutes between two runs, or nil if it runs once.
     private let interval: Int64?
 
     /// Why a row is no schedule.
     public struct Unreadable: Error {
-        /// What is wrong with it.
+        /// Why it is invalid.
         public let reason: String
     }
 
@@ -110,7 +110,7 @@ public struct JobSchedule: Sendable {
         return minute(date.milliseconds) % 1440
     }
 
-    /// Numbers, texts and truth values all say whether a day counts: Parse Dashboard writes numbers, others texts.
+    /// Accepts numbers, texts and booleans: Parse Dashboard writes numbers, others texts.
     private static func days(_ value: JSONValue) throws(Unreadable) -> [Bool] {
         if value.isNull || value == [] { return Array(repeating: true, count: 7) }
         guard let list = value.arrayValue, list.count == 7 else {

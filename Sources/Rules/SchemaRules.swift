@@ -5,7 +5,7 @@ import ServerConfiguration
 
 /// What a class may be made of. Pure: nothing is looked up, nothing is changed.
 package enum SchemaRules {
-    /// Fields of a new class, or further ones of a class that is known.
+    /// New fields of a new or known class.
     package static func newFields(_ value: JSONValue?, of className: String, known: ClassSchema) throws(ParseError)
         -> OrderedDictionary<Name, Field>
     {

@@ -14,18 +14,18 @@ import Tasks
 ///
 /// Clients say where a certificate is: so each is fetched once for all who want it, and few that never were Apple's.
 actor GameCenterCertificates {
-    /// Where the authority publishes its own certificate.
+    /// The authority's own certificate.
     private static let authority =
         "https://cacerts.digicert.com/DigiCertTrustedG4CodeSigningRSA4096SHA3842021CA1.crt.pem"
     /// The largest certificate, in bytes.
     private static let largest = 10_000
-    /// How long a certificate is kept.
+    /// Cache time of a certificate.
     private static let keeping = Duration.seconds(3600)
-    /// How many addresses are remembered as Apple's.
+    /// Addresses remembered as Apple's.
     private static let mostTrusted = 100
-    /// How many log-ins a minute may name other addresses.
+    /// Log-ins per minute with other addresses.
     private static let mostOthers = 300
-    /// And for one sender.
+    /// Per sender.
     private static let mostOfSender = 10
 
     private let certificates: SharedFetches<RSACertificate>

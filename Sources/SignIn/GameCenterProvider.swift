@@ -21,7 +21,7 @@ struct GameCenterProvider: AuthProvider {
     let hasOldTexts: Bool
     let certificates: GameCenterCertificates
 
-    /// For how long a signature is taken, in milliseconds: one that leaked is worth nothing later.
+    /// Milliseconds for which a signature is accepted, so that a leaked one expires.
     private static let validity: Double = 24 * 3600 * 1000
 
     private func refused(_ text: String) -> ParseError {

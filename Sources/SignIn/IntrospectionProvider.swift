@@ -52,7 +52,7 @@ struct IntrospectionProvider: AuthProvider {
         }
     }
 
-    /// The app of a token is one of the deployment's; a token may name several.
+    /// Requires one of the deployment's apps. A token may name several.
     private static func checkApp(_ value: JSONValue?, _ apps: [String]) throws {
         let named = ProviderOptions.texts(value)
         guard named.contains(where: { name in apps.contains { $0.hasSameBytes(as: name) } }) else {

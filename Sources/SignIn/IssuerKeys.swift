@@ -11,7 +11,7 @@ struct IssuerKeys: Sendable {
     private let lists: SharedFetches<[JSONObject]>
     private let descriptions: SharedFetches<JSONObject>
 
-    /// How long a list is kept at least, and at most.
+    /// Minimum and maximum cache time.
     private static let keeping = Duration.seconds(300)...Duration.seconds(86_400)
 
     /// - Parameter caller: What fetches them.
@@ -58,7 +58,7 @@ struct IssuerKeys: Sendable {
         return (json, min(max(age, keeping.lowerBound), keeping.upperBound))
     }
 
-    /// The seconds of `max-age`; an hour where the issuer says none.
+    /// The seconds of `max-age`, or an hour if there is none.
     private static func maximumAge(_ header: String) -> Int {
         for part in header.split(separator: ",") {
             let words = part.split(separator: "=").map { $0.drop { $0 == " " } }

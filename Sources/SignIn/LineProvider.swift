@@ -50,7 +50,7 @@ struct LineProvider: AuthProvider {
         return all["sub"]?.stringValue ?? ""
     }
 
-    /// The claims of a token that the channel's secret signed; nil for one that says to be signed otherwise.
+    /// The claims of a token signed with the channel's secret, or nil if signed otherwise.
     private func bySecret(_ data: JSONObject, _ options: JSONObject) throws -> JSONObject? {
         guard let token = data["id_token"]?.stringValue.flatMap({ JSONWebToken($0) }), token.header["alg"] == "HS256",
             let check = signed.rules.check(options, ProviderOptions.texts(options["clientId"]))

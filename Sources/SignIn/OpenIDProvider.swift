@@ -27,7 +27,7 @@ struct OpenIDProvider: AuthProvider {
         TokenProvider.outcome(of: attempt, try await claims(attempt.data, attempt.options), unstored: unstored)
     }
 
-    /// What a client's token says, once it is checked; throws 101.
+    /// The checked claims of a client's token. Throws 101.
     private func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let token = data["id_token"]?.stringValue, !token.isEmpty else {
             throw TokenCheck.refused("id token is invalid for this user.")

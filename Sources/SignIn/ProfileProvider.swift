@@ -73,9 +73,9 @@ struct ProfileProvider: AuthProvider {
         takesTokens(options) ? stored : stored.filter { $0.key == "id" }
     }
 
-    /// Whom a token belongs to.
+    /// The user id of a token.
     ///
-    /// - Parameter ofCode: Whether the token was exchanged for a code: then the client gets what failed.
+    /// - Parameter ofCode: Whether the token came from exchanging a code. Then the client gets the error's details.
     private func profileId(_ token: String, _ data: JSONObject, ofCode: Bool) async throws -> String {
         let reply: HTTPReply
         do {

@@ -6,10 +6,9 @@ import SwiftASN1
 /// An X.509 certificate of an RSA key (RFC 5280). Its names and extensions are ignored.
 package struct RSACertificate: Sendable {
     let key: _RSA.Signing.PublicKey
-    /// The time of validity, in seconds since 1970.
+    /// Validity, in seconds since 1970.
     private let start: Double
     private let end: Double
-    /// The bytes that the signature covers.
     private let signed: [UInt8]
     private let signature: _RSA.Signing.RSASignature
     /// The algorithm of the signature, or nil if its parameters aren't those of RSA with PKCS #1 v1.5.

@@ -17,16 +17,15 @@ actor SharedFetches<Value: Sendable> {
     private let fetch: @Sendable (String) async throws -> Fetched
     private var kept: [String: Kept] = [:]
     private var underWay: [String: Task<Fetched, any Error>] = [:]
-    /// When a fetch failed: who is down is left alone for a moment.
+    /// Times of failed fetches. A failing host rests for a moment.
     private var failures: [String: ContinuousClock.Instant] = [:]
-    /// When something was fetched again before its time.
+    /// Times of early renewals.
     private var renewals: [String: ContinuousClock.Instant] = [:]
 
-    /// How long no request is sent after a failure.
     private static var failurePause: Duration { .seconds(2) }
-    /// How long what was fetched before its time is taken for current, whatever it lacks.
+    /// How long an early renewal counts as current, whatever it lacks.
     private static var renewalPause: Duration { .seconds(60) }
-    /// How many addresses are remembered: clients may name them.
+    /// Bounded because clients may name addresses.
     private static var capacity: Int { 1000 }
 
     init(_ fetch: @escaping @Sendable (String) async throws -> Fetched) { self.fetch = fetch }
@@ -69,7 +68,6 @@ actor SharedFetches<Value: Sendable> {
         }
     }
 
-    /// Makes room for another address.
     private func forgetSome() {
         let now = ContinuousClock.now
         if failures.count >= Self.capacity { failures = failures.filter { $0.value + Self.failurePause > now } }

@@ -26,7 +26,7 @@ struct TokenCheck: Sendable {
     /// The text for a token of another user.
     var wrongSubject = "auth data is invalid for this user."
 
-    /// How many seconds the clocks of issuers may be wrong.
+    /// Seconds by which the clocks of issuers may be wrong.
     private static let leeway = 30.0
 
     static func refused(_ text: String) -> ParseError { ParseError(ParseError.objectNotFound, text) }
@@ -80,7 +80,7 @@ struct TokenCheck: Sendable {
         }
     }
 
-    /// Whether a token was signed with what the client drew, or with its hash, as apps of Apple's have it.
+    /// Whether a token was signed with the client's nonce, or with its hash, as Apple's apps do.
     private static func isNonce(_ signed: String?, of nonce: String) -> Bool {
         nonce.hasSameBytes(as: signed)
             || SHA256.hash(data: Array(nonce.utf8)).hexadecimal.hasSameBytes(as: signed)

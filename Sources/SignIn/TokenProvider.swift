@@ -81,7 +81,7 @@ struct TokenProvider: AuthProvider {
         return claims
     }
 
-    /// The texts of a list, in any order; nil for anything else.
+    /// A list's texts in any order, or nil for anything else.
     private static func texts(_ value: JSONValue) -> Set<Name>? {
         guard let list = value.arrayValue else { return nil }
         let texts = list.compactMap(\.stringValue)

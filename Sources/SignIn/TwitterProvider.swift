@@ -35,7 +35,7 @@ package struct TwitterProvider: AuthProvider {
         }
     }
 
-    /// The keys and secrets of the apps: an app, or a list of them below `apps`.
+    /// Keys and secrets of the apps: one app, or a list as `apps`.
     private static func apps(_ options: JSONObject) -> [(key: String, secret: String)] {
         let all = options["apps"]?.arrayValue ?? [.object(options)]
         return all.compactMap { app in

@@ -20,7 +20,7 @@ public struct BoundedTable<Key: Hashable, Value> {
     @usableFromInline var oldest: Int?
     @usableFromInline var newest: Int?
 
-    /// The weight of all that it holds.
+    /// Its total weight.
     public internal(set) var weight = 0
     /// How many values it holds.
     public var count: Int { slots.count }

@@ -16,7 +16,7 @@ public enum FreedMemory {
 
     private static let state = Mutex(State())
 
-    /// How many bytes are freed before they are given back to the system.
+    /// Bytes freed before they are returned to the system.
     private static let most = 16 * 1024 * 1024
     /// The minimum time between two releases, since other threads wait meanwhile.
     private static let pause = Duration.milliseconds(500)

@@ -175,9 +175,9 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Puts a waiter into the line, and admits it if its turn is now.
+    /// Enqueues a waiter, and admits it if it's next.
     ///
-    /// - Returns: Its place in the line; nil where too many wait, and it was refused.
+    /// - Returns: Its ticket, or nil if it was rejected because too many wait.
     private func line(up waiter: Waiter, of sender: Sender) -> SenderQueue<Waiter>.Ticket? {
         var admitted: [CheckedContinuation<Void, any Error>] = []
         let ticket = state.withLock { state -> SenderQueue<Waiter>.Ticket? in
@@ -198,7 +198,6 @@ public final class Gate: Sendable {
         for continuation in admitted { continuation.resume() }
     }
 
-    /// One wait, which may be given up before it began.
     private final class Wait: Sendable {
         private enum Phase {
             case notBegun

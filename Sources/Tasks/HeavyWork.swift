@@ -21,7 +21,7 @@ public enum HeavyWork {
     /// From how many bytes on the rows of an answer are heavy: writing is faster than reading.
     public static let answerSize = 256 * 1024
 
-    /// The bytes of which values are made at a time, for all senders together: values take many times as much.
+    /// Bytes turned into values at a time, for all senders together. Values take many times as much.
     private static let valueBudget = Gate(capacity: 4 * 1024 * 1024)
 
     /// Makes values of bytes: where these are many, away from the caller's event loop, in a queue that is fair to

@@ -14,7 +14,7 @@ public final class HeldMemory: Sendable {
 
     private let gate: Gate
     private let sender: Sender
-    /// Lets one part of the request wait at a time: the others follow it without waiting.
+    /// Lets one part of the request wait at a time. The others follow without waiting.
     private let turn = Gate(capacity: 1)
     private let weight = Mutex(0)
 
@@ -63,7 +63,7 @@ public final class HeldMemory: Sendable {
         }
     }
 
-    /// Holds so many bytes if that takes no waiting; returns whether it does.
+    /// Reserves bytes without waiting, or returns false.
     private func holdNow(_ bytes: Int) -> Bool {
         weight.withLock { weight in
             if weight == 0 {
@@ -130,7 +130,7 @@ public struct MemoryBudget: Sendable {
     /// The parts of answers that are put together.
     public static let answers = MemoryBudget(capacity: 32 * 1024 * 1024)
 
-    /// How many calls of cloud code may stand in one another.
+    /// Maximum nesting of cloud code calls.
     private static let depths = 17
 
     private let gates: [Gate]

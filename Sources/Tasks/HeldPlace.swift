@@ -55,7 +55,7 @@ public final class HeldPlace: Sendable {
         if !noteEntry() { gate.leave(weight: weight, of: sender) }
     }
 
-    /// - Returns: Whether no part waits any more, and no place is held.
+    /// - Returns: Whether no part waits and no slot is held.
     private func noteReturn() -> Bool {
         state.withLock { state in
             state.outside -= 1
@@ -63,7 +63,7 @@ public final class HeldPlace: Sendable {
         }
     }
 
-    /// - Returns: Whether the place that was entered is kept.
+    /// - Returns: Whether the acquired slot is kept.
     private func noteEntry() -> Bool {
         state.withLock { state in
             guard state.outside == 0, state.since == nil, !state.isOver else { return false }

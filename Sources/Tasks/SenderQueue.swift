@@ -22,7 +22,6 @@ public struct SenderQueue<Element> {
         case stop
     }
 
-    /// What waits of one sender.
     private struct Line {
         var elements: [Int: Element] = [:]
         /// The numbers of the elements in the order in which they came, some of them of elements that were removed.
@@ -34,7 +33,7 @@ public struct SenderQueue<Element> {
     }
 
     private var lines: [Sender: Line] = [:]
-    /// The senders that have a line, the next one first.
+    /// Senders with a line, the next one first.
     private var order: Deque<Sender> = []
     private var firstNumber = 0
     private var lastNumber = 0
@@ -137,7 +136,7 @@ public struct SenderQueue<Element> {
         return (element, sender)
     }
 
-    /// Forgets numbers of removed elements when they are most of a line.
+    /// Drops numbers of removed elements once they are most of a line.
     private mutating func compact(_ sender: Sender) {
         guard let line = lines[sender], line.numbers.count > 2 * line.elements.count + 16 else { return }
         lines[sender]?.numbers = Deque(line.numbers.filter { line.elements[$0] != nil })

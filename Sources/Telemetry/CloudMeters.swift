@@ -6,7 +6,7 @@ public final class CloudMeters: Sendable {
     public enum Kind: Int, Label { case function, trigger, job }
     /// Where it runs.
     public enum Host: Int, Label { case node, webhook, swift }
-    /// How it ended.
+    /// The outcome.
     public enum Result: Int, Label { case ok, error, timeout, unreachable }
 
     private let durations = Kind.allCases.map { _ in Host.allCases.map { _ in NumberedHistograms(.requests) } }
@@ -38,7 +38,7 @@ public final class CloudMeters: Sendable {
     }
 }
 
-/// What is counted of jobs.
+/// Job metrics.
 public final class JobMeters: Sendable {
     /// How a run ended.
     public enum Result: Int, Label { case succeeded, failed }
@@ -46,7 +46,7 @@ public final class JobMeters: Sendable {
     /// The runs of this process that are under way.
     public let running = Gauge()
     private let runs = Counters<Result>()
-    /// When jobs last succeeded, in seconds since 1970. Jobs are declared, so that there are not many.
+    /// Last success of each job, in seconds since 1970. Jobs are declared, so there are few.
     private let lastSuccess = Mutex<[String: Double]>([:])
     private static let mostNames = 200
 
@@ -74,7 +74,7 @@ public final class JobMeters: Sendable {
     }
 }
 
-/// What is counted of mails.
+/// Mail metrics.
 public final class MailMeters: Sendable {
     /// What became of an attempt to send one.
     public enum Result: Int, Label { case sent, postponed, failed }

@@ -10,7 +10,7 @@ public final class Counter: Sendable {
     /// Adds to it.
     public func add(_ number: Int = 1) { count.wrappingAdd(number, ordering: .relaxed) }
 
-    /// What it has grown to.
+    /// The current count.
     public var value: Int { count.load(ordering: .relaxed) }
 }
 
@@ -27,10 +27,10 @@ public final class Gauge: Sendable {
     /// Sets it.
     public func set(_ value: Int) { number.store(value, ordering: .relaxed) }
 
-    /// Raises it to a number that is higher.
+    /// Raises it to a higher number.
     public func raise(to value: Int) { number.max(value, ordering: .relaxed) }
 
-    /// What it is.
+    /// The value.
     public var value: Int { number.load(ordering: .relaxed) }
 
     /// What it is; from then on it is zero.
@@ -45,16 +45,16 @@ extension Label {
     var text: String { "\(self)" }
 }
 
-/// The counters of one family, one for each value of a label.
+/// Counters of one family, one per label value.
 public final class Counters<Value: Label>: Sendable {
     private let counters: [Counter]
 
     /// Counters at zero.
     public init() { counters = Value.allCases.map { _ in Counter() } }
 
-    /// Adds to the counter of a value.
+    /// Adds to a value's counter.
     public func add(_ value: Value, _ number: Int = 1) { counters[value.rawValue].add(number) }
 
-    /// What the counter of a value has grown to.
+    /// The count of a label value.
     public subscript(value: Value) -> Int { counters[value.rawValue].value }
 }

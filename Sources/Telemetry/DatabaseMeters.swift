@@ -34,7 +34,7 @@ public final class DatabaseMeters: Sendable {
         }
     }
 
-    /// What stands for errors that have no SQLSTATE.
+    /// Label of errors without SQLSTATE.
     private static let other = "_OTHER"
 
     private static func number(of errorClass: String?) -> Int {

@@ -1,6 +1,6 @@
 /// Metrics as Prometheus reads them: its text format, version 0.0.4, or OpenMetrics 1.0, which it prefers.
 public struct Exposition: Sendable {
-    /// A format of the text.
+    /// A text format.
     public enum Format: Sendable {
         case prometheus, openMetrics
 
@@ -24,7 +24,7 @@ public struct Exposition: Sendable {
         }
     }
 
-    /// What a family is.
+    /// A family's type.
     public enum Kind: String {
         case counter, gauge, histogram
     }

@@ -33,7 +33,7 @@ public final class FigureHistory: Sendable {
         /// Bytes of memory; nil where the system does not say.
         public var memory: Int?
 
-        /// Nothing.
+        /// Empty.
         public init() {}
     }
 
@@ -66,7 +66,7 @@ public final class FigureHistory: Sendable {
     private static let step = 10.0
 
     private let meters: Meters
-    /// Whether requests of HTTP are counted.
+    /// Whether HTTP requests are counted.
     public let countsRequests: Bool
     private let gauges = Mutex<(@Sendable () -> Gauges)?>(nil)
     private let state: Mutex<State>
@@ -205,7 +205,6 @@ public final class FigureHistory: Sendable {
         var hours: [Tallies] = []
     }
 
-    /// All that is counted, at a moment.
     private struct Look: Sendable {
         let time = ContinuousClock.now
         let tallies: Tallies

@@ -83,7 +83,7 @@ public final class Histogram: Sendable {
     }
 }
 
-/// Four numbers of which each is added to by itself.
+/// Four numbers that are updated independently.
 private struct FourNumbers: ~Copyable, Sendable {
     private let a = Atomic<UInt64>(0)
     private let b = Atomic<UInt64>(0)
@@ -112,7 +112,7 @@ private struct FourNumbers: ~Copyable, Sendable {
 /// Histograms by a small number. The number that comes first, of nearly all that is counted, has the one that is here; each
 /// other is made when it is first needed, at the end of a list that only grows, so that no lock is needed.
 final class NumberedHistograms: Sendable {
-    /// The number of this one; none until it is needed.
+    /// Its number, or `none` until needed.
     private let number = Atomic<Int>(none)
     private let histogram: Histogram
     private let next = AtomicLazyReference<NumberedHistograms>()

@@ -3,7 +3,7 @@
 /// The parts of the server add to it where things happen. There is one for each server, whether or not its metrics are
 /// read: to add to a counter takes a few nanoseconds.
 public final class Meters: Sendable {
-    /// Requests of HTTP.
+    /// HTTP requests.
     public let requests: RequestMeters
     /// Log-ins.
     public let logins: LoginMeters
@@ -11,7 +11,7 @@ public final class Meters: Sendable {
     public let passwordHashes = Histogram(.requests)
     /// Requests that limits refused.
     public let rateLimited: LimitMeters
-    /// Calls of the database.
+    /// Database calls.
     public let database = DatabaseMeters()
     /// Look-ups of sessions.
     public let sessionCache = Counters<CacheResult>()
@@ -25,7 +25,7 @@ public final class Meters: Sendable {
     public let files = FileStoreMeters()
     /// Operations of the database that took long.
     public let slowOperations = Counters<DatabaseMeters.Operation>()
-    /// Log lines, by their levels.
+    /// Log lines by level.
     public let logLines = Counters<LogLevel>()
 
     /// What a look-up in a cache found.

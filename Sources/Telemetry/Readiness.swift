@@ -60,7 +60,7 @@ public final class Readiness: Sendable {
     /// The readiness of a server that starts.
     public init() {}
 
-    /// Where the server is.
+    /// The server's phase.
     public var phase: Phase { state.withLock { $0.phase } }
 
     /// Adds parts that must be looked at before readiness is known.
@@ -85,7 +85,7 @@ public final class Readiness: Sendable {
         }
     }
 
-    /// The status, and what it follows from, by name.
+    /// The status, and its causes by name.
     public var summary: (status: Status, phase: Phase, checks: [(name: String, check: Check)]) {
         state.withLock { state in
             let down = state.failures.filter { $0.value >= Self.tolerated }.map(\.key)

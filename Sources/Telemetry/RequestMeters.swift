@@ -75,7 +75,7 @@ public final class RequestMeters: Sendable {
             rows[row < rows.count ? row : 0].record(duration, of: Self.known(status))
         }
 
-        /// The status as metrics have it: no more of them than HTTP has.
+        /// Bounds the number of status labels.
         private static func known(_ status: Int) -> Int {
             switch status {
             case 0, 200...208, 300...308, 400...429, 431, 451, 500...511: status

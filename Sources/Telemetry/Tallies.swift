@@ -46,7 +46,7 @@ struct Tally: Sendable {
 }
 
 extension UInt64 {
-    /// The difference; zero where the other is more: numbers are read one after the other while they grow.
+    /// The difference, or zero if negative: numbers are read one by one while they grow.
     fileprivate func less(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }
 

@@ -125,7 +125,7 @@ public final class WebhookHost: CloudHost {
         }
     }
 
-    /// The words of a failure: nothing of where the webhook is.
+    /// The text of a failure, without the webhook's address.
     private static func text(_ kind: HTTPCallFailure.Kind) -> String {
         switch kind {
         case .unreachable: "Webhook could not be reached."
@@ -135,9 +135,8 @@ public final class WebhookHost: CloudHost {
         }
     }
 
-    /// The largest body of a call, which is parse-server's limit.
+    /// The request body limit, as in parse-server.
     private static let mostSent = 10 * 1024 * 1024
-    /// The largest body of an answer.
     private static let mostReceived = 20 * 1024 * 1024
 }
 

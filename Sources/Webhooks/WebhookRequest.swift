@@ -25,8 +25,7 @@ struct WebhookRequest: Sendable {
         return JSONValue.object(body).serialized()
     }
 
-    /// The members of calls about live queries, as parse-server sends them: neither keys nor header fields. Nil for
-    /// other calls.
+    /// The members of live-query calls as in parse-server: without keys and headers. Nil for other calls.
     private func liveQueryMembers(of call: CloudCall) -> JSONObject? {
         guard case .trigger(let event, _) = call.target,
             [.beforeConnect, .beforeSubscribe, .afterEvent].contains(event)

@@ -17,7 +17,7 @@ struct CallLog: Sendable {
         logger.event(level.rawValue, message, metadata: fields(call, duration, error))
     }
 
-    /// What is said of a call; nothing for those that have lines of their own.
+    /// The log line of a call, or nil if another part logs it.
     private func event(
         _ target: CloudTarget, isFailed: Bool
     ) -> (Configuration.EventLevels.Level, Logger.Message)? {

@@ -12,9 +12,9 @@ final class CloudCallCounts: Sendable {
         var times: [Float] = []
     }
 
-    /// How many targets are counted: webhooks are declared by requests.
+    /// Bounded because requests can declare webhooks.
     private static let mostTargets = 2_000
-    /// From how many calls the usual and the longest time are known.
+    /// Calls sampled for the usual and longest time.
     private static let mostTimes = 200
 
     private let counts = Mutex<[CloudTarget: Count]>([:])

@@ -28,7 +28,7 @@ public final class CloudEngine: Sendable {
     let logger: Logger
     private let callLog: CallLog
     private let callCounts = CloudCallCounts()
-    /// What is counted.
+    /// The metrics.
     public let meters: CloudMeters
 
     /// Makes an engine without hosts.
@@ -101,7 +101,7 @@ public final class CloudEngine: Sendable {
         state.withLock { $0.registry.names { if case .job(let name) = $0 { name } else { nil } } }
     }
 
-    /// Whether anybody offers a target.
+    /// Whether a host offers a target.
     public func offers(_ target: CloudTarget) -> Bool { entry(target) != nil }
 
     func entry(_ target: CloudTarget) -> (host: any CloudHost, validator: CloudValidator?)? {
@@ -156,7 +156,7 @@ public final class CloudEngine: Sendable {
         return try await admitted(call) { try await self.validated(measured, host, validator) }
     }
 
-    /// Carries out a call when there is memory for what it carries. The request gives its own place back meanwhile.
+    /// Runs a call once its memory is available. Releases the request's own slot meanwhile.
     private func admitted(
         _ call: CloudCall, _ body: nonisolated(nonsending) () async throws -> CloudResult
     ) async throws -> CloudResult {
@@ -211,7 +211,7 @@ public final class CloudEngine: Sendable {
         span.end()
     }
 
-    /// Whether what a call answers is all that is left to do for the request: it is written into the answer.
+    /// Whether sending the call's result is all that remains of the request.
     private static func isFollowedByAnswer(_ call: CloudCall) -> Bool {
         switch call.target {
         case .function, .trigger(.afterFind, _): true
@@ -219,7 +219,7 @@ public final class CloudEngine: Sendable {
         }
     }
 
-    /// Whether what a call answers is written next, which is heavy where the request is.
+    /// Whether the call's result is written next, which is heavy if the request is.
     private static func isFollowedByWrite(_ call: CloudCall, _ result: Result<CloudResult, any Error>) -> Bool {
         if case .trigger(.beforeSave, _) = call.target, case .success = result { true } else { false }
     }

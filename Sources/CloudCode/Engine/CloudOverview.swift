@@ -37,7 +37,7 @@ extension CloudEngine {
 }
 
 extension CloudValidator {
-    /// What is checked, by parse-server's names.
+    /// The checks, by parse-server's names.
     fileprivate var overview: JSONObject {
         var checks: JSONObject = [:]
         for (name, isSet) in [

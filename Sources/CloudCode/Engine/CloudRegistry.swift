@@ -13,7 +13,6 @@ struct CloudRegistry: Sendable {
     private var offers: [CloudHostKind: [CloudRegistration]] = [:]
     private(set) var entries: [CloudTarget: Entry] = [:]
     private(set) var hasTriggers = false
-    /// Whether any trigger around finds is.
     private(set) var hasFindTriggers = false
 
     /// Puts all that a host offers in the place of what it offered before.

@@ -4,7 +4,7 @@ public import Telemetry
 /// One call of cloud code: everything that the code gets of the request. Values are in the encoding of the wire, with
 /// `__type` and `__op`.
 public struct CloudCall: Sendable {
-    /// What is called.
+    /// The target.
     public var target: CloudTarget
     /// What a function or a job was given; of live queries, the members besides.
     public var params: JSONObject = [:]
@@ -27,7 +27,7 @@ public struct CloudCall: Sendable {
     public var isCount = false
     /// Around the life of a file.
     public var file: CloudFile?
-    /// The id of the run of a job.
+    /// The id of the job's run.
     public var jobId: String?
     /// Reports how far a job is: the text becomes the message of its row.
     public var message: (@Sendable (String) -> Void)?
@@ -39,7 +39,7 @@ public struct CloudCall: Sendable {
     public var headers: JSONObject = [:]
     /// What callers and triggers hand on to triggers.
     public var context: JSONObject = [:]
-    /// The id of the request in the log.
+    /// The request's id in the log.
     public var requestID = ""
     /// The span of the request, or nil if it isn't recorded.
     var requestSpan: RequestSpan?
@@ -87,7 +87,7 @@ public struct CloudCaller: Sendable {
     public var roles: [Name] = []
     /// Whether a master key was sent, the read-only one included.
     public var isMaster = false
-    /// Whether it was the read-only one.
+    /// Whether it's the read-only key.
     public var isReadOnly = false
     /// The installation that calls; `cloud` for calls of cloud code.
     public var installationId: String?
@@ -112,7 +112,7 @@ public struct CloudFile: Sendable {
     public var metadata: JSONObject = [:]
     public var tags: JSONObject = [:]
 
-    /// A file of a name.
+    /// A named file.
     public init(name: String, url: String? = nil) {
         self.name = name
         self.url = url

@@ -23,7 +23,7 @@ public enum CloudHostKind: Int, Sendable, CaseIterable, Comparable {
 
 /// Something that a host offers.
 public struct CloudRegistration: Sendable {
-    /// What it is called for.
+    /// The call's target.
     public var target: CloudTarget
     /// What is checked before it is called, by the server; nil for nothing.
     public var validator: CloudValidator?
@@ -39,7 +39,7 @@ public struct CloudRegistration: Sendable {
 
 /// A place where cloud code runs. The engine asks no host but for what it offers.
 public protocol CloudHost: Sendable {
-    /// Which of the hosts it is.
+    /// The kind of host.
     var kind: CloudHostKind { get }
 
     /// Makes the host ready before the server takes requests. It says what it offers by ``CloudServices/offer(_:)``, now and

@@ -24,7 +24,7 @@ public struct CloudResult: Sendable {
     /// The context as the code left it; nil for unchanged. Its members are handed on to the triggers that follow.
     public var context: JSONObject?
 
-    /// What becomes of a write.
+    /// The content to write.
     public enum Write: Sendable {
         /// All that is to be written of the object, as its fields; what the client sent of other fields is not saved.
         case fields(JSONObject)
@@ -58,7 +58,7 @@ public struct CloudResult: Sendable {
         case objects([JSONObject])
     }
 
-    /// Nothing.
+    /// Empty.
     public init() {}
 
     /// What a function gives.

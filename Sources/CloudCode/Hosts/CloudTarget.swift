@@ -18,9 +18,9 @@ public enum CloudEvent: String, Sendable, Hashable, CaseIterable {
 
 /// What cloud code can be called for.
 public enum CloudTarget: Sendable, Hashable {
-    /// A function of a name.
+    /// A function, by name.
     case function(Name)
-    /// A job of a name.
+    /// A job, by name.
     case job(Name)
     /// An event of a class, `@File`, `@Config` or `@Connect`.
     case trigger(CloudEvent, Name)
@@ -52,7 +52,6 @@ extension CloudTarget {
         }
     }
 
-    /// The requests for objects of a class, for files, or for the configuration.
     private static func requests(of className: String, _ methods: Set<String>) -> RateLimitSubject {
         switch className {
         case "@Config": RateLimitSubject("/config", methods: methods)

@@ -8,15 +8,15 @@ public struct InternalRequest: Sendable {
         /// The caller that its header fields and its body name, as for a client: a master key counts, and so does a
         /// session token.
         case asSent
-        /// The master.
+        /// Master key.
         case master
-        /// The user of a session.
+        /// A session's user.
         case session(String)
         /// An anonymous client.
         case anonymous
     }
 
-    /// The method, in capitals.
+    /// The upper-case method.
     public var method: String
     /// The path below the mount, percent-encoded, with a query string where there is one: `/classes/Posts?limit=1`.
     public var path: String
@@ -42,7 +42,7 @@ public struct InternalRequest: Sendable {
         /// How many calls of cloud code stand in one another.
         public var depth: Int
 
-        /// What is carried on of a call.
+        /// Copies the call's context.
         public init(_ call: CloudCall) {
             ip = call.ip
             headers = call.headers

@@ -7,9 +7,9 @@ struct CloudValidation {
     private let call: CloudCall
     /// The parameters of a function; for a save, the object.
     private(set) var params: JSONObject
-    /// Before a save: what defaults set besides what the client sent.
+    /// Before a save: defaults that the client didn't send.
     private(set) var set: JSONObject = [:]
-    /// Before a save: the constants, which are not written.
+    /// Before a save: constants, which are not written.
     private(set) var reverted: [Name] = []
 
     /// Makes the checks; throws 142 for the first that fails.
@@ -31,7 +31,7 @@ struct CloudValidation {
         try checkUserKeys(user)
     }
 
-    /// The user whom a sign-up makes, who counts as the caller's; nil for other calls.
+    /// The user that a sign-up creates, who counts as the caller, or nil.
     private static func newUser(_ call: CloudCall) -> JSONObject? {
         guard case .trigger(_, "_User") = call.target, call.original == nil else { return nil }
         return call.object

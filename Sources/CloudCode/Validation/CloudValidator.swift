@@ -27,7 +27,7 @@ public struct CloudValidator: Sendable, Equatable {
     /// A validator that checks nothing.
     public init() {}
 
-    /// What is asked of one field.
+    /// The rules for one field.
     public struct FieldRule: Sendable, Equatable {
         /// The field.
         public var name: Name
@@ -39,7 +39,7 @@ public struct CloudValidator: Sendable, Equatable {
         public var constant = false
         /// What it must be: `string`, `number`, `boolean`, `array`, `object`, `date`.
         public var type: String?
-        /// What it must be one of.
+        /// The allowed values.
         public var options: [JSONValue]?
         /// What is said when it is none of the options.
         public var error: String?

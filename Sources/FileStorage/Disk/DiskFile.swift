@@ -20,11 +20,10 @@ final class DiskFile: StoredFile {
     let isInMemory = false
     private let descriptor: Int32
 
-    /// How many bytes are read at a time. Each piece may be a change of threads, so many small ones are slower; each waits
-    /// in memory for a client that may read nothing.
+    /// Bytes per read. Smaller pieces cost more thread switches; larger ones wait in memory for slow clients.
     private static let pieceSize: Int64 = 64 * 1024
 
-    /// Takes an open descriptor; nil when it is not a file's.
+    /// Takes over a descriptor. Fails if it isn't a file.
     private init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -79,12 +78,12 @@ final class DiskFile: StoredFile {
         }
     }
 
-    /// The pieces that are sent before others of the event loop have their turn.
+    /// Pieces sent before the event loop serves others.
     private static let piecesOfTurn = 4
 
-    /// Reads, on any thread, what the system has in memory; nil where the disk is waited for.
+    /// Reads cached bytes, on any thread. Returns nil if the disk would block.
     ///
-    /// - Parameter isKnown: Becomes false where the file system does not say what is in memory.
+    /// - Parameter isKnown: Set to false if the file system can't report what is cached.
     private func readCached(_ range: Range<Int64>, _ isKnown: inout Bool) -> ByteBuffer? {
         let piece = fill(range) { address in
             let read = roost_read_cached(descriptor, address, range.count, off_t(range.lowerBound))
@@ -94,7 +93,7 @@ final class DiskFile: StoredFile {
         return piece.readableBytes > 0 ? piece : nil
     }
 
-    /// - Throws: `IOError` when the disk fails, or there is nothing more.
+    /// - Throws: `IOError` if the disk fails or the file has ended.
     private func read(_ range: Range<Int64>) throws -> ByteBuffer {
         var failure: Int32 = 0
         let piece = fill(range) { address in
@@ -107,7 +106,7 @@ final class DiskFile: StoredFile {
         return piece
     }
 
-    /// Unsafe memory, since the system writes to an address: the buffer's own, without a copy.
+    /// Unsafe, so that the system writes into the buffer without a copy.
     private func fill(_ range: Range<Int64>, _ read: (UnsafeMutableRawPointer?) -> Int) -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: range.count)
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { max(0, read($0.baseAddress)) }

@@ -26,7 +26,7 @@ public struct DiskStorage: FileStorage {
     /// The folder that holds the files.
     public let directory: String
 
-    /// The longest name of a folder entry on the usual file systems.
+    /// Entry name limit of common file systems, in bytes.
     private static let maximumEntryLength = 255
 
     /// A store in a folder; the folder is made when it is first needed.
@@ -101,7 +101,7 @@ public struct DiskStorage: FileStorage {
 
     private func path(of name: String) throws -> String { directory + "/" + (try entry(of: name)) }
 
-    /// The name of a file's entry in its folder: one component, never a hidden one.
+    /// A file's entry in its folder: one path component, never hidden.
     private func entry(of name: String) throws -> String {
         let entry = PercentEncoding.encode(name)
         guard !entry.isEmpty, !entry.hasPrefix("."), entry.utf8.count <= Self.maximumEntryLength else {
@@ -112,7 +112,7 @@ public struct DiskStorage: FileStorage {
 
     private func detailsPath(of name: String) throws -> String { metadataFolder + "/" + (try entry(of: name)) }
 
-    /// Writes to a file with a temporary name in a folder and waits for the disk. Returns the file's path.
+    /// Writes to a temporary file, syncs it, and returns its path.
     private func writeUnfinished<Contents: AsyncSequence>(
         _ contents: Contents, in folder: String
     ) async throws -> String where Contents.Element == ByteBuffer {
@@ -128,9 +128,8 @@ public struct DiskStorage: FileStorage {
         }
     }
 
-    /// What names of files begin with that are being written.
     private static let unfinished = ".upload-"
-    /// What the names of files begin with that have no other yet, where the file system knows no files without names.
+    /// Prefix of temporary file names, for file systems without unnamed files.
     private static let nameless = ".tmp-"
 
     private func remove(_ unfinished: String) async {
@@ -138,10 +137,10 @@ public struct DiskStorage: FileStorage {
         await Task { try? await Disk.remove([unfinished]) }.value
     }
 
-    /// Gives a file and its details their names, at one moment: readers get the old file or the new one. The details come
-    /// first: where they cannot be had, the file stays as it was.
+    /// Renames a file and its details into place. Readers see the old file or the new one. The details come first, so
+    /// that a failure leaves the file unchanged.
     ///
-    /// - Parameter names: That of the file, and that of its details, which are removed where there are no new ones.
+    /// - Parameter names: The file's name and its details' name. Old details are removed if there are no new ones.
     private func finish(_ unfinished: [String], as names: [String]) async throws {
         // Both or none, also when the task is cancelled meanwhile.
         try await NIOThreadPool.singleton.runIfActive {

@@ -60,8 +60,8 @@ final class FolderEntries: Sendable {
             }
         }
 
-        /// The layout of an entry (getdents(2)): inode (8 bytes), offset (8), length of the entry (2), type (1), the name with a
-        /// zero behind it.
+        /// Layout of an entry (getdents(2)): inode (8 bytes), offset (8), entry length (2), type (1), zero-terminated
+        /// name.
         private static func names(of buffer: inout ByteBuffer) -> [String] {
             var names: [String] = []
             while let length = buffer.getInteger(at: buffer.readerIndex + 16, endianness: .host, as: UInt16.self),

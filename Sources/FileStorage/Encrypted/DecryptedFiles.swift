@@ -6,7 +6,6 @@ import Tasks
 package final class DecryptedFiles: Sendable {
     /// What distinguishes one content from another.
     package struct Key: Hashable {
-        /// The bytes of the name.
         var name: [UInt8]
         /// The entity tag of what is encrypted.
         var version: String

@@ -16,11 +16,11 @@ import Tasks
 public struct EncryptedStorage: FileStorage {
     private let storage: any FileStorage
     private let cipher: FileCipher
-    /// The cipher of files that are not encrypted anew yet.
+    /// The cipher of files not yet re-encrypted.
     private let older: FileCipher?
     private let writesSegments: Bool
     private let decrypted = DecryptedFiles()
-    /// The bytes that encryptions of whole files take at a time, besides the files.
+    /// Bytes that concurrent whole-file encryptions take, besides the files.
     private let encryptions = Gate(capacity: 48 * 1024 * 1024)
 
     /// Encrypts what a storage keeps.
@@ -37,12 +37,11 @@ public struct EncryptedStorage: FileStorage {
         self.writesSegments = writesSegments
     }
 
-    /// The longest file that is read, whole or in segments: one of a store of others may have any length.
+    /// Size limits for reading, whole and in segments. Files stored by others may have any size.
     private static let (mostBytes, mostInSegments): (Int64, Int64) = (1 << 32, 1 << 50)
 
     /// It does, unless it writes segments.
     public var holdsWholeFiles: Bool { !writesSegments || storage.holdsWholeFiles }
-    /// As below.
     public var memoryOfWrites: Int { storage.memoryOfWrites }
 
     /// Makes sure that files can be stored.
@@ -57,7 +56,6 @@ public struct EncryptedStorage: FileStorage {
     /// Asks the storage below.
     public func checkAvailable() throws { try storage.checkAvailable() }
 
-    /// Whether the storage below is.
     public var isOutOfReach: Bool { storage.isOutOfReach }
 
     /// Encrypts a file and stores it.
@@ -67,7 +65,7 @@ public struct EncryptedStorage: FileStorage {
         try await write(name: name, details: details, contents: contents) {}
     }
 
-    /// - Parameter check: Runs when all is there and the name has it next; nothing is stored when it throws.
+    /// - Parameter check: Runs when the content is complete, before naming. If it throws, nothing is stored.
     private func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents, check: @escaping @Sendable () async throws -> Void
     ) async throws where Contents.Element == ByteBuffer {
@@ -84,10 +82,10 @@ public struct EncryptedStorage: FileStorage {
         }
     }
 
-    /// Encrypts a file whole. It is no longer in memory in clear then, so that what is stored slowly is there once.
+    /// Encrypts a whole file and drops the plaintext, so that slow stores hold one copy in memory.
     ///
-    /// - Throws: `CancellationError` when the caller leaves while it waits for its turn; ``FileStorageError/refused`` for a
-    ///   file that could not be read again.
+    /// - Throws: `CancellationError` if cancelled while queued; ``FileStorageError/refused`` if the file is too large
+    ///   to be read again.
     private func encrypted<Contents: AsyncSequence>(_ contents: Contents) async throws -> ByteBuffer
     where Contents.Element == ByteBuffer {
         var plain = ByteBuffer()
@@ -157,7 +155,6 @@ public struct EncryptedStorage: FileStorage {
         return head
     }
 
-    /// A file in segments, and whether it was encrypted with the older key.
     private func segments(of file: any StoredFile, _ head: [UInt8]) async throws -> (file: SegmentedFile, isOlder: Bool)
     {
         let current = cipher.segments(header: head)
@@ -168,9 +165,9 @@ public struct EncryptedStorage: FileStorage {
         return (opened, current == nil)
     }
 
-    /// A file in parse-server's form, in clear, and whether it was encrypted with the older key.
+    /// Decrypts a file in parse-server's format.
     ///
-    /// - Parameter head: The bytes that were read of it already.
+    /// - Parameter head: The bytes already read.
     private func decrypt(_ file: any StoredFile, _ head: [UInt8]) async throws -> (file: FileInMemory, isOlder: Bool) {
         guard file.size <= Self.mostBytes else { throw FileStorageError.notReadable }
         var sealed = head
@@ -206,7 +203,7 @@ public struct EncryptedStorage: FileStorage {
         }
     }
 
-    /// Many megabytes take longer than an event loop should.
+    /// Large files would block the event loop.
     private static func onThread<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
         try await NIOThreadPool.singleton.runIfActive(work)
     }

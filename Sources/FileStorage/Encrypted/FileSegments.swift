@@ -14,7 +14,6 @@ struct FileSegments: Sendable {
     private static let tagSize = 16
     private static let sealedSize = Int64(segmentSize + tagSize)
 
-    /// What a nonce is for.
     private enum Role: UInt8 {
         case inner, last, header
     }

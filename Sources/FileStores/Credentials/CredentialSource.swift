@@ -80,7 +80,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     /// The credentials of now, without waiting; nil while there are none.
     var known: Credentials? { look().known }
 
-    /// What is known. Where it is time, others are fetched beside.
+    /// The known credentials. Starts a renewal if it's due.
     private func look() -> (known: Credentials?, pending: Task<Credentials, any Error>?) {
         let now = now()
         return state.withLock { state -> (known: Credentials?, pending: Task<Credentials, any Error>?) in
@@ -104,7 +104,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         return after != before
     }
 
-    /// The one renewal for all who wait.
+    /// One renewal, shared by waiters.
     private func renewal(_ state: inout State) -> Task<Credentials, any Error> {
         if let renewal = state.renewal { return renewal }
         let task = Task { [self] in

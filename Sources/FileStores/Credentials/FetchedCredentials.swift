@@ -141,7 +141,6 @@ struct InstanceCredentials: AWSCredentialProvider {
 }
 
 extension AWSCredentials {
-    /// Reads the JSON of containers and machines.
     fileprivate init(_ reply: HTTPReply, from name: String) throws {
         guard reply.isSuccess, let json = reply.json, let id = json["AccessKeyId"]?.stringValue,
             let secret = json["SecretAccessKey"]?.stringValue

@@ -20,7 +20,7 @@ public struct FileCheck: Sendable {
     private let storage: any FileStorage
     private let rights: Rights
 
-    /// What a provider calls the rights to do something; empty where there are none.
+    /// A provider's permission names; empty if it has none.
     private struct Rights {
         var (store, read, list, delete) = ("", "", "", "")
 

@@ -99,7 +99,7 @@ public struct FileCopy: Sendable {
         return report
     }
 
-    /// Runs `work`, and once more where a store is out of reach for a moment.
+    /// Runs `work`, and retries once if a store is briefly unavailable.
     private static func patiently(_ work: () async throws -> Outcome) async throws -> Outcome {
         do {
             return try await work()
@@ -138,7 +138,7 @@ public struct FileCopy: Sendable {
         return .copied(file.size)
     }
 
-    /// A client has replaced the file in the other store, or deleted it, while it was copied.
+    /// A client replaced or deleted the copied file in the other store meanwhile.
     private struct Overtaken: Error {}
 
     private func isEqual(_ known: any StoredFile, _ listed: ListedFile) async throws -> Bool {

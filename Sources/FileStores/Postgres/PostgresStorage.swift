@@ -14,15 +14,14 @@ public struct PostgresStorage: FileStorage {
     package let rows: FileRows
     private let client: PostgresClient
     private let options: Configuration.PostgresFiles
-    /// Whether the database may be a standby, to which nothing is written.
+    /// Whether the database may be a read-only standby.
     private let onlyReads: Bool
     private let logger: Logger
 
-    /// The bytes of a row. One of a megabyte would be a large write, for which the client has one connection, and which all
-    /// uploads would wait for.
+    /// Bytes per row. A megabyte would be a large write, for which all uploads share one connection.
     private var chunkSize: Int { min(options.chunkSize, 1_000_000) }
 
-    /// For how long files that were replaced or deleted stay for those who read them.
+    /// Seconds for which replaced and deleted files stay readable.
     private static let grace = 3600.0
 
     init(
@@ -118,7 +117,7 @@ public struct PostgresStorage: FileStorage {
         }
     }
 
-    /// The bytes that count where there is a limit.
+    /// Stored bytes, or zero without a limit.
     private func occupied(before id: Int64) async throws -> Int64 {
         guard options.maximumTotal != nil else { return 0 }
         return try await Self.passing { try await rows.total(before: id) }

@@ -64,11 +64,11 @@ package final class S3Client: Sendable {
     let logger: Logger
     let downloads = DownloadSlots()
     private let caller: HTTPCaller
-    /// Sends downloads, for whose connections nothing else waits.
+    /// Used for downloads, on connections of their own.
     private let reader: HTTPCaller
     private let signer: any StoreSigner
     private let meters: FileStoreMeters
-    /// How many seconds the clock of the store is ahead.
+    /// Seconds by which the store's clock is ahead.
     private let clockOffset = Mutex(0)
     private let budget = RetryBudget()
 
@@ -185,7 +185,7 @@ package final class S3Client: Sendable {
         return FileStorageError.refused
     }
 
-    /// - Parameter moment: When the request was signed: after credentials were fetched for it, if none were known.
+    /// - Parameter moment: When the request was signed, after credentials were fetched if necessary.
     private func send(_ request: S3Request, signed moment: inout ContinuousClock.Instant) async throws -> HTTPStream {
         let path = address.path(request.key)
         var call = HTTPCall(
@@ -199,9 +199,9 @@ package final class S3Client: Sendable {
             call, content: request.content, headWithin: request.limit, silence: .seconds(20))
     }
 
-    /// Puts right what made the store refuse a request, where that can be.
+    /// Fixes the cause of a rejected request, if possible.
     ///
-    /// - Returns: Whether the request is to be sent again.
+    /// - Returns: Whether to send the request again.
     private func correct(_ failure: S3Failure, signed moment: ContinuousClock.Instant) async throws -> Bool {
         switch failure.code {
         case "RequestTimeTooSkewed":
@@ -224,7 +224,7 @@ package final class S3Client: Sendable {
     }
 }
 
-/// How many requests may be sent again: one for ten that succeeded, so that a store with trouble is not given more of it.
+/// Allows one retry per ten successes, to spare a failing store.
 private final class RetryBudget: Sendable {
     private let tenths = Mutex(100)
 

@@ -16,9 +16,8 @@ import Rules
 /// tools read it; the rest is JSON in one more field.
 enum S3Details {
     private static let prefix = "x-amz-meta-"
-    /// The same at Google.
     private static let googlePrefix = "x-goog-meta-"
-    /// The field with what fits nowhere else.
+    /// Holds details that fit nowhere else.
     private static let rest = "roost-details"
     private static let mostBytes = 2048
     private static let mostTags = 10
@@ -99,7 +98,7 @@ enum S3Details {
         return tags
     }
 
-    /// The type of an object: active content is no document where a browser reaches it without the server.
+    /// The content type. Active content gets a harmless one if browsers may reach it directly.
     private static func type(_ details: FileDetails, name: String) -> [(name: String, value: String)] {
         let last = name.split(separator: "/").last ?? ""
         let type =
@@ -139,7 +138,7 @@ enum S3Details {
             }
     }
 
-    /// A text as a header field: what is not printable ASCII, or has blanks at its ends, in the form of mails (RFC 2047).
+    /// Encodes a header value as in mail (RFC 2047) if it isn't printable ASCII or has outer blanks.
     private static func encode(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
         guard !isPlain || text.hasPrefix("=?") || text.first == " " || text.last == " " || text.contains("  ") else {

@@ -12,7 +12,7 @@ import Synchronization
 
 /// The addresses of objects for clients, made while rows are written: nothing is waited for.
 final class S3Links: Sendable {
-    /// The addresses of one moment, which are the same for a while, so that what clients keep is found again.
+    /// Signing state reused for a while, so that clients' caches find the same URLs.
     private struct Moment {
         let credentials: AWSCredentials
         let start: Int
@@ -24,7 +24,6 @@ final class S3Links: Sendable {
     private let prefix: String
     private let region: String
     private let client: S3Client
-    /// Whether uploads keep the clients' file names.
     private let preservesNames: Bool
     private let moment = Mutex<Moment?>(nil)
 
@@ -56,7 +55,7 @@ final class S3Links: Sendable {
         return "\(base)/\(end)\(parameters)"
     }
 
-    /// What signs for now, in steps of a quarter of the lifetime.
+    /// The signature for now, renewed each quarter lifetime.
     private func query(lifetime: Int) -> PresignedQuery? {
         guard let credentials = client.knownCredentials else { return nil }
         let step = max(1, lifetime / 4)
@@ -74,7 +73,7 @@ final class S3Links: Sendable {
         }
     }
 
-    /// What a browser may run is to be saved, also where another program has stored it.
+    /// Forces a download of types that browsers may run, even if others stored them.
     private static func asAttachment(_ name: String) -> String? {
         let last = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
         let type = NameParts(String(last)).fileExtension.flatMap { FileTypes.type(forExtension: $0) }

@@ -13,12 +13,12 @@ package final class S3Object: StoredFile {
     package let isInMemory = false
     private let client: S3Client
     private let key: String
-    /// Held for as long as the file is; nil where no bytes of it were asked for.
+    /// The download slot, held with the file, or nil if no bytes were requested.
     private let place: GatePlace?
-    /// The answer under way; taken by the first who wants what it brings next.
+    /// The response in progress, taken by its first reader.
     private let pending: Mutex<Answer?>
 
-    /// An answer whose bytes are read in order.
+    /// A response that is read in order.
     private struct Answer {
         /// The bytes that it still brings.
         var range: Range<Int64>
@@ -91,7 +91,7 @@ package final class S3Object: StoredFile {
         if !answer.range.isEmpty { pending.withLock { $0 = answer } }
     }
 
-    /// Asks again, for the same version only.
+    /// Repeats the request for this version.
     private func second(_ range: Range<Int64>) async throws -> Answer {
         var request = S3Request("GET", key)
         request.isDownload = true

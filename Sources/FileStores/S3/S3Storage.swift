@@ -19,7 +19,7 @@ public struct S3Storage: FileStorage {
 
     /// The longest key.
     private static let mostBytes = 1024
-    /// After how long an upload that was begun counts as cut off.
+    /// Age in seconds at which an upload counts as aborted.
     private static let grace: TimeInterval = 24 * 3600
 
     init(_ client: S3Client, preservesNames: Bool) {
@@ -201,7 +201,7 @@ public struct S3Storage: FileStorage {
         } while true
     }
 
-    /// Whether a version is among those of `If-None-Match`.
+    /// Whether `If-None-Match` lists a version.
     private static func holds(_ versions: String, _ version: String) -> Bool {
         func opaque(_ tag: some StringProtocol) -> String {
             let tag = tag.trimmingBlanks()
@@ -215,7 +215,7 @@ public struct S3Storage: FileStorage {
     /// like, and some services take `..` for the folder above.
     package func key(of name: String) -> String? { Self.key(of: name, prefix: client.bucket.prefix) }
 
-    /// How large a file is that a list may name, far more than a store takes: sums of sizes stay numbers.
+    /// Limits listed sizes far above any store's, so that sums don't overflow.
     private static let largestListed: Int64 = 1 << 46
 
     static func key(of name: String, prefix: String) -> String? {

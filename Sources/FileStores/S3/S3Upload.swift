@@ -12,8 +12,8 @@ package struct S3Upload {
     /// The bytes of each part but the last. A file of up to so many is sent at once.
     package static let partSize = 8 * 1024 * 1024
     private static let mostParts = 10_000
-    /// The bytes of a part that are filled only when the one before it is stored: they leave room for what lies in the
-    /// buffers of both connections, so that all of an upload takes no more than two parts.
+    /// Bytes of a part filled only after the previous part is stored. They leave room for both connections' buffers, so
+    /// an upload never takes more than two parts.
     private static let reserve = 2 * 1024 * 1024
 
     let client: S3Client
@@ -65,7 +65,7 @@ package struct S3Upload {
         }
     }
 
-    /// How long a body may take: a store is slow at times, but not for ever.
+    /// Time limit for a body: 30 seconds, and a second per 256 KiB.
     private static func limit(_ size: Int) -> Duration { .seconds(30 + size / (256 * 1024)) }
 
     private func sendWhole(_ part: Part.Full) async throws {
@@ -81,7 +81,7 @@ package struct S3Upload {
         }
     }
 
-    /// - Returns: The id, and when the store began by its own clock.
+    /// - Returns: The id, and the start by the store's clock.
     private func begin() async throws -> (id: String, time: Int?) {
         let request = S3Request("POST", key, query: ["uploads="], headers: headers)
         let answer = try await client.exchange(request)
@@ -102,7 +102,7 @@ package struct S3Upload {
         return (number, tag)
     }
 
-    /// Makes the object of its parts. An answer that was lost is made up for by a look at the object.
+    /// Completes the upload. If the response is lost, looks for the object instead.
     private func complete(_ id: String, _ tags: [String], size: Int64, begun: Int?) async throws {
         let parts = tags.enumerated().map {
             "<Part><PartNumber>\($0 + 1)</PartNumber><ETag>\(XMLText.escaped($1))</ETag></Part>"
@@ -128,7 +128,7 @@ package struct S3Upload {
         }
     }
 
-    /// Whether the object is there, and is no older one of the same name.
+    /// Whether the object exists and isn't an older one of this name.
     private func isThere(_ size: Int64, begun: Int?) async -> Bool {
         guard let (answer, _) = try? await client.exchange(S3Request("HEAD", key)),
             answer.header("Content-Length").flatMap({ Int64($0) }) == size
@@ -140,14 +140,14 @@ package struct S3Upload {
         return time >= begun - 60
     }
 
-    /// Gives the parts up, also when the task was cancelled: what is left of them costs money.
+    /// Aborts even if the task was cancelled, because leftover parts cost money.
     private func abort(_ id: String) async {
         let query = ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
         await Task { [client, key] in _ = try? await client.exchange(S3Request("DELETE", key, query: query)) }.value
     }
 }
 
-/// A part that is being filled. Its sum grows with it, so that no one waits for the sum of all at the end.
+/// A part being filled. Its checksum grows with it, so that none is left for the end.
 private struct Part {
     /// A part that is sent.
     struct Full: Sendable {

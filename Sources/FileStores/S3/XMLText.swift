@@ -9,7 +9,7 @@ package struct XMLText {
 
     private init(_ text: Substring) { self.text = text }
 
-    /// The elements of a name, in order.
+    /// Elements with a name, in order.
     package func elements(_ name: String) -> [XMLText] {
         var result: [XMLText] = []
         var rest = text.utf8[...]
@@ -36,7 +36,6 @@ package struct XMLText {
     /// The text of the first element of a name; nil without one.
     subscript(name: String) -> String? { elements(name).first?.plain }
 
-    /// The text, with entities resolved.
     private var plain: String {
         guard text.utf8.contains(UInt8(ascii: "&")) else { return String(text) }
         var result = ""

@@ -77,10 +77,10 @@ struct ConnectionHandler: Sendable {
         return connection
     }
 
-    /// The parser keeps room for as many fields as a head of the connection had.
+    /// Bounded because the parser keeps room for the connection's largest head.
     private static let mostHeaderFields = 256
 
-    /// How much may come before it is parsed, in heads of requests.
+    /// Limit of unparsed input, in request heads.
     private static let mostUnread = 4
 
     /// Answers the requests of a connection until there are no more.
@@ -148,7 +148,7 @@ final class ConnectionReader: ChannelDuplexHandler {
 
     private let connection: HTTPConnection
     private let connections: OpenConnections
-    /// The head of a request whose end has not come, and the bytes that came of its body.
+    /// The head of an incomplete request, and the body bytes received.
     private var open: (head: HTTPRequestHead, received: Int)?
 
     init(_ connection: HTTPConnection, connections: OpenConnections) {
@@ -249,7 +249,6 @@ final class HandshakeTimeout: ChannelInboundHandler, RemovableChannelHandler {
 /// finds that one answer, and waits again; and so it goes for each. When the others follow closely, it finds several.
 package final class FlushCoalescer: Sendable {
     private let eventLoop: any EventLoop
-    /// The channels with something to send.
     private let channels: NIOLoopBoundBox<[any Channel]>
 
     package init(of eventLoop: any EventLoop) {

@@ -17,11 +17,9 @@ package final class HTTPConnection: Sendable {
     let record: RequestRecord
 
     let activity = Mutex(ConnectionActivity(at: .now))
-    /// Whether WebSocket has taken the place of HTTP.
     private let speaksWebSocket = Atomic(false)
-    /// Whether nothing is read because too much is waiting.
+    /// Whether reads are paused because too much is queued.
     private let holdsReads = Atomic(false)
-    /// Whether a body waits for memory.
     private let waitsForMemory = Atomic(false)
     private let flushCoalescer: FlushCoalescer
     /// The event loop's queue, or nil if the loop serves no connections.
@@ -160,15 +158,10 @@ package final class HTTPConnection: Sendable {
 
 /// What is under way on a connection: whether it owes answers, and since when it has been idle.
 package struct ConnectionActivity {
-    /// The requests that were begun and are not answered yet.
     private var requests = 0
-    /// Whether no request has come so far.
     private(set) var isUnused = true
-    /// When the last request was answered, or the connection was opened.
     private var idleSince: ContinuousClock.Instant
-    /// Whether the server shuts down.
     private var isQuiescing = false
-    /// Whether no more requests are answered.
     private var hasEnded = false
 
     /// The activity of a connection that was just opened.

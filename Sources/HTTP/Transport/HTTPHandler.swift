@@ -57,7 +57,7 @@ package struct IncomingRequest {
 /// A short id under which the log speaks about a request; its text is made where it is logged.
 public struct RequestID: Sendable, CustomStringConvertible {
     private let number: UInt64
-    /// What a proxy called the request; nil where the server names it.
+    /// A proxy's request id, or nil if the server assigns one.
     private let given: String?
 
     /// The id that a proxy gave a request; nil for one that is longer than 64 characters, or has others than letters,

@@ -16,7 +16,7 @@ struct HTTPListener: Sendable {
     let meters: RequestMeters?
     let logger: Logger
 
-    /// How many connections the system keeps that wait to be accepted.
+    /// Connections that the system queues until they are accepted.
     private static let backlog: Int32 = 1024
 
     /// Listens until the service is shut down and drained, then until the requests under way are answered. When the task is

@@ -178,8 +178,8 @@ public struct HTTPServer: Service {
         }
     }
 
-    /// Waits for a shutdown and its drain, gives the requests under way their time, and closes the connections that are left. When it
-    /// returns, what still runs is cancelled.
+    /// Waits for a shutdown and its drain, gives running requests their time, and closes the remaining connections.
+    /// After it returns, whatever still runs is cancelled.
     private func closeLateConnections() async {
         do {
             try await gracefulShutdown()

@@ -18,10 +18,8 @@ package final class IncomingBody: AsyncSequence {
     package var awaitsContinue = false
 
     private var firstChunk: ByteBuffer?
-    /// Whether all of it is being kept.
     private var isCollecting = false
     private var isCounted = false
-    /// Whether the body's memory is reserved.
     private var isReserved = false
     private var ticket: TransferTimeout.Ticket?
     private let connection: HTTPConnection
@@ -103,12 +101,11 @@ package final class IncomingBody: AsyncSequence {
         (isCounted, isReserved) = (true, true)
     }
 
-    /// The bytes that a body, and a file, may keep uncounted.
+    /// Bytes that a collected body, and a file passed on in parts, may keep without counting toward the memory limit.
     private static let (uncounted, smallFile) = (4096, 64 * 1024)
-    /// The size from which a body waits for its turn, and the size from which it leaves room for others.
+    /// The size from which a body waits for its turn, and from which it leaves room for others.
     private static let (large, giant) = (RequestQueue.hugeSize, RequestQueue.giantSize)
 
-    /// Counts the kept bytes of a body.
     private func count(_ bytes: Int, of most: Int) async throws(HTTPError) {
         guard !isReserved, bytes > Self.uncounted, let ticket else { return }
         // A body of unknown length keeps what has come.

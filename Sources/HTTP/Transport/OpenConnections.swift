@@ -77,7 +77,7 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// The time without a request after which a connection releases the memory of the task that answers them.
+    /// Idle time after which a connection frees the memory of its answering task.
     private static let rest = Duration.seconds(1)
 
     @inline(never)

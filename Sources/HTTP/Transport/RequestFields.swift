@@ -17,7 +17,6 @@ package struct RequestFields: Sendable {
     /// The bytes of the content of the answer.
     var bytes: Int?
     var caller = RequestRecord.Caller()
-    /// The id of the trace, where it is recorded.
     var traceID: String?
 
     /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, without the host
@@ -30,7 +29,7 @@ package struct RequestFields: Sendable {
         path = Self.isShortPath(target) ? target : Self.path(target)
     }
 
-    /// Whether a target is kept as it is, as nearly all are.
+    /// The common case: the target is kept unchanged.
     private static func isShortPath(_ target: String) -> Bool {
         let isShort = target.utf8.withContiguousStorageIfAvailable { bytes in
             bytes.count <= longestPath && bytes.first == UInt8(ascii: "/") && !bytes.contains(UInt8(ascii: "?"))
@@ -43,7 +42,7 @@ package struct RequestFields: Sendable {
         return String(decoding: kept, as: UTF8.self)
     }
 
-    /// How many bytes of a path are kept.
+    /// In bytes.
     private static let longestPath = 256
 
     private static func withoutHost(_ target: Substring.UTF8View) -> Substring.UTF8View {
@@ -64,7 +63,7 @@ package struct RequestFields: Sendable {
         return String(decoding: shown, as: UTF8.self) + "\u{2026}"
     }
 
-    /// How many bytes lead to the files of an app; nil where the path is none of theirs.
+    /// Length of the path before an app's file, or nil for other paths.
     private var lengthToFile: Int? {
         var (matched, length) = (0, 0)
         for byte in path.utf8 {

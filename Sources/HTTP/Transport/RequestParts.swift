@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// One task takes the parts. It waits on the event loop that adds them, so that taking one is not a change of threads.
 package final class RequestParts: Sendable {
-    /// A part, and its size on the connection in bytes.
+    /// A part and its wire size in bytes.
     private struct Entry {
         var part: HTTPServerRequestPart
         var bytes: Int
@@ -31,9 +31,8 @@ package final class RequestParts: Sendable {
 
     private struct State {
         private var entries = Deque<Entry>()
-        /// The size of the parts on the connection in bytes.
+        /// Wire size of the parts in bytes.
         private(set) var bytes = 0
-        /// The heads among the parts.
         private(set) var heads = 0
         /// What comes after the last part; nil while the connection is open.
         var end: Result<Void, any Error>?
@@ -71,9 +70,9 @@ package final class RequestParts: Sendable {
 
     package init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
 
-    /// The bytes of body from which on another piece stays one of its own.
+    /// Body pieces from this size, in bytes, are not joined.
     private static let mostJoined = 16 * 1024
-    /// The waiting bytes at which reading from the connection pauses.
+    /// Queued bytes at which reading from the connection pauses.
     private static let mostBytes = 128 * 1024
 
     /// Whether nothing more should be read: a request waits, much of a body does, or requests can no longer be separated,
@@ -133,7 +132,6 @@ package final class RequestParts: Sendable {
         }
     }
 
-    /// Takes the next part if there is one already.
     private func take() -> HTTPServerRequestPart? {
         guard let next = state.withLock({ $0.popFirst() }) else { return nil }
         input.remove(next.bytes)
@@ -171,7 +169,6 @@ struct MalformedRequest: Error, Equatable {
 
     init(_ reason: String) { self.reason = reason }
 
-    /// What the parser found.
     init(_ error: HTTPParserError) {
         switch error {
         case .headerOverflow: reason = "The header fields are too large."
@@ -200,7 +197,6 @@ struct MalformedRequest: Error, Equatable {
         }
     }
 
-    /// The answer.
     var answer: ByteBuffer {
         let body = JSONValue.object(["error": .string("Bad request: \(reason)")]).serialized()
         var buffer = ByteBuffer(

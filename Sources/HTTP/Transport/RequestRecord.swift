@@ -13,7 +13,7 @@ package final class RequestRecord: Sendable {
 
     /// Who sent the request, as lines have it.
     package struct Caller: Sendable {
-        /// The id of the user.
+        /// The user's id.
         package var user: String?
         /// The SDK, as `js8.2.0`.
         package var client: String?

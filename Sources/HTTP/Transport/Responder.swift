@@ -11,7 +11,7 @@ import Telemetry
 struct Responder: Sendable {
     let handler: any HTTPHandler
     private let crossOrigin: CrossOrigin
-    /// The most bytes of an unwanted body that are read to keep the connection.
+    /// Bytes of an unwanted body that are read to keep the connection.
     private let drainLimit: Int
     private let transferTimeout: TransferTimeout
     private let webSockets: WebSocketSlots
@@ -112,12 +112,12 @@ struct Responder: Sendable {
         return keepsConnection
     }
 
-    /// Whether the parser reads nothing behind a request: it expects another protocol there, which is not served.
+    /// Whether the parser stops after a request, expecting another protocol, which is not served.
     private static func endsParsing(_ head: HTTPRequestHead) -> Bool {
         head.method == .CONNECT || head.offersUpgrade
     }
 
-    /// Serves a WebSocket connection until it ends; returns whether the connection can carry another request: never.
+    /// Serves a WebSocket connection until it ends. Returns false: it can't carry another request.
     private func serve(
         _ upgrade: WebSocketUpgrade, _ head: HTTPRequestHead, on connection: HTTPConnection
     ) async throws -> Bool {
@@ -130,8 +130,8 @@ struct Responder: Sendable {
         return false
     }
 
-    /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory
-    /// for it until its client has read it, another answer says so instead.
+    /// Starts the timeout of a long or streamed response. If there is no memory to hold it until the client has read
+    /// it, replaces it by an error.
     @inline(never)
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         var (kind, held) = (TransferTimeout.Kind.answer, reply.body.bytesInMemory)
@@ -150,7 +150,7 @@ struct Responder: Sendable {
         return nil
     }
 
-    /// The tag of an answer whose hash takes longer than an event loop should; nil for all others.
+    /// The entity tag of a response too long to hash on the event loop, or nil for all others.
     private func longTag(of reply: Reply, to request: IncomingRequest) async -> String? {
         guard case .json(let bytes) = reply.body, bytes.count > Self.quicklyHashed, request.isConditional else {
             return nil
@@ -158,10 +158,10 @@ struct Responder: Sendable {
         return await LongWork.medium.run { EntityTag.weak(bytes) }
     }
 
-    /// The bytes of which a hash is made within a tenth of a millisecond.
+    /// Bytes that can be hashed within 0.1 ms.
     private static let quicklyHashed = 1024 * 1024
 
-    /// - Returns: How many bytes the content has.
+    /// - Returns: The content length in bytes.
     private func send(
         _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool
     ) async throws -> Int {
@@ -199,8 +199,8 @@ struct Responder: Sendable {
         return response.contentLength
     }
 
-    /// Sends content whose length is not known before its end, in pieces that say how long they are (RFC 9112, 7.1). When
-    /// it breaks off, the client notices by the end that is missing.
+    /// Sends content of unknown length in chunks (RFC 9112, 7.1). If it breaks off, the client notices the missing last
+    /// chunk.
     private func sendUnmeasured(
         _ stream: Reply.ByteStream, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool
     ) async throws -> Int {
@@ -235,7 +235,8 @@ struct Responder: Sendable {
         if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes) }
     }
 
-    /// Sends an answer in one write. When the client has not read what came before it, it counts as one that waits.
+    /// Sends a response in one write. If the client hasn't read the previous one, the transfer timeout and the memory
+    /// limit for unread responses apply.
     private func sendSmall(_ buffer: ByteBuffer, on connection: HTTPConnection) async throws {
         if connection.write(buffer) { return }
         let ticket = transferTimeout.begin(.answer, on: connection.channel)
@@ -244,14 +245,12 @@ struct Responder: Sendable {
         try await connection.flush()
     }
 
-    /// The bytes that are written at once.
     private static let pieceSize = 128 * 1024
-    /// The bytes of most pieces of streams.
     private static let streamedPiece = 64 * 1024
 
-    /// One line a request.
+    /// Logs one request.
     ///
-    /// - Parameter status: nil for a client that left before its answer.
+    /// - Parameter status: nil if the client left before its answer.
     @inline(never)
     private func log(
         _ request: IncomingRequest, status: Int?, code: Int? = nil, bytes: Int? = nil, duration: Duration
@@ -270,7 +269,7 @@ struct Responder: Sendable {
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
 
-    /// The id that a proxy which is believed gave the request, or one of the server's own.
+    /// The request id from a trusted proxy, or a new one.
     private func id(of headers: RequestHeaders, from peer: String) -> RequestID {
         guard let given = headers[.requestID], handler.believes(peer: peer) else { return requestIDs.next() }
         return RequestID(given: given) ?? requestIDs.next()

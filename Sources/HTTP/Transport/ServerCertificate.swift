@@ -30,7 +30,6 @@ public final class ServerCertificate: Sendable {
     private let keyFile: String
     private let current: Mutex<Loaded>
 
-    /// What was read of the files.
     private struct Loaded {
         let context: NIOSSLContext
         /// When the certificate ends, in seconds since 1970.
@@ -70,11 +69,10 @@ public final class ServerCertificate: Sendable {
         return "the certificate \(certificateFile) ended at \(HTTPDate.string(seconds: end)): clients refuse it"
     }
 
-    /// How long the client may take to confirm that a connection ends.
+    /// Seconds for the client to confirm the end of a connection.
     private static let shutdownTime: Int64 = 2
 
-    /// The cipher suites of TLS 1.2 that encrypt and authenticate in one step, with keys that are drawn for a
-    /// connection. Those of TLS 1.3 are all of that kind.
+    /// TLS 1.2 cipher suites with authenticated encryption and forward secrecy. All suites of TLS 1.3 have both.
     private static let cipherSuites: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,

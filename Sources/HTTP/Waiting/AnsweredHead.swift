@@ -1,7 +1,7 @@
 import NIOHTTP1
 
 extension TransferTimeout {
-    /// The bytes of a head that don't count while its request is answered.
+    /// Head bytes that don't count while the request is answered.
     private static let smallHead = 8 * 1024
 
     /// Counts the head of a request that is answered now, unless it is small.

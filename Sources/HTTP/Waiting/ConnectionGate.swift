@@ -23,13 +23,12 @@ final class ConnectionGate: ChannelInboundHandler {
     private let meters: RequestMeters?
     private let logger: Logger
     private var isWaiting = false
-    /// The connections that were accepted and are on the way to their event loops.
+    /// Accepted connections on the way to their event loops.
     private var underWay = 0
     private var lastWarning: NIODeadline?
 
-    /// How long nothing is accepted before the gate looks again.
+    /// Pause before the gate tries to accept again.
     private static let pause: TimeAmount = .milliseconds(20)
-    /// How often the log may say that connections have to wait.
     private static let warningInterval: TimeAmount = .minutes(1)
 
     /// - Parameter limit: The most connections that are open at a time.
@@ -70,7 +69,6 @@ final class ConnectionGate: ChannelInboundHandler {
         }
     }
 
-    /// Stops accepting until there is room again.
     private func wait(_ context: ChannelHandlerContext, because reason: String) {
         guard !isWaiting, context.channel.isActive else { return }
         isWaiting = true
@@ -113,7 +111,7 @@ final class ConnectionGate: ChannelInboundHandler {
 public enum DescriptorLimit {
     #if canImport(Glibc)
         private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        /// More than any table of connections needs; a system without a limit says far larger numbers.
+        /// More than any connection table needs. Systems without a limit report far larger numbers.
         private static let most: rlim_t = 1_048_576
     #else
         private static let resource = RLIMIT_NOFILE
@@ -148,6 +146,6 @@ public enum DescriptorLimit {
         max(16, min(wanted, (current - database - reserve) / 2))
     }
 
-    /// Descriptors of the process itself: event loops, the log, pipes, files that are being written.
+    /// Descriptors for the process itself: event loops, log, pipes, files being written.
     private static let reserve = 128
 }

@@ -21,7 +21,7 @@ package final class HeldInput: Sendable {
     package static let uncounted = 4096
     /// The estimated bytes that a parsed line of a head takes beyond its text.
     package static let line = 128
-    /// The number of bytes given back at a time, except for the last ones.
+    /// Bytes given back at a time, except for the last ones.
     private static let step = 16 * 1024
 
     private let state = Mutex(State())

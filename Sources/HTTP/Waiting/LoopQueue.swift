@@ -22,7 +22,6 @@ package final class LoopQueue: Sendable {
         var firstRead: NIODeadline?
     }
 
-    /// The queues of all event loops that serve connections.
     private static let all = Dictionary(
         uniqueKeysWithValues: MultiThreadedEventLoopGroup.singleton.makeIterator().map {
             (ObjectIdentifier($0), LoopQueue(of: $0))
@@ -31,7 +30,7 @@ package final class LoopQueue: Sendable {
     /// The queue of an event loop, or nil if the loop serves no connections.
     package static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
-    /// The maximum time for reads per poll. Later reads wait for the next poll.
+    /// The maximum read time per poll. Later reads wait for the next poll.
     private static let mostTime = TimeAmount.milliseconds(1)
     /// The duration of a turn if there is no pipe.
     private static let pause = TimeAmount.milliseconds(1)

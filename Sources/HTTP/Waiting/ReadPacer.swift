@@ -50,16 +50,16 @@ package final class ReadPacer: ChannelDuplexHandler {
     private let later: (@escaping () -> Void) -> Void
     private let isLate: () -> Bool
     private let expected: () -> Expected
-    /// What the client sent and no handler has asked for yet.
+    /// Received bytes that no handler has asked for yet.
     private var waiting = Deque<ByteBuffer>()
-    /// Whether the client sends no more, and what waits is to be passed on before the end.
+    /// Whether the client has finished sending while bytes are still queued.
     private var hidesEnd = false
-    /// Whether the connection is being closed. What comes then no longer follows what was passed on.
+    /// Whether the connection is closing. Later input no longer continues what was passed on.
     private var isRefused = false
-    /// Whether the handlers behind have asked for more since they got something.
+    /// Whether later handlers have asked for more since the last delivery.
     private var isAsked = false
     private var isDelivering = false
-    /// Whether it waits while other connections have their turn.
+    /// Whether it is yielding to other connections.
     private var isPaused = false
 
     /// - Parameters:
@@ -118,7 +118,7 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Passes on slices while they are requested, and then reads more, or passes on the end.
+    /// Passes on slices while they are requested, then reads more or passes on the end.
     private func deliver(_ context: ChannelHandlerContext) {
         guard isAsked, !isDelivering, !isPaused else { return }
         isDelivering = true
@@ -160,7 +160,6 @@ package final class ReadPacer: ChannelDuplexHandler {
         return slice
     }
 
-    /// The bytes to pass on at once, and the lines of heads among them.
     private func nextSlice(of buffer: ByteBuffer) -> (length: Int, lines: Int) {
         let few = min(buffer.readableBytes, Self.sliceSize)
         return switch expected() {
@@ -171,7 +170,7 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// The bytes and lines up to a number of empty lines, which end heads.
+    /// The bytes and lines up to `most` empty lines, which end heads.
     private static func blocks(
         _ most: Int, in bytes: UnsafeRawBufferPointer, upTo end: Int
     ) -> (length: Int, lines: Int) {
@@ -195,7 +194,7 @@ package final class ReadPacer: ChannelDuplexHandler {
 }
 
 extension ByteBuffer {
-    /// The same bytes in memory of their size, if they were a small part of a larger buffer.
+    /// Copies the bytes to memory of their size if they keep a larger buffer alive.
     fileprivate var compacted: ByteBuffer {
         let isSmall = storageCapacity > ReadPacer.sliceSize && readableBytes <= storageCapacity / 2
         return isSmall ? ByteBuffer(readableBytesView) : self

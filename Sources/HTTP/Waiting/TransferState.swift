@@ -5,7 +5,6 @@ import Tasks
 package struct TransferState {
     struct Transfer: Sendable {
         var channel: any Channel
-        /// The sender of the transfer.
         var network: Sender
         var begin: ContinuousClock.Instant
         /// How long it may stand still.
@@ -50,7 +49,6 @@ package struct TransferState {
     package enum Lane: CaseIterable {
         /// Bodies of a few megabytes.
         case large
-        /// Files.
         case files
         /// Bodies of many megabytes, which leave room for others.
         case giant
@@ -95,9 +93,9 @@ package struct TransferState {
     private var reserved = Reserved()
     private var queues: [Lane: SenderQueue<Waiter>] = [:]
     private(set) var heldByNetwork: [Sender: Int] = [:]
-    /// The memory of incomplete WebSocket messages.
+    /// Bytes of incomplete WebSocket messages.
     private(set) var messagesByNetwork: [Sender: Int] = [:]
-    /// What waited for a transfer that is over.
+    /// Waiters whose transfer has ended.
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
 

@@ -37,13 +37,13 @@ package final class TransferTimeout: Sendable {
 
     /// The slowest pace, in bytes a second, at which a transfer counts as moving.
     private static let slowestPace = 512
-    /// The pace, in bytes a second, at which a transfer may go on for ever.
+    /// Bytes per second at which a transfer may go on indefinitely.
     private static let usualPace = 64 * 1024
-    /// The pace, in bytes a second, at which a transfer need not make room for others.
+    /// Bytes per second from which a transfer needn't make room for others.
     private static let fastPace = 1024.0 * 1024
-    /// The divisor of the memory that one network's messages may take.
+    /// Divisor of the memory for one network's messages.
     private static let share = 4
-    /// The pause after a search for transfers to close that found none.
+    /// Pause after a search that found no transfers to close.
     private static let searchPause = Duration.milliseconds(50)
 
     package init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {
@@ -131,7 +131,6 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Ends the excuse of a transfer.
     @inline(never)
     func unexcuse(_ ticket: Ticket) { state.withLock { $0.transfers[ticket.number]?.isExcused = false } }
 
@@ -173,7 +172,7 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Changes the state, after which others may have their turn.
+    /// Changes the state, then resumes transfers that are ready.
     private func change<R: Sendable>(_ body: (inout TransferState) -> R) -> R {
         let (result, ready, freed) = state.withLock { state in
             let result = body(&state)
@@ -215,14 +214,14 @@ package final class TransferTimeout: Sendable {
         return victims
     }
 
-    /// Ends the slowest body that holds what another waits for, and whose client sends too slowly to go on for ever.
+    /// Ends the slowest body that holds memory others wait for, if its client is slower than the usual pace.
     private func makeRoomForWaiting(in state: inout TransferState, at now: ContinuousClock.Instant) -> [any Channel] {
         let obstacles = state.obstacles(limits.transferMemory)
         let slow = slowest(of: obstacles, in: state, at: now, below: Double(Self.usualPace))
         return slow.prefix(1).compactMap { state.remove($0)?.channel }
     }
 
-    /// Those of some transfers that had their time and are slow all the same, the slowest first.
+    /// Transfers that are past their grace period and still slow, slowest first.
     private func slowest(
         of numbers: some Sequence<UInt64>, in state: TransferState, at now: ContinuousClock.Instant,
         after grace: Duration? = nil, below most: Double = fastPace, sparesExcused: Bool = true

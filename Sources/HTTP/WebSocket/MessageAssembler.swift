@@ -18,15 +18,14 @@ package final class MessageAssembler: ChannelDuplexHandler {
     static let mostAtOnce = 16
     /// The maximum burst of frames, and the sustained rate per second.
     package static let (mostFrames, framesPerSecond) = (2048, 128)
-    /// The bytes of a message that don't count.
+    /// Message bytes that don't count.
     private static let uncounted = 4096
-    /// The bytes that a buffer keeps after they were read.
+    /// Consumed bytes, in a receive buffer, from which it is compacted.
     private static let mostRead = 64 * 1024
     /// The bytes per second that extend the time for a large message.
     private static let slowestPace = 16 * 1024
     private static let mostPieces = 1024
 
-    /// What came of a message that is not whole.
     private struct Partial {
         let opcode: WebSocketOpcode
         var data = ByteBuffer()
@@ -50,7 +49,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
     private var isDelivering = false
     private var isPaused = false
     private var hasEnded = false
-    /// Whether the input has ended and frames wait that came before.
+    /// Whether the input has ended while frames are still queued.
     private var hidesInputEnd = false
 
     /// - Parameters:
@@ -99,7 +98,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Reads frames while messages are requested, and then reads more bytes.
+    /// Reads frames while messages are requested, then more bytes.
     private func deliver(_ context: ChannelHandlerContext) {
         guard !isDelivering, !isPaused else { return }
         isDelivering = true
@@ -133,7 +132,6 @@ package final class MessageAssembler: ChannelDuplexHandler {
         }
     }
 
-    /// Takes a complete frame, or returns nil if there is none or it ended the connection.
     private func takeFrame(_ context: ChannelHandlerContext) -> WebSocketFrame? {
         guard let header = FrameHeader(received) else { return nil }
         if let fault = fault(of: header) {
@@ -168,7 +166,6 @@ package final class MessageAssembler: ChannelDuplexHandler {
         return header.length <= most - (partial?.data.readableBytes ?? 0) ? nil : .messageTooLarge
     }
 
-    /// Whether the client may send another frame now.
     private func isAllowed() -> Bool {
         if allowance == 0 {
             let now = NIODeadline.now()
@@ -212,7 +209,6 @@ package final class MessageAssembler: ChannelDuplexHandler {
         context.channel.read()
     }
 
-    /// Answers the latest ping if the client reads answers.
     private func sendPong(_ context: ChannelHandlerContext) {
         guard !hasEnded, context.channel.isWritable, let data = pong.take() else { return }
         context.writeAndFlush(wrapOutboundOut(WebSocketFrame(fin: true, opcode: .pong, data: data)), promise: nil)

@@ -55,7 +55,7 @@ public struct WebSocketConnection: Sendable {
         }
     }
 
-    /// How long a client that reads slowly may take until it knows why the connection ends.
+    /// Time for a slow client to receive the close reason.
     private static let timeToClose = Duration.seconds(2)
 
     /// Says why the connection ends, unless the client does not read; nothing may be sent after it.

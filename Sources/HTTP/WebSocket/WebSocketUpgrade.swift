@@ -99,7 +99,7 @@ struct WebSocketUpgrade {
         return 101
     }
 
-    /// Takes HTTP out of the pipeline before the client is answered, since WebSocket begins with the next byte.
+    /// Removes HTTP from the pipeline before responding, since WebSocket begins with the next byte.
     private func changeProtocol(
         of connection: HTTPConnection, _ headers: HTTPHeaders, _ client: WebSocketClient,
         _ transferTimeout: TransferTimeout
@@ -141,6 +141,5 @@ struct WebSocketUpgrade {
 }
 
 extension [Substring] {
-    /// Fields of one name as one; nil where there is none.
     fileprivate var joinedFields: String? { isEmpty ? nil : joined(separator: ", ") }
 }

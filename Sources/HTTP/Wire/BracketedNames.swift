@@ -5,9 +5,9 @@ import OrderedCollections
 ///
 /// The rules are those of the library `qs`, which parse-server reads query strings with.
 final class BracketedNames {
-    /// How many brackets of one name count; what follows them is the name of a member.
+    /// Brackets that count. What follows them names a member.
     private static let maximumDepth = 5
-    /// The greatest number in brackets that is a place in a list; a greater one is the name of a member.
+    /// The greatest list index. A greater number names a member.
     private static let maximumIndex = 20
 
     private var values: [JSONValue] = []
@@ -54,7 +54,7 @@ final class BracketedNames {
         return values.isEmpty ? inside : .array(values + [inside])
     }
 
-    /// The members as a list, when every one of their names is a place in a list or empty.
+    /// The members as a list if all of their names are list indexes or empty.
     private var list: JSONValue? {
         var elements: [(place: Int, values: [JSONValue])] = []
         for (name, member) in members {

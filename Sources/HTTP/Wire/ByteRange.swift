@@ -38,7 +38,7 @@ package enum ByteRange: Equatable {
         }
     }
 
-    /// The number, or the largest there is when it is larger.
+    /// The number, capped at the largest `Int64`.
     private static func number(_ digits: Substring) -> Int64 {
         Int64(digits) ?? .max
     }

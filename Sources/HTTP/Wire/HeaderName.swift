@@ -72,7 +72,7 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
         return text == other || text.utf8.elementsEqual(other.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
     }
 
-    /// The names by their lengths: few share one, and most names that are not here have none that could be theirs.
+    /// Names by length. Few share one, so the length alone rules out most unknown names.
     private static let byLength: [[HeaderName]] = {
         var lists: [[HeaderName]] = []
         for name in allCases {

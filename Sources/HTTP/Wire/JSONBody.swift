@@ -54,7 +54,7 @@ package enum JSONBody {
         JSONValue.object(object).containsNUL
     }
 
-    /// The refusal of NUL characters.
+    /// The error for NUL characters.
     package static let nullCharacter = HTTPError(status: 400, message: "NUL characters are not allowed.")
 
     private static func object(_ value: JSONValue) -> JSONObject {

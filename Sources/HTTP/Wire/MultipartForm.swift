@@ -48,7 +48,7 @@ package struct MultipartForm {
         HTTPError(status: 400, message: "Invalid multipart request: \(reason).")
     }
 
-    /// The boundary, of which RFC 2046 says what it may be made of.
+    /// The boundary, restricted as in RFC 2046.
     private static func boundary(of contentType: String) throws(HTTPError) -> [UInt8] {
         let marks = Array("'()+_,-./:=? ".utf8)
         guard let boundary = HeaderParameters(contentType.utf8)?.parameters["boundary"].map({ Array($0.utf8) }),
@@ -58,7 +58,7 @@ package struct MultipartForm {
         return boundary
     }
 
-    /// Goes beyond the next delimiter, and gives the place of what stands before it.
+    /// Moves past the next delimiter and returns the range before it.
     private mutating func content(before delimiter: [UInt8]) throws(HTTPError) -> Range<Int> {
         let start = position
         var candidate = start
@@ -72,7 +72,7 @@ package struct MultipartForm {
         throw Self.malformed("it ends before its last boundary")
     }
 
-    /// Reads what follows a delimiter: two dashes after the last part, the end of the line before another one.
+    /// Reads what follows a delimiter: two dashes after the last part, else the end of the line.
     private mutating func isLastDelimiter() throws(HTTPError) -> Bool {
         if bytes[position...].starts(with: Self.dashes) { return true }
         while position < bytes.count, bytes[position] == UInt8(ascii: " ") || bytes[position] == UInt8(ascii: "\t") {

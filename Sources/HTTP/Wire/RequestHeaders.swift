@@ -5,10 +5,9 @@ import NIOHTTP1
 /// two dozen fields, of which it has a handful.
 package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
-    /// For each known name, the position of the first field with it, counted from one; zero where there is none. There
-    /// are at most 64 names, and a request has at most a thousand fields.
+    /// For each known name, the one-based position of its first field, or zero. There are at most 64 names, and at most
+    /// a thousand fields per request.
     private var positions = SIMD64<UInt16>()
-    /// Whether a known name occurs twice.
     private var hasRepetitions = false
 
     package init(_ fields: HTTPHeaders) {
@@ -54,7 +53,7 @@ package struct RequestHeaders: Sendable {
         fields.lazy.map { (name: $0.name, value: Self.withoutTrailingSpaces($0.value)) }
     }
 
-    /// The parser leaves out the spaces before a value only.
+    /// The parser strips leading spaces only.
     private static func withoutTrailingSpaces(_ value: String) -> String {
         guard let last = value.utf8.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") else { return value }
         return String(value.trimmingSpaces())

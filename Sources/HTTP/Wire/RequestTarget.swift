@@ -34,7 +34,6 @@ package struct RequestTarget: Sendable, Equatable {
         components = bytes[below..<end].split(separator: slash).map { Substring($0) }
     }
 
-    /// What follows the origin of a whole URL.
     private static func withoutOrigin(_ target: String) -> String {
         guard target.utf8.first != UInt8(ascii: "/") else { return target }
         let whole = Substring(target.utf8.prefix { $0 != UInt8(ascii: "#") })

@@ -17,7 +17,7 @@ struct ResponseHead {
     /// Whether it goes over TLS, and clients are required to use it (`Strict-Transport-Security`).
     var isSecure = false
     private var fields: [(name: String, value: String)]
-    /// The fields for other origins, as they go on the wire.
+    /// The CORS fields in wire format.
     private let crossOrigin: [UInt8]
 
     /// Adds what every answer has: the fields for other origins, the length, the date, the tag of a JSON answer, and
@@ -111,7 +111,7 @@ struct ResponseHead {
         return String(decoding: value.utf8.map { breaks($0) ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
     }
 
-    /// The fields of a reply's own; the last one of a name counts.
+    /// The reply's own fields. The last one of a name wins.
     private static func ownFields(of reply: Reply) -> [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         fields.reserveCapacity(reply.headers.count + 7)

@@ -3,7 +3,7 @@ struct DecimalNumber {
     var significand: UInt64
     var exponent: Int
 
-    /// Ten to the powers of 0 to 22: those that are exact doubles.
+    /// Powers of ten that are exact doubles.
     static let exactPowersOfTen: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
@@ -39,10 +39,10 @@ extension DecimalNumber {
         self = Self.upToFifteenDigits(value) ?? Self(describing: value)
     }
 
-    /// The shortest digits, where fifteen are enough; else nil.
+    /// The shortest digits if fifteen suffice, else nil.
     ///
     /// Decimal numbers of fifteen digits are all different as doubles, so if one of them reads back as `value`, it is
-    /// the only one, and it is found by scaling: the product is at most a quarter off an integer.
+    /// the only one. Scaling finds it: the product is at most a quarter off an integer.
     private static func upToFifteenDigits(_ value: Double) -> DecimalNumber? {
         guard value >= 1e-6, value < 1e15 else { return nil }
         let powers = Self.exactPowersOfTen
@@ -58,7 +58,7 @@ extension DecimalNumber {
         return DecimalNumber(significand: UInt64(significand), exponent: digitsBeforePoint - 15).normalized
     }
 
-    /// The shortest digits as the standard library finds them, read from its description of `value`.
+    /// The shortest digits, parsed from the standard library's description.
     private init(describing value: Double) {
         var significand: UInt64 = 0
         var exponent = 0

@@ -18,10 +18,10 @@ struct JSONReader: ~Copyable {
     private var containers: [Container] = []
     /// Finished values of the open containers, outermost first.
     private var values = MoveStack<JSONValue>(capacity: 32)
-    /// Keys of the open objects, one for each value, and one more where a value is still to come.
+    /// Keys of the open objects: one per value, plus one if a value is still to come.
     private var keys = MoveStack<Name>(capacity: 32)
 
-    /// An array or object that is not closed yet.
+    /// An unclosed array or object.
     private struct Container {
         var isObject: Bool
         /// How many finished values there were when it opened.
@@ -54,8 +54,7 @@ struct JSONReader: ~Copyable {
         return values.moveLast(1) { $0.move() }
     }
 
-    /// Reads the value that starts at the cursor, with all that it holds when it is empty or no container; else opens
-    /// containers up to the first value that is.
+    /// Reads the value at the cursor if it's a scalar or empty. Otherwise opens containers up to the first such value.
     private mutating func value() throws(JSONError) {
         while true {
             guard cursor < end else { throw unexpected() }
@@ -83,9 +82,9 @@ struct JSONReader: ~Copyable {
         }
     }
 
-    /// Steps from the end of a value to the start of the next, closing what closes between them.
+    /// Advances from the end of a value to the next, closing containers that end between.
     ///
-    /// - Returns: False when the outermost value has ended.
+    /// - Returns: False at the end of the outermost value.
     private mutating func anotherValueFollows() throws(JSONError) -> Bool {
         while let container = containers.last {
             skipWhitespace()
@@ -100,7 +99,6 @@ struct JSONReader: ~Copyable {
         return false
     }
 
-    /// Reads a key, its colon, and the whitespace up to the value.
     private mutating func key() throws(JSONError) {
         guard cursor < end, cursor.pointee == UInt8(ascii: "\"") else { throw unexpected() }
         keys.push(Name(try string()))
@@ -109,7 +107,6 @@ struct JSONReader: ~Copyable {
         skipWhitespace()
     }
 
-    /// Steps over an opening bracket and the whitespace after it.
     private mutating func open(isObject: Bool) throws(JSONError) {
         guard containers.count < maximumDepth else { throw failure("nesting deeper than \(maximumDepth)") }
         containers.append(Container(isObject: isObject, firstValue: values.count))
@@ -117,7 +114,6 @@ struct JSONReader: ~Copyable {
         skipWhitespace()
     }
 
-    /// Makes the innermost container of the values since it opened.
     private mutating func close() {
         let container = containers.removeLast()
         let count = values.count - container.firstValue
@@ -149,7 +145,6 @@ struct JSONReader: ~Copyable {
         return true
     }
 
-    /// Steps over the byte, which must be next.
     @inline(__always)
     private mutating func expect(_ byte: UInt8) throws(JSONError) {
         guard skip(byte) else { throw unexpected() }

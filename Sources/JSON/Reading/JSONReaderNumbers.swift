@@ -44,7 +44,7 @@ extension JSONReader {
         return value
     }
 
-    /// Reads one digit or more. Past 19 digits the result means nothing.
+    /// Reads one or more digits. The result is invalid past 19.
     @inline(__always)
     private mutating func digits(into significand: inout UInt64) throws(JSONError) {
         let first = cursor
@@ -57,7 +57,7 @@ extension JSONReader {
         guard cursor > first else { throw unexpected() }
     }
 
-    /// Reads what follows the `e`. Exponents too large for any double are cut, which keeps them too large.
+    /// Reads the exponent. One too large for any double is capped but stays too large.
     private mutating func writtenExponent() throws(JSONError) -> Int {
         var isNegative = false
         if cursor < end, cursor.pointee == UInt8(ascii: "-") || cursor.pointee == UInt8(ascii: "+") {

@@ -12,7 +12,7 @@ extension JSONReader {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads on in the string that began at `opening`, the cursor being where its first plain run ended.
+    /// Continues the string from `opening`. The cursor is where its first plain run ended.
     @inline(never)
     private mutating func stringWithEscapes(from opening: UnsafePointer<UInt8>) throws(JSONError) -> String {
         unescaped.removeAll(keepingCapacity: true)
@@ -37,7 +37,6 @@ extension JSONReader {
         throw unexpected()
     }
 
-    /// Reads what follows a backslash, and appends what it stands for.
     private mutating func escape() throws(JSONError) {
         guard cursor < end else { throw unexpected() }
         switch cursor.pointee {
@@ -55,7 +54,7 @@ extension JSONReader {
         cursor += 1
     }
 
-    /// Reads what follows `\u`: one code unit, or the two of a surrogate pair, the second with an escape of its own.
+    /// Decodes `\u`: one code unit, or a surrogate pair whose second unit is another escape.
     private mutating func unicodeEscape() throws(JSONError) {
         let unit = try hexadecimalCodeUnit()
         var scalar = Unicode.Scalar(unit)
@@ -89,7 +88,6 @@ extension JSONReader {
         return unit
     }
 
-    /// Makes sure that what stands between `opening` and the cursor is well-formed UTF-8.
     @inline(never)
     private mutating func checkUTF8(from opening: UnsafePointer<UInt8>) throws(JSONError) {
         let bytes = UnsafeBufferPointer(start: opening, count: cursor - opening)

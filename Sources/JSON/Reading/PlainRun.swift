@@ -34,17 +34,16 @@ enum PlainRun {
 
     private static let topBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// Whether a string cannot hold the byte unescaped.
     @inline(__always)
     private static func isStop(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == 0x22 || byte == 0x5C
     }
 
-    /// A word whose lowest set bit is the top bit of the first byte of `word`, from its low end, that is a stop; zero
-    /// when none is.
+    /// A word whose lowest set bit is the top bit of the first stop byte of `word`, from its low end, or zero if none
+    /// is.
     ///
-    /// A subtraction borrows only out of a byte that is a stop, so bytes above the first stop may be marked wrongly,
-    /// bytes below it never. Bytes of 0x80 and more are never marked first: their top bit is masked out.
+    /// A subtraction borrows only out of a stop byte, so bytes above the first stop may be marked wrongly, bytes below
+    /// it never. Bytes from 0x80 are never marked first because their top bit is masked out.
     @inline(__always)
     private static func stopBits(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -64,10 +64,10 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// From how many bytes on having them twice matters.
+    /// Bytes from which holding two copies matters.
     private static let large = 1024 * 1024
 
-    /// Memory of so many bytes with what was in another: large pieces are moved by their pages, without a copy.
+    /// Reallocates memory. Large blocks are moved by page, without a copy.
     private static func resized(_ memory: UnsafeMutablePointer<UInt8>?, to capacity: Int) -> UnsafeMutablePointer<UInt8>
     {
         guard let memory = realloc(memory, capacity) else { fatalError("out of memory") }
@@ -198,10 +198,10 @@ extension JSONWriter {
         utf8.withMemoryRebound(to: UInt8.self) { escaped($0) }
     }
 
-    /// Copies the plain runs of a string as blocks, and escapes what stands between them.
+    /// Copies a string's plain runs as blocks and escapes the rest.
     ///
-    /// Unsafe pointers, because strings are most of what is written: the scan and the copies go over memory that the
-    /// caller keeps alive, without bounds checks.
+    /// Unsafe pointers, because strings are most of the output: scans and copies skip bounds checks on memory that the
+    /// caller keeps alive.
     private mutating func escaped(_ utf8: UnsafeBufferPointer<UInt8>) {
         guard var cursor = utf8.baseAddress else { return }
         let end = cursor + utf8.count

@@ -12,7 +12,7 @@ enum HTMLText {
         private var position = 0
         private var lines: [[UInt8]] = [[]]
         private var isAfterSpace = true
-        /// The address of the link that is open, and where its words began.
+        /// The open link's address, and where its text began.
         private var link: (address: String, line: Int, column: Int)?
 
         init(bytes: [UInt8]) { self.bytes = bytes }
@@ -93,7 +93,7 @@ enum HTMLText {
             }
         }
 
-        /// Leaves out an element whose content is no text.
+        /// Skips an element whose content isn't text.
         private mutating func skip(to name: String) {
             let end = Array("</\(name)".utf8)
             while position < bytes.count {
@@ -119,7 +119,6 @@ enum HTMLText {
             newLine()
         }
 
-        /// The address of a link; nil for one that leads nowhere.
         private static func address(_ tag: String) -> String? {
             guard let start = tag.utf8.firstRange(of: "href=".utf8)?.upperBound else { return nil }
             let rest = tag.utf8[start...]
@@ -159,7 +158,7 @@ enum HTMLText {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The character that a reference at the beginning stands for, and how long the reference is.
+    /// The character of a leading reference, and the length of the reference.
     private static func reference(_ bytes: ArraySlice<UInt8>) -> (Unicode.Scalar, Int)? {
         guard let end = bytes.prefix(12).firstIndex(of: UInt8(ascii: ";")) else { return nil }
         let name = String(decoding: bytes[(bytes.startIndex + 1)..<end], as: UTF8.self)

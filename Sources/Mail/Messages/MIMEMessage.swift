@@ -39,7 +39,6 @@ package enum MIMEMessage {
 
     private static func head(_ fields: [(String, String)]) -> String { fields.map { "\($0.0): \($0.1)\r\n" }.joined() }
 
-    /// A body with the fields that say what it is.
     private static func part(_ type: String, _ text: String) -> String {
         head([("Content-Type", "\(type); charset=utf-8"), ("Content-Transfer-Encoding", "base64")]) + "\r\n"
             + base64(text)

@@ -90,7 +90,7 @@ struct MailPart: Sendable {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// The same file in folders of languages beside it.
+    /// Its translations in language folders beside it.
     private static func variants(of path: String) -> [(Name, String)] {
         let file = URL(fileURLWithPath: path)
         let folder = file.deletingLastPathComponent().path

@@ -23,7 +23,7 @@ struct MailTexts: Sendable {
         return (words.subject, "\(greeting)\n\n\(words.sentence)\n\n\(end)\n")
     }
 
-    /// A subject, a sentence that says what happened, and what there is to do.
+    /// A subject, a sentence on what happened, and what to do.
     private typealias Words = (subject: String, sentence: String, last: String)
 
     private func words(_ kind: AccountMail.Kind, _ appName: String, _ username: String, _ email: String) -> Words {

@@ -132,7 +132,6 @@ struct HTTPMailBody: Sendable {
         }
     }
 
-    /// A part with its placeholders filled; nil for a text that is empty then.
     private static func filled(_ part: Part, _ values: [String: any Sendable]) -> JSONValue? {
         switch part {
         case .template(let template):

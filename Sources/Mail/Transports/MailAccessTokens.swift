@@ -66,12 +66,12 @@ actor MailAccessTokens {
         return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))
     }
 
-    /// What a token is made of (RFC 6750, section 2.1); nothing else may come into a log-in.
+    /// Whether a text has only characters allowed in tokens (RFC 6750, section 2.1), so that it can't alter the login.
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// The code of an error (RFC 6749, section 5.2), for the operator.
+    /// The error code (RFC 6749, section 5.2), for the operator.
     private static func code(_ json: JSONValue?) -> String {
         guard let code = json?["error"]?.stringValue, code.utf8.count <= 40,
             code.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "_") })
@@ -79,7 +79,7 @@ actor MailAccessTokens {
         return " (\(code))"
     }
 
-    /// How long a token is kept: a minute less than it is good for, and never more than a day.
+    /// How long a token is cached: a minute less than its lifetime, at most a day.
     private static func age(_ seconds: JSONValue?) -> Duration {
         let lifetime = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
         let good = min(max(lifetime.isFinite ? lifetime : 0, 0), 86_400)

@@ -17,10 +17,10 @@ import Synchronization
 /// Each mail has a connection of its own, on a thread of its own that waits for the server.
 struct SMTPTransport: MailTransport {
     private let server: Configuration.SMTP
-    /// A PEM file of certificates that are trusted beside those of the system; nil for none.
+    /// A PEM file of additional trusted certificates, or nil.
     private let trustedCertificates: String?
     private let login: Login
-    /// Threads that wait for mail servers, and keep no other work waiting that needs a thread.
+    /// Separate threads, so that waiting for mail servers blocks no other work.
     private static let threads = {
         let threads = NIOThreadPool(numberOfThreads: MailQueue.atOnce)
         threads.start()
@@ -29,13 +29,13 @@ struct SMTPTransport: MailTransport {
 
     /// How long a server may take for one mail, in seconds.
     static let timeLimit = 30
-    /// How much of it the connection may take, with TLS, the greeting and the log-in, in seconds.
+    /// Seconds for connecting, including TLS, greeting and login.
     private static let connectLimit = 10
-    /// How long it may say and take nothing before it has the whole mail.
+    /// How long the server may stall before it has the whole mail.
     private static let patience = Duration.seconds(10)
-    /// How long its answer to the whole mail is waited for where no caller waits for the transfer any more.
+    /// Time for the reply to the whole mail after the caller has stopped waiting.
     private static let lastPatience = Duration.seconds(10)
-    /// How long its answer to the farewell is waited for.
+    /// Time for the server's reply to the farewell.
     private static let farewellPatience = Duration.seconds(5)
 
     /// - Parameter caller: What asks for access tokens; used where the server is logged in to by these.
@@ -95,14 +95,12 @@ struct SMTPTransport: MailTransport {
             ? "the server answered \(outcome.status)" : outcome.error
     }
 
-    /// What transfers log in by.
     private enum Login: Sendable {
         case none
         case fixed(Credentials)
         case refreshed(user: String, MailAccessTokens)
     }
 
-    /// What one transfer logs in by.
     private struct Credentials: Sendable {
         var user: String
         var secret: String
@@ -129,7 +127,7 @@ struct SMTPTransport: MailTransport {
         var isWhole = false
     }
 
-    /// A command of SMTP, as far as it matters which was refused.
+    /// The SMTP commands whose rejections are told apart.
     private enum Command {
         case recipient
         case content
@@ -231,7 +229,7 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    /// A line of a server. The reason of a refused token comes as a challenge, in base64.
+    /// A server's line. The challenge of a rejected token is decoded from base64.
     private static func readable(_ line: String) -> String {
         let text = line.filter { !$0.isNewline }
         guard text.hasPrefix("334 "), let challenge = Data(base64Encoded: String(text.dropFirst(4))) else {
@@ -240,7 +238,7 @@ struct SMTPTransport: MailTransport {
         return "334 " + String(decoding: challenge, as: UTF8.self)
     }
 
-    /// What client and server said last, and when.
+    /// The latest lines of both, with times.
     private final class Exchange: Sendable {
         struct Said {
             /// The last line of the server.
@@ -283,7 +281,6 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    /// The bytes that libcurl has not taken yet.
     private struct Source {
         var rest: UnsafeRawBufferPointer
         let exchange: Exchange

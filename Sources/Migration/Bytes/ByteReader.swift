@@ -3,9 +3,9 @@ final class ByteReader {
     /// What a reading is called in errors.
     let place: String
     private let source: any ByteSource
-    /// The bytes that were read; those before ``start`` are done with.
+    /// The bytes read. Those before ``start`` are consumed.
     private(set) var buffer: [UInt8] = []
-    /// Where the next byte stands in ``buffer``.
+    /// Position of the next byte in ``buffer``.
     private(set) var start = 0
     private var dropped: Int64 = 0
     private var isAtEnd = false

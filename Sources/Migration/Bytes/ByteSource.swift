@@ -16,7 +16,6 @@ struct SourceDamage: Error, CustomStringConvertible {
     var description: String { "\(place): \(reason)" }
 }
 
-/// Bytes that are in memory.
 final class BytesInMemory: ByteSource {
     private let bytes: [UInt8]
     private var position = 0

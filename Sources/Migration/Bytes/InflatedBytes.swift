@@ -12,15 +12,15 @@ final class InflatedBytes: ByteSource {
         case raw(size: Int64, checksum: UInt32)
     }
 
-    /// How many bytes may become of one.
+    /// Output limit per input byte.
     private static let greatestRatio: Int64 = 400
-    /// From how many bytes on that counts.
+    /// Output before that limit applies.
     private static let uncounted: Int64 = 64 * 1024 * 1024
 
     private let source: any ByteSource
     private let form: Form
     private let place: String
-    /// At a fixed address, which zlib remembers.
+    /// At a fixed address, which zlib stores.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var consumed = 0
@@ -70,7 +70,6 @@ final class InflatedBytes: ByteSource {
         return []
     }
 
-    /// What the bytes at hand become, up to a number of bytes.
     private func inflateSome(_ most: Int) throws -> [UInt8] {
         var status = Z_OK
         // zlib reads and writes at addresses: those of the two arrays, for the time of the call.

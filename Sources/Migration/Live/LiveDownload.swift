@@ -18,7 +18,7 @@ package struct LiveDownload: Sendable {
     private let progress: ImportProgress
 
     private static let pageSize = 1000
-    /// Classes that no list of classes names.
+    /// Classes missing from class lists.
     private static let unlisted: [Name] = ["_Audience", "_JobSchedule", "_PushStatus", "_JobStatus"]
 
     /// A download.
@@ -87,14 +87,13 @@ package struct LiveDownload: Sendable {
         return notes
     }
 
-    /// What an earlier run fetched that asked for something else, or was allowed to see less, is no part of this one.
+    /// Discards what an earlier run fetched with other options or fewer rights.
     private func forgetOthers() throws {
         guard FileManager.default.fileExists(atPath: folder) else { return }
         let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
         if start?["request"] != request { try FileManager.default.removeItem(atPath: folder) }
     }
 
-    /// What is asked for.
     private var request: JSONValue {
         [
             "classes": wanted.map { .array($0.sorted().map { .string($0.text) }) } ?? .null,
@@ -102,12 +101,12 @@ package struct LiveDownload: Sendable {
         ]
     }
 
-    /// What was begun, which is no class.
+    /// A marker, not a class.
     private var startPath: String { "\(folder)/.fetched" }
 
     private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }
 
-    /// The notes of an earlier run that fetched everything; nil when there was none.
+    /// The notes of an earlier complete run, or nil if there was none.
     private func fetchedNotes() throws -> [String]? {
         guard let data = FileManager.default.contents(atPath: manifestPath) else { return nil }
         let notes = try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []
@@ -122,9 +121,9 @@ package struct LiveDownload: Sendable {
         try file.close()
     }
 
-    /// Fetches the objects of a class, and notes the files that they name.
+    /// Fetches a class's objects and records the files that they name.
     ///
-    /// - Parameter fileFields: The fields of the class whose type is File.
+    /// - Parameter fileFields: The fields of type File.
     private func fetch(_ name: Name, fileFields: Set<Name>, files: inout LiveFiles) async throws {
         progress.begin("fetching \(name)", totalBytes: 0)
         let path = "\(folder)/\(name).json"
@@ -165,7 +164,7 @@ package struct LiveDownload: Sendable {
         try file.close()
     }
 
-    /// A page, a smaller one where objects are large.
+    /// A page, smaller if objects are large.
     private func page(_ name: Name, _ filter: JSONValue, order: String, keys: String? = nil) async throws
         -> [JSONObject]
     {
@@ -189,7 +188,7 @@ package struct LiveDownload: Sendable {
         return object
     }
 
-    /// Fetches the members of a relation, owner by owner: there is no other way to them.
+    /// Fetches a relation's members owner by owner, the only way to get them.
     private func fetchRelation(_ field: Name, of name: Name, to target: Name) async throws {
         let path = "\(folder)/_Join:\(field):\(name).json"
         guard !FileManager.default.fileExists(atPath: path) else { return }
@@ -227,7 +226,7 @@ package struct LiveDownload: Sendable {
         }
     }
 
-    /// Fetches what is no class: the configuration of clients, and webhooks.
+    /// Fetches the client configuration and webhooks, which aren't classes.
     private func fetchSettings() async throws -> [String] {
         progress.begin("fetching the configuration", totalBytes: 0)
         var notes: [String] = []

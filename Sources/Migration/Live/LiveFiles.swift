@@ -17,24 +17,24 @@ import Outgoing
 struct LiveFiles {
     let server: LiveServer
     let folder: String
-    /// Where each lies that a field of type File names.
+    /// Addresses of files named by File fields.
     private var addressesOfFields: [Name: String] = [:]
-    /// Where each lies that another value names.
+    /// Addresses of files named by other values.
     private var otherAddresses: [Name: String] = [:]
-    /// With what the addresses in fields begin: the old server's public address, or a storage of its files.
+    /// Prefixes of addresses in fields: the old server's URL or its file storage.
     private var bases: Set<Name> = []
-    /// Where files lie that values name with addresses of other servers, as far as is known by now.
+    /// Addresses on other servers of files that values name, as far as known.
     private var strays: [Name: Set<Name>] = [:]
     private var strayCount = 0
     private var hasMoreStrays = false
 
-    /// The longest name of an entry of a folder.
+    /// Maximum bytes of a file name in a folder.
     private static let longestName = 255
-    /// How many strays are kept, and how many beginnings: what objects hold must not fill the memory.
+    /// Bounded, so that hostile objects can't fill the memory.
     private static let mostStrays = 10_000
     private static let mostBases = 100
     private static let longestAddress = 2048
-    /// How many of them are reported one by one.
+    /// Strays reported one by one.
     private static let mostNotes = 100
 
     init(server: LiveServer, folder: String) {
@@ -56,7 +56,6 @@ struct LiveFiles {
         }
     }
 
-    /// Notes the files that the objects in a file of an export name.
     mutating func note(objectsIn path: String, fileFields: Set<Name>) throws {
         let reader = try LiveFile.reader(path)
         while let record = try reader.next() {
@@ -64,7 +63,7 @@ struct LiveFiles {
         }
     }
 
-    /// Notes the files that a value names which is not that of a field of type File.
+    /// Records files in values other than File fields.
     private mutating func note(_ value: JSONValue) {
         if let (name, url) = Self.file(value) { return note(name, savedWith: url) }
         switch value {
@@ -89,7 +88,7 @@ struct LiveFiles {
         strayCount += 1
     }
 
-    /// What stands before the name of a file in its address; nil where the address does not end with the name.
+    /// The address before the file's name, or nil if it doesn't end with the name.
     private static func base(of url: String, _ name: Name) -> Name? {
         // With slashes in its name, a file could be any other below the same beginning.
         guard !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }),
@@ -100,8 +99,7 @@ struct LiveFiles {
         return Name(url[..<end])
     }
 
-    /// Where each file lies: fields say it first, then the old server's own addresses, then those that begin as fields'
-    /// do.
+    /// Each file's address: from fields first, then the old server's own, then those with a known prefix.
     private var addresses: [Name: String] {
         var addresses = otherAddresses.merging(addressesOfFields) { _, ofField in ofField }
         for (name, urls) in strays where addresses[name] == nil {
@@ -110,7 +108,7 @@ struct LiveFiles {
         return addresses
     }
 
-    /// Whether an address is that of a file of this name on the old server: `…/files/<application>/<name>`.
+    /// Whether this file's address is on the old server: `…/files/<application>/<name>`.
     private func isOwn(_ url: String, of name: Name) -> Bool {
         guard let rest = url.dropping(prefix: "\(server.address.url)/files/"),
             !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
@@ -156,7 +154,6 @@ struct LiveFiles {
         return notes + notesOfStrays(addresses)
     }
 
-    /// The note on files whose addresses are not the old server's.
     private func notesOfStrays(_ addresses: [Name: String]) -> [String] {
         let left = strays.keys.filter { addresses[$0] == nil }.sorted()
         var notes = left.prefix(Self.mostNotes).map { name in

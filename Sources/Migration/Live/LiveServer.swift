@@ -5,11 +5,11 @@ import ParseModel
 
 /// A parse-server that runs, as its REST interface shows it to the master key.
 package struct LiveServer: Sendable {
-    /// Where it is, and what opens it.
+    /// The URL and its keys.
     package struct Address: Sendable {
         /// The URL of its interface, without a slash at the end: `https://api.example/parse`.
         package let url: String
-        /// The id of its application.
+        /// Its application id.
         package let applicationID: String
         /// Its master key.
         package let masterKey: String

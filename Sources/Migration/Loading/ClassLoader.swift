@@ -11,7 +11,7 @@ struct ClassLoader {
     let isStrict: Bool
     let progress: ImportProgress
 
-    /// How many objects are loaded at once. What is loaded is not loaded again after an interruption.
+    /// Objects loaded at a time. Loaded ones aren't loaded again after an interruption.
     private static let chunk: Int64 = 5000
     private static let mostRejects = 1000
     private static let legacySessions =
@@ -88,7 +88,7 @@ struct ClassLoader {
         return false
     }
 
-    /// Makes the indexes. Of objects with one id the first stays.
+    /// Makes the indexes. Of objects with one id, the first stays.
     private func index(_ record: ImportRecord, _ storage: ImportStorage) throws -> ImportRecord {
         var record = record
         var refused: [(name: String, reason: String)]
@@ -112,7 +112,6 @@ struct ClassLoader {
         return try storage.report(lines, of: record)
     }
 
-    /// Counts objects and bytes, and reports now and then.
     private struct Meter {
         private let progress: ImportProgress
         private var reported: Int64

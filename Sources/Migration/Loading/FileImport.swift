@@ -12,7 +12,7 @@ struct FileImport: Sendable {
     let storedFiles: any FileStorage
     let scratch: String
     let progress: ImportProgress
-    /// Where what is stored is read.
+    /// Runs blocking file reads.
     private let thread = ThreadExecutor()
 
     init(

@@ -71,8 +71,7 @@ struct ImportPlan: Sendable {
         return plan
     }
 
-    /// Refuses classes that the caller names and the source does not have: a name that was mistyped would import
-    /// nothing.
+    /// Rejects class names that the source doesn't have, because a typo would import nothing.
     private static func checkNames(_ catalog: SourceCatalog, _ options: ImportOptions) throws {
         let known = Set(catalog.collections.map { owner($0.name) }).union(catalog.schema.classes.keys)
         let unknown = (options.classes ?? []).union(options.replaces).union(options.types.keys).subtracting(known)
@@ -148,7 +147,7 @@ struct ImportPlan: Sendable {
     }
 }
 
-/// What an import is to do.
+/// Import options.
 package struct ImportOptions: Sendable {
     /// Whether nothing is written: all is read, and the report says what would become of it.
     package var isDryRun = false

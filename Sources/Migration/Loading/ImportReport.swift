@@ -1,7 +1,7 @@
 import JSON
 import Synchronization
 
-/// What an import did.
+/// Import results.
 package struct ImportReport: Sendable {
     /// One class or relation.
     package struct Class: Sendable {

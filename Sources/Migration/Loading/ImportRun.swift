@@ -132,7 +132,7 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// Makes the database ready, as the start of a server does.
+    /// Prepares the database as a server start does.
     private func prepareDatabase(_ connectionString: String) async throws
         -> (client: PostgresClient, catalog: ParseStorage.SchemaCatalog)
     {
@@ -155,7 +155,6 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// Makes the classes what the source says that they are.
     private func adopt(_ plan: ImportPlan, _ catalog: ParseStorage.SchemaCatalog) async throws {
         var faults: [String] = []
         for schema in plan.jobs.compactMap(\.schema) + plan.emptyClasses
@@ -179,7 +178,7 @@ package struct ImportRun: Sendable {
         var isDone: Bool
     }
 
-    /// Looks at what was done of this source, and whether the rest may be done.
+    /// Determines what is already imported from this source, and whether the rest can be imported.
     private func begin(_ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage) throws -> Start {
         guard try storage.begin() else { throw Refusal(description: "another import into this database is under way") }
         try storage.discardOthers(than: fingerprint)
@@ -264,7 +263,7 @@ package struct ImportRun: Sendable {
         return report
     }
 
-    /// Does something with each job on threads that may wait, several at once, in their order.
+    /// Runs `body` for each job on blocking threads, several at once, starting in order.
     private func each<R: Sendable>(
         _ jobs: [ImportPlan.Job], _ pool: NIOThreadPool, _ body: @escaping @Sendable (ImportPlan.Job) -> R
     ) async -> [R] {

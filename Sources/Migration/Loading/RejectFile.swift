@@ -34,7 +34,7 @@ struct RejectFile {
 }
 
 enum RejectLine {
-    /// Of values that take more than this, the beginning is written.
+    /// Longer values, in bytes, are truncated.
     private static let longestValue = 1024 * 1024
 
     static func text(_ className: Name, id: String?, _ loss: Loss) -> String {
@@ -75,14 +75,13 @@ struct Loss: Sendable {
 
 /// All that cannot be kept of one object.
 struct Losses: Sendable {
-    /// In the order in which they were met.
     private(set) var list: [Loss] = []
     /// Whether a user has a Parse.com session token, which the report mentions once.
     var hasLegacySession = false
 
-    /// How many of one object are reported one by one: a list may hold a million values that cannot be kept.
+    /// Losses reported per object. A list may hold a million invalid values.
     private static let most = 1000
-    /// How many bytes of a path are written.
+    /// Bytes written of a path.
     private static let longestPath = 1024
 
     /// Notes one. The last one that is written says that there are more.

@@ -15,7 +15,7 @@ struct ClassPlanner {
         var notes: [String] = []
     }
 
-    /// The types that the caller gives to fields, by class and field.
+    /// Field types set by the caller, by class and field.
     private(set) var types: [Name: [Name: FieldType]]
 
     /// Adds the type of a relation, which its class's rows don't contain.
@@ -70,7 +70,6 @@ struct ClassPlanner {
         return planned
     }
 
-    /// What exports have beside the fields.
     private static func isNoField(_ key: Name, of className: Name) -> Bool {
         key == "__type" || key == "className"
             || className == "_User" && (key == "bcryptPassword" || key == "sessionToken")
@@ -80,7 +79,6 @@ struct ClassPlanner {
         fault(field, .string, of: className) == nil
     }
 
-    /// Why a field cannot be; nil when it can.
     private static func fault(_ field: Name, _ type: FieldType, of className: Name) -> String? {
         guard Names.isFieldName(field.text, in: className.text) else { return "has a name that no field can have" }
         let stored = type.isRelation ? ImportTable.join(field: field.text, className: className.text) : field.text
@@ -88,7 +86,6 @@ struct ClassPlanner {
             ? "has a name that is longer than \(ImportTable.longestName) bytes" : nil
     }
 
-    /// Indexes whose fields are all there.
     private func indexes(_ indexes: JSONObject, _ planned: inout Planned) -> JSONObject {
         var kept: JSONObject = [:]
         for (name, definition) in indexes {

@@ -51,7 +51,6 @@ enum MongoValues {
         return object
     }
 
-    /// The path to a member of what has a path itself, or an empty one.
     private static func path(_ outer: String, _ key: Name) -> String { outer.isEmpty ? key.text : "\(outer).\(key)" }
 
     /// A number as a double; nil for what is none in JSON.
@@ -76,7 +75,7 @@ enum MongoValues {
         }
     }
 
-    /// Whether a double says all that a decimal number does: written out, both have the same digits.
+    /// Whether a double has all digits of the decimal number.
     private static func isExact(_ number: BSONDecimal, _ nearest: Double) -> Bool {
         let text = number.text
         guard nearest.isFinite else { return ["NaN", "Infinity", "-Infinity"].contains(text) }

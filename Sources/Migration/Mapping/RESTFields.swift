@@ -55,7 +55,7 @@ enum RESTFields {
         return nil
     }
 
-    /// A value without NUL characters.
+    /// Removes NUL characters.
     private static func clean(_ value: JSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses)
         -> JSONValue
     {

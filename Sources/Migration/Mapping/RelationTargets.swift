@@ -6,15 +6,12 @@ import ParseModel
 /// Finds the target classes of relations if no schema or row names them, as in Parse.com exports: the class of the
 /// objects that the relation contains.
 struct RelationTargets: Sendable {
-    /// The classes, by relation.
     private(set) var found: [ImportPlan.Relation: Name] = [:]
-    /// Notes on relations whose objects are in several classes.
     private(set) var notes: [String] = []
 
     /// The maximum number of objects to look for, per relation.
     private static let mostIds = 10_000
 
-    /// The objects of one relation, with their number by class.
     private struct Search {
         let relation: ImportPlan.Relation
         var idCount = 0
@@ -28,7 +25,6 @@ struct RelationTargets: Sendable {
         }
     }
 
-    /// All searches, and their indexes by object id.
     private struct Searches {
         var all: [Search] = []
         var byId: [Name: [Int]] = [:]
@@ -76,7 +72,6 @@ struct RelationTargets: Sendable {
         }
     }
 
-    /// Counts the objects of a class that are in relations.
     private static func count(
         _ collection: SourceCatalog.Collection, _ searches: inout Searches, _ progress: ImportProgress
     ) throws {

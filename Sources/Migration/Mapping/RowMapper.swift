@@ -6,7 +6,7 @@ import Postgres
 struct RowMapper: Sendable {
     let plan: RowPlan
 
-    /// The longest id in bytes; what a relation holds of an id is less.
+    /// The longest id in bytes, and the longest in a relation.
     private static let longestId = 1000
     private static let longestJoinedId = 120
 
@@ -142,14 +142,12 @@ struct RowMapper: Sendable {
             return .row(id: id ?? pair, values, losses)
         }
 
-        /// What a pair of a relation is called.
         private var pair: String? {
             guard plan.table.key.count == 2, case .text(let owner) = values[0], case .text(let related) = values[1]
             else { return nil }
             return "\(owner):\(related)"
         }
 
-        /// Why a value cannot be an id; nil when it can.
         private static func fault(_ value: PostgresParameter, longest: Int) -> String? {
             guard case .text(let text) = value, !text.isEmpty else { return "an object without an id: it is left out" }
             if text.utf8.contains(0) { return "an id with a NUL character: the object is left out" }

@@ -5,10 +5,10 @@ import ParseModel
 
 /// Finds the types of the fields of a class that nothing is known of, by a look at all of its objects.
 struct TypeInference: Sendable {
-    /// By field, how many values of each type there are.
+    /// Value counts by field and type.
     private(set) var types: OrderedDictionary<Name, [FieldType: Int]> = [:]
 
-    /// No real class has more fields than this; what comes later is reported as unknown.
+    /// No real class has more fields. Later ones are reported as unknown.
     private static let mostFields = 5000
 
     mutating func add(_ record: SourceRecord, of className: Name) {

@@ -8,10 +8,9 @@ import JSON
 enum ArchiveEntries {
     /// What every archive begins with.
     static let magic: [UInt8] = [0x6D, 0xE2, 0x99, 0x81]
-    /// What ends a part: the length that no document has.
+    /// Ends a part: a length that no document has.
     private static let terminator: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
 
-    /// A collection, while its parts are found.
     private struct Collection {
         var parts: [Range<Int64>] = []
         var checksum = CRC64()
@@ -78,14 +77,13 @@ enum ArchiveEntries {
         return reader.buffer[reader.start..<reader.start + 4].elementsEqual(terminator)
     }
 
-    /// The header of the next part; nil at the end of the archive.
     private static func header(_ reader: ByteReader) throws -> BSONDocument? {
         guard try reader.require(1) else { return nil }
         guard let header = try document(reader) else { throw reader.damage("no header of a part") }
         return header
     }
 
-    /// The next document; nil in the place of one that ends a list, which is stepped over.
+    /// The next document, or nil after stepping over a terminator.
     private static func document(_ reader: ByteReader) throws -> BSONDocument? {
         if try isTerminator(reader) {
             reader.advance(terminator.count)
@@ -100,7 +98,7 @@ enum ArchiveEntries {
         }
     }
 
-    /// The length of the document that is next, all of which is at hand.
+    /// The length of the next document, which is then buffered.
     private static func length(_ reader: ByteReader) throws -> Int {
         guard let length = BSONReader.length(reader.buffer, at: reader.start), length >= BSONReader.shortestDocument,
             length <= 2 * BSONRecordReader.largestDocument

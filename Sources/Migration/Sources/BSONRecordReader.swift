@@ -6,7 +6,7 @@ final class BSONRecordReader: RecordReader {
 
     /// MongoDB's limit for documents, and what it adds to it for its own.
     static let largestDocument = 16 * 1024 * 1024 + 16 * 1024
-    /// A length beyond this is no length: the file is damaged.
+    /// In bytes. A greater length means a damaged file.
     private static let largestLength = 256 * 1024 * 1024
 
     init(_ reader: ByteReader) { self.reader = reader }

@@ -20,7 +20,7 @@ enum ExtendedJSON {
         }
     }
 
-    /// The value that the keys with `$` stand for; nil for what is an ordinary document.
+    /// The value that `$` keys stand for, or nil for an ordinary document.
     private static func typed(_ object: JSONObject) -> BSONValue? {
         guard let first = object.keys.first, first.hasPrefix("$") else { return nil }
         return object.count == 1 ? single(first, object.values[0]) : several(object)

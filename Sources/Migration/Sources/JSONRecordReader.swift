@@ -8,11 +8,11 @@ final class JSONRecordReader: RecordReader {
 
     private let reader: ByteReader
     private var form = Form.unknown
-    /// Whether the array stands in an object.
+    /// Whether an object wraps the array.
     private var isWrapped = false
     private var isFirst = true
 
-    /// The longest text of an object. Extended JSON takes more than BSON does.
+    /// In bytes. Extended JSON takes more than BSON does.
     private static let largestDocument = 64 * 1024 * 1024
 
     init(_ reader: ByteReader) { self.reader = reader }
@@ -46,7 +46,7 @@ final class JSONRecordReader: RecordReader {
         }
     }
 
-    /// The length of the object that is next; nil when it is too long, or has no end.
+    /// The next object's length, or nil if it is too long or has no end.
     private func objectLength() throws -> Int? {
         var splitter = JSONSplitter()
         var searched = 0
@@ -60,7 +60,7 @@ final class JSONRecordReader: RecordReader {
         }
     }
 
-    /// Steps to where the next object begins; false behind the last.
+    /// Advances to the next object. Returns false at the end.
     private func stepToNext() throws -> Bool {
         if form == .unknown { try findForm() }
         try skipSpace()
@@ -98,7 +98,7 @@ final class JSONRecordReader: RecordReader {
         return true
     }
 
-    /// Reads what stands behind the list.
+    /// Checks what follows the list.
     private func finish() throws {
         form = .ended
         try skipSpace()

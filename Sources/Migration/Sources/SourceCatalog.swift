@@ -9,7 +9,7 @@ struct SourceCatalog: Sendable {
     static let metadataSuffixes = [".metadata.json.gz", ".metadata.json"]
     /// The list in Roost's own exports.
     static let manifest = "roost-export.json"
-    /// Up to how many bytes a file of mongodump's has the name of its collection for sure.
+    /// Bytes up to which mongodump doesn't shorten a collection's file name.
     private static let longestStem = 200
 
     /// The objects of one class, or the pairs of one relation.
@@ -29,21 +29,19 @@ struct SourceCatalog: Sendable {
         }
     }
 
-    /// Classes and relations, by name.
     private(set) var collections: [Collection] = []
-    /// What `_SCHEMA` says of the classes.
+    /// The classes according to `_SCHEMA`.
     private(set) var schema = SourceSchema()
-    /// Files that were uploaded, by their path in the folder of files.
+    /// Uploaded files, by their path in the file folder.
     private(set) var files: [SourceEntry] = []
-    /// What clients said about those files, by the same paths.
+    /// Details that clients gave for those, by the same paths.
     private(set) var fileDetails: [Name: SourceEntry] = [:]
-    /// The two collections in which MongoDB keeps files.
+    /// The two GridFS collections.
     private(set) var gridFiles: Collection?
     private(set) var gridChunks: Collection?
-    /// Notes on things that are left out.
     private(set) var notes: [String]
 
-    /// Collections that stand for nothing that is to be kept.
+    /// Collections without data to import.
     private static func isLeftOut(_ name: Name) -> Bool {
         name.hasPrefix("system.") || name == "_Idempotency" || name.hasPrefix("fs.") || name == "_SCHEMA"
     }
@@ -100,8 +98,8 @@ struct SourceCatalog: Sendable {
         }
     }
 
-    /// What there is without what mongodump writes beside the collections: the versions of the servers, and what was written
-    /// meanwhile. A collection of such a name has metadata, Roost's exports have classes alone, and uploaded files any names.
+    /// Leaves out what mongodump writes beside the collections: the server versions and the oplog. A collection so
+    /// named has metadata, Roost's exports have only classes, and uploaded files may have any name.
     private static func collectionsAndFiles(_ entries: [SourceEntry]) -> [SourceEntry] {
         func mayBeNone(_ name: String) -> Bool {
             ["prelude.json", "oplog.bson"].contains { name == $0 || name == $0 + ".gz" }

@@ -30,7 +30,7 @@ struct SourceEntry: Sendable {
 }
 
 enum FolderEntries {
-    /// How deep below the folder files are looked for.
+    /// Folder levels that are searched for files.
     private static let greatestDepth = 4
     private static let mostEntries = 5_000_000
 

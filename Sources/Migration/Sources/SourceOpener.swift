@@ -67,7 +67,7 @@ enum SourceOpener {
         return Opened(entries: [entry], fingerprint: fingerprint)
     }
 
-    /// Unpacks a file into another one, once: parts of what is packed cannot be looked up.
+    /// Unpacks a file once, because packed files have no random access.
     private static func unpack(_ path: String, to target: String) throws -> String {
         if FileManager.default.fileExists(atPath: target) { return target }
         try PrivateFile.createFolder(FilePaths.folder(of: target))

@@ -28,7 +28,7 @@ struct SourceSchema: Sendable {
         }
     }
 
-    /// The form of the schemas API.
+    /// The schemas API's format.
     private mutating func read(_ object: JSONObject) {
         guard let name = object["className"]?.nameValue else { return }
         var found = Class()
@@ -40,7 +40,7 @@ struct SourceSchema: Sendable {
         classes[name] = found
     }
 
-    /// MongoDB's form.
+    /// MongoDB format.
     private mutating func read(_ document: BSONDocument) {
         guard let name = document["_id"]?.stringValue.map({ Name($0) }) else { return }
         let metadata = document["_metadata"]?.documentValue
@@ -92,7 +92,7 @@ struct SourceSchema: Sendable {
         }
     }
 
-    /// The fields of an index by Parse's names.
+    /// An index's fields by Parse's names.
     private static func index(_ keys: [(Name, JSONValue)], of className: Name) -> JSONObject {
         var fields: JSONObject = [:]
         for (key, kind) in keys { fields[MongoNames.field(key, of: className)] = kind == "hashed" ? 1 : kind }

@@ -44,7 +44,7 @@ enum ZipEntries {
         try FileBytes(path, parts: [range]).readAll(limit: Int(range.count), of: path)
     }
 
-    /// How many entries there are, and where the directory lies.
+    /// The number of entries, and the range of the directory.
     private static func findDirectory(_ path: String, _ size: Int64) throws -> (Int, Range<Int64>) {
         let damage = SourceDamage(place: path, reason: "no zip file: its directory is missing")
         let tailSize = min(size, Int64(endSize + 65_535))
@@ -97,7 +97,7 @@ enum ZipEntries {
         return (entry, extra + extraLength + commentLength)
     }
 
-    /// Sizes of more than four bytes stand behind the name, those that are needed, in this order.
+    /// Sizes of more than four bytes follow the name, only those needed, in this order.
     private static func readLargeSizes(
         _ reader: LittleEndian, _ range: Range<Int>, _ entry: inout Entry, _ damage: SourceDamage
     ) throws {
@@ -116,7 +116,7 @@ enum ZipEntries {
         }
     }
 
-    /// Entries that share bytes are how a small file becomes an endless one.
+    /// Rejects entries that share bytes, the trick of zip bombs.
     private static func checkOverlap(_ entries: [Entry], directoryStart: Int64, _ path: String) throws {
         var end: Int64 = 0
         for entry in entries.sorted(by: { $0.header < $1.header }) {

@@ -39,11 +39,11 @@ public struct GlobalConfig: Sendable, BackendPart {
     }
 }
 
-/// Saving parameters: one row, whose fields no schema lists, with triggers of its own (`@Config`).
+/// Saves the parameters: one row without a schema, with triggers of its own (`@Config`).
 private struct GlobalConfigRules: SaveRules {
     var backend: Backend
 
-    /// The parameters as they were, where a trigger wants to know.
+    /// The parameters before the save, for triggers.
     private var original: JSONObject?
 
     init(backend: Backend) { self.backend = backend }

@@ -118,7 +118,7 @@ public struct Hooks: Sendable, BackendPart {
         return .trigger(className: className, trigger: trigger)
     }
 
-    /// Some triggers belong to one class, and some classes have none but those.
+    /// Some triggers fit one class only, and some classes allow only those.
     private static func isAllowed(_ trigger: String, on className: String) -> Bool {
         switch trigger {
         case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"

@@ -115,7 +115,6 @@ public final class LogRing: Sendable {
     }
 }
 
-/// Hands lines to a ring, and on to the handler that was there before.
 private struct LogRingHandler: LogHandler {
     let ring: LogRing
     var next: any LogHandler

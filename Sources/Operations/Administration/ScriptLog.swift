@@ -22,7 +22,6 @@ public struct ScriptLog: Sendable {
         return isAscending ? Array(lines.prefix(size)) : Array(lines.suffix(size).reversed())
     }
 
-    /// Which lines are meant.
     private static func filter(_ parameters: JSONObject) -> (JSONObject) -> Bool {
         let wanted = [("requestId", "id"), ("user", "user"), ("route", "route")].compactMap { parameter, field in
             parameters[Name(parameter)]?.nonEmptyString.map { (Name(field), $0) }
@@ -50,7 +49,7 @@ public struct ScriptLog: Sendable {
 }
 
 extension JSONValue {
-    /// The text, also of a number, as a query has it; nil for an empty one.
+    /// The text, or a number as text because queries have those, or nil if empty.
     fileprivate var nonEmptyString: String? {
         let text = stringValue ?? numberValue.map { _ in self.text }
         return text?.isEmpty == false ? text : nil

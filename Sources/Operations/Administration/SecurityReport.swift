@@ -66,7 +66,7 @@ public struct SecurityReport: Sendable, BackendPart {
         return configuration.preset >= 9 ? checks + laterChecks : checks
     }
 
-    /// What servers before 9 do not look at.
+    /// Checks that servers before 9 lack.
     private var laterChecks: [Check] {
         let limits = configuration.requestComplexity
         let depths = [limits.includeDepth, limits.includeCount, limits.subqueryDepth]
@@ -110,7 +110,7 @@ public struct SecurityReport: Sendable, BackendPart {
         ]
     }
 
-    /// Whether a list of addresses leaves out no address, or none of a family.
+    /// Whether a list allows all addresses, or all of a family.
     private static func admitEverybody(_ addresses: [String]) -> Bool {
         (try? AddressList(addresses))?.admitsEverybody ?? false
     }

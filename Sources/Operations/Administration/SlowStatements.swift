@@ -8,10 +8,10 @@ public struct SlowStatements: Sendable {
     let backend: Backend
 
     private static let most = 20
-    /// From how many milliseconds on average a statement that PostgreSQL counted is one.
+    /// Average milliseconds from which a counted statement is slow.
     private static let slow = 20.0
 
-    /// A statement as the console has it. Times are in milliseconds.
+    /// A statement for the console. Times are in milliseconds.
     private struct Row {
         var id: String
         var text: String
@@ -74,7 +74,7 @@ public struct SlowStatements: Sendable {
         return try await StatementStatistics(client: backend.store.client).row(id)?.text
     }
 
-    /// What PostgreSQL counted; nil where it does not count.
+    /// PostgreSQL's statistics, or nil if it collects none.
     private func counted() async throws -> [Row]? {
         do {
             return try await StatementStatistics(client: backend.store.client).rows(from: Self.slow, limit: Self.most)?
@@ -99,7 +99,7 @@ public struct SlowStatements: Sendable {
         }.sorted { $0.total > $1.total }.prefix(Self.most).map { $0 }
     }
 
-    /// Advice with the fields of the class that an index would be over, where it is one that classes can declare.
+    /// Advice with the index's fields, if classes can declare such an index.
     private func described(_ advice: IndexAdvice) -> JSONObject {
         var object = advice.json
         if isOfClass(advice) { object["fields"] = .array(advice.columns.map { .string($0) }) }

@@ -8,9 +8,9 @@ import ServerConfiguration
 public struct Sweeps: Sendable, BackendPart {
     let backend: Backend
 
-    /// How long a session stays after its end, so that its client learns that it has ended.
+    /// Milliseconds that a session stays after its end, so that its client learns of it.
     private static let sessionGrace = 86_400_000
-    /// How many counts of requests stay in the database at most.
+    /// Maximum request counts kept in the database.
     private static let mostCounts = 1_000_000
 
     /// Removes what is over, soon after the start and from then on, until the task is cancelled.

@@ -38,7 +38,6 @@ extension FindTriggers {
         return triggered
     }
 
-    /// The stages as a list, however they were sent.
     private static func pipeline(_ parameters: JSONObject) -> JSONValue {
         switch parameters["pipeline"] {
         case .array(let stages)?: .array(stages)

@@ -187,11 +187,11 @@ public struct Transactions: Sendable, BackendPart {
 public enum TransactionStep: Sendable {
     /// It writes no object: all of it is left to do.
     case call
-    /// It saves an object.
+    /// Saves an object.
     case save(SavePipeline.Outcome)
     /// It removes an object.
     case delete(String, String, DeletePipeline.TriggerOutcome)
-    /// It was refused.
+    /// Rejected.
     case refused(any Error)
 
     /// About how many bytes of stored objects it keeps.
@@ -238,11 +238,11 @@ public enum TransactionOutcome: Sendable {
 public struct TransactionWrite: Sendable {
     /// What becomes of the object.
     public enum Kind: Sendable {
-        /// It is made.
+        /// Creates it.
         case create
-        /// It is changed.
+        /// Updates it.
         case update(objectId: String)
-        /// It is removed.
+        /// Deletes it.
         case delete(objectId: String)
     }
 
@@ -250,7 +250,7 @@ public struct TransactionWrite: Sendable {
     public var kind: Kind
     /// The object's class.
     public var className: String
-    /// What is sent of the object.
+    /// The object's sent fields.
     public var body: JSONObject
 
     public init(_ kind: Kind, _ className: String, _ body: JSONObject = [:]) {

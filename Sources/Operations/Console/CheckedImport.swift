@@ -28,7 +28,7 @@ public struct CheckedImport: Sendable {
         public var stoppedAt: Int?
     }
 
-    /// What is asked for.
+    /// The request.
     public struct Wish: Sendable {
         let className: String
         let existing: Existing
@@ -120,7 +120,7 @@ public struct CheckedImport: Sendable {
         return report
     }
 
-    /// Refuses what the save of a row would refuse, as far as that can be said without the database.
+    /// Rejects what saving the row would reject, short of database checks.
     private func check(_ row: ImportRow, _ schema: ClassSchema) throws {
         var operations = try WrittenFields.operations(row.fields, schema.name, isCreating: true)
         if let field = try WrittenFields.newFields(operations, in: schema).keys.first {

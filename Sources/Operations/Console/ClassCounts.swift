@@ -6,9 +6,9 @@ import ParseStorage
 public struct ClassCounts: Sendable {
     let backend: Backend
 
-    /// Tables of more bytes are estimated: 16 MB.
+    /// Larger tables, in bytes, are estimated.
     private static let largest: Int64 = 16 * 1024 * 1024
-    /// For how many seconds tables are counted.
+    /// Time limit for counting, in seconds.
     private static let longest = 1.0
 
     /// The counts of all classes that have a table, by name.

@@ -12,7 +12,7 @@ public struct Operators: Sendable, BackendPart {
     /// How many bytes the name of an operator has at most.
     static let longestName = 100
 
-    /// What those are called who sign in without an account.
+    /// Labels for sign-ins without an account.
     private static let otherWays: Set<Name> = ["master key", "read-only master key", "ticket", "this machine"]
     /// What stands before the name of an administrator who signed in by a key of the option `adminKeys`.
     public static let keyPrefix = "key of "

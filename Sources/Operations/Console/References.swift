@@ -6,9 +6,9 @@ import ParseStorage
 public struct References: Sendable {
     let backend: Backend
 
-    /// How many objects are counted by a field.
+    /// Objects counted per field.
     private static let most = 1_000
-    /// How long it is counted by one field, and by all of them.
+    /// Time limits for counting, by one field and in total.
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
 
     /// How many objects point to one, by each pointer and relation of all classes that leads to its class. Fields by which

@@ -6,9 +6,9 @@ import ParseStorage
 public struct SavedViews: Sendable {
     let backend: Backend
 
-    /// How many views an operator may have.
+    /// Maximum views per operator.
     private static let most = 1_000
-    /// How many bytes a view may have, and all of an operator: a list answers all of them.
+    /// Bytes per view and per operator, because a list returns all views.
     private static let mostBytes = (one: 64 * 1024, all: 1024 * 1024)
 
     /// An operator's own views, and those that others share.

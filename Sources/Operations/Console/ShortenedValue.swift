@@ -2,7 +2,7 @@ import JSON
 
 /// Values that are shortened after triggers, which get them whole. Values of rows are shortened while they are read.
 enum ShortenedValue {
-    /// Values of these types are what they are, however long.
+    /// Values of these types are never shortened.
     private static let kept: Set<Name> = ["Pointer", "Date", "File", "GeoPoint", "Polygon", "Relation"]
     private static let common: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL", "__type", "className"]
 

@@ -28,13 +28,12 @@ public struct Trash: Sendable {
         public let fields: [String]
     }
 
-    /// For how many days an object stays.
+    /// Days for which objects are kept.
     private static let days = 30
-    /// How many bytes stay: 1 GB.
     private static let mostBytes: Int64 = 1 << 30
-    /// How many objects are listed at most.
+    /// Maximum objects in a list.
     private static let most = 200
-    /// From how many bytes on values are shortened.
+    /// Bytes from which values are shortened.
     private static let shorten = 256
 
     /// What is in the trash, the last first.

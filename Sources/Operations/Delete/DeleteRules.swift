@@ -47,7 +47,7 @@ extension ClassRules {
     }
 }
 
-/// Users remove themselves alone.
+/// Users delete only themselves.
 private struct UserDeleteRules: DeleteRules {
     var backend: Backend
 
@@ -63,7 +63,7 @@ private struct UserDeleteRules: DeleteRules {
     func finish(_ objectId: String) async { await backend.caches.invalidate(user: objectId) }
 }
 
-/// Sessions are removed by their users, who are forgotten then.
+/// Users delete their own sessions, which evicts cached entries.
 private struct SessionDeleteRules: DeleteRules {
     var backend: Backend
 
@@ -86,7 +86,7 @@ private struct SessionDeleteRules: DeleteRules {
     }
 }
 
-/// Users that are remembered with roles may have others when one is gone.
+/// Deleting a role may change the roles of cached users.
 private struct RoleDeleteRules: DeleteRules {
     var backend: Backend
 

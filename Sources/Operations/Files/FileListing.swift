@@ -11,7 +11,7 @@ package enum FileOrder: String, Sendable { case modified, size, name }
 extension Files {
     private struct TookTooLong: Error {}
 
-    /// For how long a store is listed for a page.
+    /// Time limit for listing a store for a page.
     private static let longest = Duration.seconds(10)
 
     /// A page of files whose names begin with a text, in an order that the store does not have: all of them are passed by
@@ -66,7 +66,6 @@ extension Files {
         return json
     }
 
-    /// The place of a file in an order.
     private struct Place: Comparable {
         /// What comes first has the largest.
         let value: Int64

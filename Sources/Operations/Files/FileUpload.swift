@@ -9,7 +9,7 @@ import ServerConfiguration
 package struct FileUpload: Sendable {
     package var name: String
     package var contentType: String?
-    /// The folder that it is to be in.
+    /// The target folder.
     package var directory: JSONValue?
     package var metadata: JSONObject = [:]
     package var tags: JSONObject = [:]
@@ -107,7 +107,7 @@ extension Files {
         return (name, address(of: name, context))
     }
 
-    /// Stores a file that cloud code looks at, or what it puts in its place. The file is read into memory, since code gets it
+    /// Stores a file that cloud code inspects, or its replacement. The file is read into memory, since code gets it
     /// whole.
     private func storeTriggered(
         _ content: FileContent, _ upload: FileUpload, _ naming: FileNaming, _ prefix: String, limit: Int,

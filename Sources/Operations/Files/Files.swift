@@ -11,7 +11,7 @@ import ServerConfiguration
 /// Who asks is found out by a closure, when a rule needs it: keys that are refused cost no look-up of a session.
 public struct Files: Sendable, BackendPart {
     let backend: Backend
-    /// Where the files are.
+    /// The file storage.
     package let storage: any FileStorage
 
     /// The address of a file, as every answer about it has it.
@@ -65,7 +65,7 @@ public struct Files: Sendable, BackendPart {
         refusal(error, ParseError.fileDeleteError, "Could not delete file.")
     }
 
-    /// The file that a path means: the one of this name, or, where there is none, the one behind the application's id.
+    /// The file that a path names: the one of this name, or else the one after the application's id.
     private func nameToDelete(_ path: ArraySlice<String>) async throws -> String {
         let name = path.joined(separator: "/")
         guard path.count > 1, path.first.hasSameBytes(as: configuration.appId), try await !storage.exists(name: name)

@@ -85,7 +85,7 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// Refuses lists and paths that are longer than anybody needs.
+    /// Rejects lists and paths that are too long.
     private static func check(_ names: [String], of parameter: String) throws(ParseError) {
         let isInclude = parameter == "include"
         try HardLimits.check(
@@ -102,7 +102,7 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// A dotted key chooses fields of an included object, so it includes that object.
+    /// A dotted key selects fields of an included object, so it includes that object.
     private mutating func finishProjection() {
         for path in (keys ?? []) + excluded where path.count > 1 { includes.append(Array(path.dropLast())) }
         // `*` takes the place of every single include, `includeAll` stands beside them.
@@ -124,7 +124,7 @@ struct FindOptions: Sendable {
         throw ParseError(ParseError.invalidJSON, "where parameter is not valid JSON")
     }
 
-    /// A number as JavaScript's `Number()` reads it; nil where it would give NaN.
+    /// A number as JavaScript's `Number()` reads it (booleans are 1 or 0), or nil if that gives NaN.
     private static func number(_ value: JSONValue, _ name: String) throws(ParseError) -> Int? {
         if case .bool(let flag) = value { return flag ? 1 : 0 }
         guard let number = value.parameterInteger else { return nil }

@@ -54,7 +54,7 @@ struct FindPipeline {
             try await objects(found, members, find), isHeavy: found.isHeavy, count: found.count, find)
     }
 
-    /// Checks what can be said of a find before its class is looked at. No code is called for a caller who may not ask.
+    /// Checks rights before the class is read, so that no code runs for unauthorized callers.
     private func authorize(_ find: Find) throws(ParseError) {
         try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
     }
@@ -71,7 +71,7 @@ struct FindPipeline {
         find.triggered = triggered
     }
 
-    /// Finds out the class whose objects are answered; throws 102 or 119 for what the caller may not ask.
+    /// Determines the class of the results. Throws 102 or 119 if the caller may not ask.
     private func aim(_ find: inout Find) throws(ParseError) {
         try backend.permissions.checkClassCreation(find.className, find.caller)
         if find.options.explain != nil, !find.caller.readsEverything,
@@ -86,12 +86,12 @@ struct FindPipeline {
         find.target = target.text
     }
 
-    /// The same for triggers: what is found becomes values, which are held until the answer is written.
+    /// Searches for triggers: the results become values, held until the response is written.
     private func searchForTriggers(_ find: Find) async throws -> ObjectStore.Found {
         try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
     }
 
-    /// Asks the database; throws 101 when the object of a get is not there or the caller may not see it.
+    /// Queries the database. Throws 101 if the object of a get doesn't exist or isn't visible.
     private func search(_ find: Find) async throws -> ObjectStore.Found {
         let request = try await request(find)
         let operation: DatabaseMeters.Operation =
@@ -108,7 +108,7 @@ struct FindPipeline {
         return JSONValue.object(["results": [["QUERY PLAN": plan]]]).serialized()
     }
 
-    /// What was found as values, after the triggers of what is included.
+    /// The results as values, after the triggers of included objects.
     private func objects(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [JSONObject]
     {
         let count = find.objectId == nil ? found.rowCount : 1
@@ -123,7 +123,7 @@ struct FindPipeline {
             find.context)
     }
 
-    /// Presents objects that are values, after the trigger that may change them.
+    /// Presents objects that are values, after their find trigger.
     ///
     /// - Parameter isHeavy: Whether writing them may take long.
     private func present(_ objects: [JSONObject], isHeavy: Bool, count: Int?, _ find: Find) async throws -> [UInt8] {
@@ -147,7 +147,7 @@ struct FindPipeline {
         return await HeavyWork.run(if: isHeavy) { [answer] in JSONValue.object(answer).serialized() }
     }
 
-    /// Presents rows as they are, without making values of them.
+    /// Presents rows directly, without making values.
     private func write(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [UInt8] {
         let extra = Self.extra(members, find)
         guard find.objectId == nil else {
@@ -187,7 +187,7 @@ struct FindPipeline {
         return writer.take()
     }
 
-    /// What each object has besides its fields: where it is of another class than was asked for, its class.
+    /// Additional members of each object: its class, if another one was requested.
     private static func extra(_ members: [[[UInt8]]], _ find: Find) -> @Sendable (Int) -> [[UInt8]] {
         let redirected =
             find.options.redirectKey == nil ? [] : [JSONValue.member("className", .string(find.target))]

@@ -36,7 +36,6 @@ extension FindPipeline {
         return request
     }
 
-    /// Which objects fulfil the condition of a find, in which order and how many.
     private func choose(_ request: inout ObjectStore.FindRequest, _ schema: ClassSchema?, _ find: Find) async throws {
         let (caller, options, configuration) = (find.caller, find.options, backend.configuration)
         let parser = backend.finding.filterParser(find.context)
@@ -73,7 +72,7 @@ extension FindPipeline {
         request.filter = try await checkRelations(request.filter, find.context)
     }
 
-    /// How many objects a find gives at most. What others include has no limit but their own.
+    /// The maximum results of a find. Included objects have only their own limit.
     private func limit(of find: Find) -> Int {
         let (limit, configuration) = (find.options.limit, backend.configuration)
         if case .included(let count) = find.kind { return limit ?? count }
@@ -81,7 +80,6 @@ extension FindPipeline {
         return limit ?? configuration.defaultLimit
     }
 
-    /// Gives a query inside a query the caller's rights on its class.
     private func open(_ query: Subquery, _ context: RequestContext) async throws -> Subquery {
         var query = query
         let (caller, catalog) = (context.caller, backend.catalog)
@@ -108,9 +106,10 @@ extension FindPipeline {
         return query
     }
 
-    /// The owner of a relation must be readable to the caller who asks for what it relates to.
+    /// Makes conditions on a relation match nothing if the caller can't read its owner. Throws 119 if the field is
+    /// hidden from the caller.
     ///
-    /// Servers before 9 did not look; a deployment that comes from one keeps that.
+    /// Servers before 9 don't check this, so presets below 9 skip it.
     private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
         guard backend.configuration.preset >= 9, !context.caller.readsEverything else { return filter }
         var relations: Set<Relation> = []
@@ -148,7 +147,6 @@ extension FindPipeline {
         let key: Name
     }
 
-    /// What of each object is wanted, and what is included.
     private func project(
         _ options: FindOptions, _ schema: ClassSchema, _ request: inout ObjectStore.FindRequest,
         _ context: RequestContext

@@ -69,10 +69,10 @@ extension FindTriggers {
         return objects
     }
 
-    /// What is included, by class and id.
+    /// Included objects, by class and id.
     private typealias Included = OrderedDictionary<Name, OrderedDictionary<Name, JSONObject>>
 
-    /// What stands at paths of one length. Objects are looked through once, however many paths there are.
+    /// Objects at paths of one length. Visits each object once, however many paths there are.
     private static func included(in objects: [JSONObject], at paths: [[Name]]) -> [[Name]: Included] {
         var tree = PathTree()
         for path in paths { tree.add(path[...], path) }
@@ -86,7 +86,7 @@ extension FindTriggers {
         return found
     }
 
-    /// Objects with what a trigger left of those that they include.
+    /// Objects with included ones replaced by a trigger's output.
     private static func putting(
         _ left: [Name: JSONObject], of className: Name, into objects: [JSONObject], at path: [Name]
     ) -> [JSONObject] {
@@ -104,7 +104,6 @@ extension FindTriggers {
         }
     }
 
-    /// Calls the triggers for the objects of one class at one path.
     private func callTriggers(
         _ className: String, _ included: OrderedDictionary<Name, JSONObject>, _ cloudContext: JSONObject?,
         _ context: RequestContext
@@ -154,7 +153,6 @@ extension FindTriggers {
         return (className, id)
     }
 
-    /// A value with the objects at the end of a path replaced.
     private static func rewriting(
         _ value: JSONValue, _ path: ArraySlice<Name>, _ replace: (JSONObject) -> JSONObject
     ) -> JSONValue {
@@ -172,7 +170,6 @@ extension FindTriggers {
 
 private struct PathTree {
     private var children: [Name: PathTree] = [:]
-    /// The path that ends here.
     private var path: [Name]?
 
     mutating func add(_ rest: ArraySlice<Name>, _ path: [Name]) {

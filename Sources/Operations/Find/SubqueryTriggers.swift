@@ -5,7 +5,7 @@ import Tasks
 
 /// Queries inside of queries on classes with find triggers: each is a find of its own, whose objects stand in its place.
 extension FindTriggers {
-    /// How many objects such a find may give: all of them pass through its triggers.
+    /// Bounded because all results pass through triggers.
     private static let mostInner = 10_000
 
     private static let inner: [Name: (list: Name, selects: Bool)] = [
@@ -68,7 +68,7 @@ extension FindTriggers {
         }
     }
 
-    /// Whether a query reads a class with find triggers: its own, or the one that a field of it leads to.
+    /// Whether a query reads a class with find triggers, its own or the one it redirects to.
     private func readsTriggered(_ query: JSONObject, _ className: String) -> Bool {
         if hasFindTrigger(className) { return true }
         guard let key = query["redirectClassNameForKey"]?.stringValue,

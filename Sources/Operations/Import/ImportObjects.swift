@@ -9,10 +9,9 @@ import ServerConfiguration
 public struct Imports: Sendable, BackendPart {
     let backend: Backend
 
-    /// How many rows go to the database together.
     private static let pageSize = 100
 
-    /// A row that passed every rule, with the answer that says so once it is stored.
+    /// A row that passed every rule, with the answer to send once it is stored.
     private struct PlannedRow {
         var place: Int
         var row: ImportRow
@@ -55,7 +54,7 @@ public struct Imports: Sendable, BackendPart {
         return outcomes
     }
 
-    /// Forgets what is remembered of users, when it may be of rows that an import changed.
+    /// Evicts cached users if the import may have changed them.
     private func invalidateIfNeeded(_ className: String) async {
         if ["_User", "_Role", "_Session"].contains(className) { await backend.caches.invalidateRoles() }
     }
@@ -100,7 +99,7 @@ public struct Imports: Sendable, BackendPart {
         return outcomes
     }
 
-    /// Stores a whole page, and says of each row whether it is stored: none is when one of them is refused.
+    /// Stores a whole page and returns whether each row is stored. If one is rejected, none is.
     private func store(_ rows: [PlannedRow], _ className: String) async -> [Bool] {
         guard !rows.isEmpty else { return [] }
         do {
@@ -136,7 +135,7 @@ public struct Imports: Sendable, BackendPart {
         }
     }
 
-    /// Takes a row through the steps of a save that come before it is stored.
+    /// Runs the steps of a save that precede storing.
     private func plan(
         _ row: ImportRow, _ place: Int, _ className: String, isCreating: Bool, _ context: RequestContext
     ) async throws -> PlannedRow {

@@ -5,10 +5,9 @@ import Rules
 
 /// Importing relations: pairs of ids become members of a relation.
 extension Imports {
-    /// How many pairs go to the database together.
     private static let pageSize = 1000
 
-    /// What a join table holds of an id at most.
+    /// Bytes of an id that fit in a join table.
     private static let longestId = 120
 
     /// Puts objects into a relation, page by page. The owners stay as they are otherwise, their dates included.

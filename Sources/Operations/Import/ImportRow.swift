@@ -13,7 +13,6 @@ struct ImportRow: Sendable {
     var updatedAt: ParseDate?
     /// The object's ACL, where it has one.
     var acl: ACL?
-    /// The ordinary fields.
     var fields: JSONObject
     /// Columns that no schema lists, the hash of a user's password among them.
     var hidden: OrderedDictionary<Name, JSONValue> = [:]
@@ -51,7 +50,7 @@ struct ImportRow: Sendable {
         return id
     }
 
-    /// A date of the object itself: exports have it as a plain text, a client may send it as a date.
+    /// A date of the object itself: plain text in exports, perhaps a date from clients.
     private static func date(_ value: JSONValue?, _ name: String, of className: String) throws(ParseError) -> ParseDate?
     {
         guard let value, !value.isNull else { return nil }
@@ -63,7 +62,7 @@ struct ImportRow: Sendable {
         return date
     }
 
-    /// Takes what is secret of a user out of the fields. Exports of hosted Parse call the hash `bcryptPassword`.
+    /// Moves a user's secrets out of the fields. Exports of hosted Parse call the hash `bcryptPassword`.
     private mutating func takeSecrets() throws(ParseError) {
         for name in SystemClass.internalUserFields.keys {
             guard let value = fields.removeValue(forKey: name), !value.isNull else { continue }

@@ -16,7 +16,7 @@ final class JobMessages: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// The most bytes of a message.
+    /// In bytes.
     private static let longest = 16 * 1024
 
     init(of id: String, store: ObjectStore, logger: Logger) {

@@ -24,7 +24,7 @@ public final class JobRunner: Sendable {
     private let most: Int
     private let idSize: Int
     private let meters: JobMeters
-    /// The name of this process among the runs.
+    /// This process's name in job runs.
     private let owner = Identifiers.hexadecimal(32)
     private let state = Mutex(State())
     private let isPrepared = Atomic(false)
@@ -33,7 +33,7 @@ public final class JobRunner: Sendable {
     static let pulse = Duration.seconds(10)
     /// After how many seconds without a sign of life a process counts as dead.
     static let silenceLimit = 60.0
-    /// How long jobs have to end when the server stops.
+    /// Time for jobs to end when the server stops.
     private static let grace = Duration.seconds(2)
     /// The message of a job whose process ended before it.
     static let stopped = "Server stopped."
@@ -130,7 +130,7 @@ public final class JobRunner: Sendable {
         state.withLock { $0.runs[Name(call.id)] = nil }
     }
 
-    /// Writes the end of a job. While the database is away the run goes on being one.
+    /// Records the end of a job, retrying while the database is unavailable.
     private func record(_ end: JobEnd, of id: String) async {
         var pause = Duration.milliseconds(200)
         while true {

@@ -92,7 +92,7 @@ public struct Job: Sendable {
     }
 }
 
-/// What a job gets.
+/// A job's input.
 public struct JobCall: Sendable {
     /// The name of the job.
     public let name: Name

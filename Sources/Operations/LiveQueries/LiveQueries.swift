@@ -7,11 +7,10 @@ import Rules
 public struct LiveQueries: Sendable, BackendPart {
     let backend: Backend
 
-    /// What one subscription may cost for one version of an object: values looked at, and characters of texts that
-    /// patterns look at.
+    /// Limit per subscription and version of an object: values compared plus characters that patterns match.
     private static let steps = 1_000_000
 
-    /// What is counted in memory for a role of the subscriber, or another name that lets it in.
+    /// Memory counted per role, or other principal, of the subscriber.
     private static let principalWeight = 48
 
     /// Reads a subscription, and checks that the caller may find what it asks for.
@@ -33,7 +32,7 @@ public struct LiveQueries: Sendable, BackendPart {
         case unknown
     }
 
-    /// What one subscription may cost in a short comparison.
+    /// Step limit of a subscription in a short comparison.
     private static let shortSteps = 1000
 
     /// What a subscriber gets of a change, where that is found out with a few steps; nothing is learned or refused.
@@ -54,7 +53,6 @@ public struct LiveQueries: Sendable, BackendPart {
         }
     }
 
-    /// Whether what was made ready for a caller still holds.
     private func isReady(_ query: LiveQuery, _ context: RequestContext) -> Bool {
         query.prepared?.caller == context.caller && query.prepared?.schemaVersion == catalog.version
             && (!query.isRelative || query.prepared?.moment == context.now)
@@ -85,7 +83,7 @@ public struct LiveQueries: Sendable, BackendPart {
         }
     }
 
-    /// The choice of the event. An object that a subscriber may not read is none to it.
+    /// Chooses the event. An object that a subscriber may not read counts as missing.
     private static func event(
         of change: Change, for query: LiveQuery, _ prepared: LiveQuery.Prepared, _ links: FileLinks,
         _ budget: inout MatchBudget
@@ -132,8 +130,7 @@ public struct LiveQueries: Sendable, BackendPart {
         }
     }
 
-    /// Makes a subscription ready for changes, with the rights that the caller has now. Of a class that does not exist
-    /// yet, nothing is sent until it does.
+    /// Prepares a subscription with the caller's current rights. Nothing is sent until the class exists.
     private func prepare(_ query: inout LiveQuery, _ context: RequestContext) throws(ParseError) {
         query.prepared = nil
         let caller = context.caller

@@ -8,11 +8,11 @@ import Rules
 package struct ObjectReader: Sendable {
     private let access: ReadAccess
     private let seesEverything: Bool
-    /// Whether pointer permissions let an object through; nil where they are not asked.
+    /// Matches objects that pointer permissions allow, or nil if none apply.
     private let condition: FilterMatcher?
     private let files: [Name]
 
-    /// Fields that no change has: they open doors.
+    /// Credentials, which no change includes.
     private static let secrets: Set<Name> = ["sessionToken", "password"]
 
     /// - Throws: `FilterMatcherError` for permissions that only the database can decide on.
@@ -50,7 +50,7 @@ package struct ObjectReader: Sendable {
         }
     }
 
-    /// The fields that the caller does not see in an object: fewer, where a field of the object names the caller.
+    /// The object's fields hidden from the caller: fewer if a field names the caller.
     private func hidden(in object: JSONObject) -> Set<Name> {
         var hidden = access.hidden
         for rule in access.ownerRules where applies(rule, to: object) { hidden.formIntersection(rule.hidden) }

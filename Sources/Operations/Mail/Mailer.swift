@@ -25,7 +25,7 @@ public struct AccountMail: Sendable {
         case passwordChanged = "passwordChangedEmail"
     }
 
-    /// What it is for.
+    /// Its purpose.
     public var kind: Kind
     /// The address that it goes to.
     public var recipient: String

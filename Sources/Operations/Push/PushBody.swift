@@ -64,7 +64,7 @@ public struct PushBody: Sendable {
 
     static func error(_ message: String) -> ParseError { ParseError(ParseError.pushMisconfigured, message) }
 
-    /// A value as JavaScript writes it into a text.
+    /// With the value as JavaScript prints it.
     private static func invalid(_ value: JSONValue) -> ParseError {
         let text =
             switch value {

@@ -1,7 +1,7 @@
 import JSON
 public import ParseModel
 
-/// When a push is sent.
+/// The time of a push.
 public enum PushTime: Sendable, Equatable {
     /// At one moment.
     case moment(ParseDate)

@@ -67,11 +67,11 @@ public struct Pushes: Sendable, BackendPart {
         return push.id
     }
 
-    /// How many pushes may wait to be begun, and for how long a request waits for one of them to be.
+    /// Limit of pushes that have not started, and how long a request waits for one of them to start.
     private static let mostWaiting = 100
     private static let longestWait = Duration.seconds(10)
 
-    /// Waits until few enough pushes are waiting; throws 115 when none is begun for some time.
+    /// Waits until few enough pushes are waiting. Throws 115 if none starts in time.
     private func waitForRoom() async throws {
         let end = ContinuousClock.now + Self.longestWait
         while try await store.pushes.waiting(most: Self.mostWaiting) >= Self.mostWaiting {

@@ -71,7 +71,7 @@ public struct PlannedSave: Sendable {
     var write: PlannedWrite?
 }
 
-/// A save that was stored.
+/// A stored save.
 public struct StoredSave: Sendable {
     var planned: PlannedSave
     var result: WriteResult

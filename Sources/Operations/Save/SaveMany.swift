@@ -58,7 +58,7 @@ extension Saving {
         return outcomes
     }
 
-    /// - Returns: What observers want to know of them.
+    /// - Returns: The changes for observers.
     private func insert(_ objects: [PlannedWrite]) async throws -> [ObjectStore.ChangedObject] {
         let rows = objects.map { ($0.className, $0.objectId, $0.write) }
         guard objects.contains(where: { services.changes.observes($0.className) }) else {
@@ -68,6 +68,6 @@ extension Saving {
         return try await store.insert(rows) { services.changes.wants($0) }
     }
 
-    /// Whether anything follows when an object of an ordinary class is stored.
+    /// Whether objects without rules of their own need work after they are stored.
     private var mustFinish: Bool { backend.triggers.isObserved || !configuration.protectedFieldsSaveResponseExempt }
 }

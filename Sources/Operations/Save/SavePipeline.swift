@@ -17,7 +17,7 @@ public struct SavePipeline {
 
     /// What planning comes to.
     public enum Outcome: Sendable {
-        /// The save is to be stored.
+        /// To be stored.
         case planned(PlannedSave)
         /// It was a save in name only, and has its answer.
         case answered(WriteResult)
@@ -92,7 +92,7 @@ public struct SavePipeline {
         }
     }
 
-    /// Stores what was planned, and notes what the object was in the statement that changed it.
+    /// Stores the save. The statement that changes the object also returns its previous state.
     private func storeNoting(_ planned: PlannedSave) async throws -> StoredSave {
         var stored = StoredSave(planned: planned, result: try await write(planned))
         stored.change = stored.result.change
@@ -122,7 +122,7 @@ public struct SavePipeline {
 }
 
 extension Saving {
-    /// Makes an object of a class.
+    /// Creates an object.
     public func create(_ className: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
         try await SavePipeline(backend: backend).run(Save(className, nil, body, context))
     }

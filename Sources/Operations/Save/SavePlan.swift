@@ -70,7 +70,6 @@ public struct Saving: Sendable, BackendPart {
             result: WriteResult(status: 201, location: location(className, objectId, save.context), body: answer))
     }
 
-    /// The most bytes that an object may have that a caller writes.
     private func sizeLimit(_ save: Save) -> Int? {
         save.caller.writesEverything && !save.isOfClient ? nil : configuration.maxObjectSize
     }
@@ -81,7 +80,7 @@ public struct Saving: Sendable, BackendPart {
         return "\(base)/\(ClassPath.path(of: className))/\(objectId)"
     }
 
-    /// A value as it is stored and will be read: the ring of a polygon is closed.
+    /// The value as stored and read: a polygon's ring is closed.
     private static func closed(_ value: JSONValue) -> JSONValue {
         guard case .object(var polygon) = value, polygon["__type"] == "Polygon",
             let corners = polygon["coordinates"]?.arrayValue, let first = corners.first, first != corners.last
@@ -146,7 +145,7 @@ public struct Saving: Sendable, BackendPart {
         return WriteResult(status: planned.result.status, location: nil, body: answer, change: updated.change)
     }
 
-    /// The part of a value that a dotted key names, with the objects around it.
+    /// The part of a value at a dotted key, with the objects around it.
     private static func branch(_ steps: ArraySlice<String>, of value: JSONValue, into known: JSONValue?) -> JSONValue {
         guard let step = steps.first else { return value }
         guard let object = value.objectValue else { return value }
@@ -181,7 +180,7 @@ public struct Saving: Sendable, BackendPart {
         return id
     }
 
-    /// Members of an answer that are no fields of the object, or never protected.
+    /// Response members that aren't fields, or are never protected.
     private static let alwaysShown: Set<Name> = [
         "objectId", "createdAt", "updatedAt", "sessionToken", "authDataResponse",
     ]

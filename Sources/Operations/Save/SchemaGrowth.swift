@@ -63,7 +63,7 @@ extension Saving {
         return (schema, filter)
     }
 
-    /// What adds fields waits for all who use the table, a transaction of its own included.
+    /// Adding a field waits for all transactions that use the table. Inside one of them, it would wait forever.
     private static let cannotAddFields = ParseError(
         ParseError.operationForbidden, "Classes and fields cannot be made inside a transaction.")
 }

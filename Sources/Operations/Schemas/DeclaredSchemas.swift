@@ -54,7 +54,7 @@ public struct DeclaredSchemas: Sendable {
         }
     }
 
-    /// - Returns: What could not be done.
+    /// - Returns: The error messages of changes that failed.
     private func migrate() async throws -> [String] {
         logger.info("Running Migrations")
         try await run(options.beforeMigration)
@@ -90,7 +90,6 @@ public struct DeclaredSchemas: Sendable {
         }
     }
 
-    /// Classes that are not declared, but the volatile ones.
     private var others: [ClassSchema] {
         let declared = Set(options.definitions.compactMap { $0["className"]?.stringValue })
         return catalog.snapshot.classes.values
@@ -108,7 +107,7 @@ public struct DeclaredSchemas: Sendable {
             """)
     }
 
-    /// Only the master key adds fields, to whatever class.
+    /// Lets only the master key add fields to classes that aren't declared.
     private func closeOthers() async throws {
         for schema in others {
             try await catalog.change(schema.name) { current in

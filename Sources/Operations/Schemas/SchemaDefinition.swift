@@ -78,7 +78,7 @@ struct SchemaDefinition {
         type.targetClass.map { "\(type.name) (\($0))" } ?? type.name
     }
 
-    /// Names of indexes that servers make by themselves, on one database or the other.
+    /// Indexes that servers create by themselves, on either database.
     private static let ownIndexes: [Name: Set<Name>] = [
         "_User": ["case_insensitive_username", "case_insensitive_email", "username_1", "email_1"],
         "_Role": ["name_1"],
@@ -125,7 +125,7 @@ struct SchemaDefinition {
 }
 
 extension JSONValue {
-    /// Whether two values are the same, whatever the order of the members of their objects.
+    /// Whether two values are equal regardless of the order of members.
     fileprivate func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.object(let left), .object(let right)):

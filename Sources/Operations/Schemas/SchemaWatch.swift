@@ -20,8 +20,7 @@ final class SchemaWatch: Sendable {
         var isBehind = false
     }
 
-    /// While announcements cannot arrive, and how often it is looked whether they do: what they would have announced is
-    /// known within a second.
+    /// Polling interval while announcements can't arrive. Changes must be known within a second.
     private static let urgentPeriod = Duration.milliseconds(500)
 
     /// - Parameter period: How often classes are compared while announcements arrive, in milliseconds.

@@ -173,7 +173,7 @@ public struct Schemas: Sendable, BackendPart {
         }
     }
 
-    /// Refuses changes where the configuration alone says what classes are like; classes can still be removed.
+    /// Rejects changes if the configuration defines the classes. Classes can still be deleted.
     private func checkUnlocked() throws(ParseError) {
         guard configuration.schema?.lockSchemas != true else {
             throw ParseError(
@@ -199,9 +199,9 @@ public struct Schemas: Sendable, BackendPart {
                 + "with an alpha character ")
     }
 
-    /// The form in which the API shows a class.
+    /// A class as the schemas API returns it.
     ///
-    /// - Parameter handmade: Its indexes that no schema lists; nil when there are none.
+    /// - Parameter handmade: Indexes of its table that the stored schema doesn't list, or nil if there are none.
     private func description(_ schema: ClassSchema, _ handmade: JSONObject? = nil) -> JSONObject {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }

@@ -11,14 +11,13 @@ package final class ChangeQueue: Sendable {
         let objectId: Name
     }
 
-    /// The writes of one object.
     private struct Line {
         let gate = Gate(capacity: 1, mostWaiting: mostWaiting)
         /// How many are in it or wait.
         var count = 0
     }
 
-    /// How many writes of an object wait at a time: each may take as long as the lock of its row.
+    /// Waiting writes per object. Each may take as long as the lock of its row.
     private static let mostWaiting = 200
 
     private let lines = Mutex<[Key: Line]>([:])

@@ -13,7 +13,6 @@ final class ChangeReporter: Sendable {
     let links: FileLinks
     private let logger: Logger
     private let queue = ChangeQueue()
-    /// The bytes of large rows that are kept as values.
     private let largeValues = Gate(capacity: ValuePlace.mostBytes)
     private let isNumbered = Atomic(false)
 

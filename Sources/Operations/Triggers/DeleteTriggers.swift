@@ -37,7 +37,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         }
     }
 
-    /// The object that is to be deleted, as far as the caller sees it: a find, with the triggers of one.
+    /// The object to delete, as a find with triggers shows it to the caller.
     private func deletable(_ planned: DeletePipeline.Planned) async throws -> JSONObject {
         let (className, caller) = (planned.className, planned.context.caller)
         guard let schema = catalog.schema(className), !planned.objectId.utf8.contains(0) else { throw Self.goneAlready }

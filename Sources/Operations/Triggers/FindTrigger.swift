@@ -106,7 +106,7 @@ extension FindTriggers {
         )
     }
 
-    /// What a find says that is asked for: a client's find has a limit, whether it says so or not.
+    /// The parameters for triggers: a client's find has a limit even if it names none.
     private func shownParameters(_ find: Find) -> JSONObject {
         guard case .objects = find.kind, find.parameters["limit"] == nil else { return find.parameters }
         var shown = find.parameters

@@ -87,8 +87,7 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
             original: call.call.original.map(complete))
     }
 
-    /// What is called, and with what; nil for nothing. A client with the master key is no master to these triggers, as
-    /// with parse-server.
+    /// The trigger and its input, or nil for none. As in parse-server, the master key gives no special rights here.
     private func liveQueryCall(
         _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext
     ) async throws -> (trigger: LiveQueryTrigger, call: LiveQueryCall)? {

@@ -104,7 +104,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
     }
 
-    /// Whether no code sets a field.
+    /// Whether code can't set a field.
     private static func isOfServer(_ key: Name) -> Bool {
         switch key {
         case "objectId", "createdAt", "updatedAt", "className", "sessionToken", "password", "__type": true
@@ -126,9 +126,9 @@ public struct SaveTriggers: Sendable, BackendPart {
         return true
     }
 
-    /// The object that is to be changed, as far as the caller sees it.
+    /// The object to change, as the caller sees it.
     ///
-    /// - Throws: 119 or 101 when the caller may not change it, 101 when it is not there.
+    /// - Throws: 119 or 101 if the caller may not change it, 101 if it doesn't exist.
     private func changeable(_ className: String, _ objectId: String, _ save: Save) async throws -> JSONObject {
         guard let schema = catalog.schema(className), !objectId.utf8.contains(0) else { throw ParseError.notFound }
         let caller = save.caller

@@ -51,8 +51,8 @@ extension Save {
         return object
     }
 
-    /// What parse-server sends of users after a save: login data as they were sent, the ACL of a new one as it makes
-    /// it.
+    /// Adapts a saved user to what parse-server sends: an update has the login data as sent, and a new user's ACL
+    /// states that others can't write.
     private func addAccountFields(_ object: inout JSONObject) {
         if !isNew, let sentLoginData { object["authData"] = sentLoginData }
         guard isNew, body["ACL"] == nil, var acl = object["ACL"]?.objectValue,
@@ -85,8 +85,8 @@ extension Save {
         return ["__type": "Relation", "className": .string(target.text)]
     }
 
-    /// Carries out an operation on what a key names. A value that is changed in its midst is in one hand meanwhile: it is
-    /// not copied for each of many dotted keys.
+    /// Applies an operation to a key. The value is moved while it changes, so that it isn't copied for each of many
+    /// dotted keys.
     private static func apply(_ operation: FieldOperation, at path: FieldPath, to object: inout JSONObject) {
         guard !path.steps.isEmpty else {
             object[path.root] = operation.applied(to: object[path.root])

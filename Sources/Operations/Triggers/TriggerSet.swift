@@ -65,7 +65,7 @@ public enum TriggerEvent: String, Sendable, CaseIterable {
 /// What it throws before a save, a deletion or a log-in refuses it: a `ParseError` goes to the client as it is.
 public typealias Trigger = @Sendable (TriggerCall) async throws -> TriggerAnswer
 
-/// What a trigger gets.
+/// A trigger's input.
 public struct TriggerCall: Sendable {
     /// When it is called.
     public let event: TriggerEvent
@@ -100,7 +100,7 @@ public struct TriggerCall: Sendable {
     }
 }
 
-/// What a trigger gives.
+/// A trigger's result.
 public struct TriggerAnswer: Sendable {
     /// Before a save: what is saved instead of what the client sent, as the body of a request has it; nil for what it
     /// sent.

@@ -54,7 +54,7 @@ extension JSONValue {
 
 /// Who is named in ACLs and class-level permissions: everybody (`*`), a role (`role:<name>`), or a user by id.
 public enum Principal {
-    /// Words that permissions have among the ids of users, for something else.
+    /// Words that stand among user ids in permissions.
     private static let words: Set<Name> = [
         "*", "requiresAuthentication", "authenticated", "pointerFields", "currentUser",
     ]

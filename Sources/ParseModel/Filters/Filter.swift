@@ -198,7 +198,7 @@ public indirect enum Constraint: Sendable, Hashable {
     case someObject(Filter)
 }
 
-/// What `$text` asks.
+/// A text search.
 public struct TextSearch: Sendable, Hashable {
     /// The words to find.
     public var term: String
@@ -219,9 +219,9 @@ public struct TextSearch: Sendable, Hashable {
 
 /// A query inside a query: `$inQuery`, `$select` and their negations.
 public struct Subquery: Sendable, Hashable {
-    /// The class that is asked.
+    /// The queried class.
     public var className: String
-    /// Which objects of it.
+    /// The condition.
     public var filter: Filter
     /// The field whose values are compared (`$select`); nil to compare the objects' ids (`$inQuery`).
     public var key: FieldPath?

@@ -90,8 +90,8 @@ public struct FilterParser: Sendable {
         return parts.count == 1 ? parts[0] : .all(parts)
     }
 
-    /// The conditions on a field. What is in a list and what queries inside of the condition give are one list, as
-    /// parse-server has it: `$in` beside `$inQuery` is the union.
+    /// The conditions on a field. Lists and subqueries are united, as in parse-server: `$in` beside `$inQuery` is the
+    /// union.
     private static func joined(_ constraints: [Constraint], at path: FieldPath) -> [Filter] {
         func isMembership(_ constraint: Constraint) -> Bool {
             switch constraint {
@@ -223,7 +223,7 @@ public struct FilterParser: Sendable {
         }
     }
 
-    /// The value that an operator compares with. An object with operators is a pipeline's date, or invalid.
+    /// An operator's operand. An object with operators is a pipeline's date, or invalid.
     ///
     /// - Throws: 102, since it would match nothing.
     private func value(_ operand: JSONValue, of name: String) throws(ParseError) -> JSONValue {
@@ -246,7 +246,7 @@ public struct FilterParser: Sendable {
         return values
     }
 
-    /// `$elemMatch`: operators for the element itself, or a condition on the members of an element that is an object.
+    /// `$elemMatch`: operators for the element itself, or a condition on the members of an object element.
     private func elementMatch(_ operand: JSONValue, key: String) throws(ParseError) -> Constraint {
         guard let object = operand.objectValue else {
             throw ParseError(ParseError.invalidQuery, "$elemMatch needs an Object")
@@ -280,7 +280,7 @@ public struct FilterParser: Sendable {
         return .containsAllStarting(prefixes)
     }
 
-    /// - Throws: 102 where the deployment wants no patterns.
+    /// - Throws: 102 if the deployment allows no patterns.
     private func checkPatterns() throws(ParseError) {
         guard !limits.allowsRegex, !isMaster else { return }
         throw ParseError(ParseError.invalidQuery, "$regex operator is not allowed")

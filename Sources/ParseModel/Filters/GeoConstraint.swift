@@ -1,7 +1,7 @@
 import JSON
 
 enum GeoConstraint {
-    /// The earth's radius as the SDKs take it.
+    /// The earth's radius as in the SDKs.
     private static let milesPerRadian = 3959.0
     private static let kilometersPerRadian = 6371.0
 
@@ -108,7 +108,7 @@ public struct GeoPolygon: Hashable, Sendable {
     /// The corners in order, the first once more at the end.
     public let corners: [GeoPoint]
 
-    /// PostgreSQL compares each corner of a polygon with each of another, and nothing stops it.
+    /// PostgreSQL compares each corner of a polygon with each of another, uninterruptibly.
     private static let mostCorners = 10_000
 
     /// Makes a polygon of its corners, and closes it.

@@ -7,7 +7,7 @@
 #endif
 
 extension GeoPoint {
-    /// How far apart two coordinates may be that count as the same, in degrees: what PostgreSQL takes.
+    /// Tolerance of coordinates in degrees, as in PostgreSQL.
     fileprivate static let tolerance = 1e-6
 
     /// Whether two points count as the same.

@@ -38,12 +38,12 @@ public struct MatchBudget: Sendable {
 
 /// What a matcher takes in memory: far more than its filter had as JSON, where patterns repeat.
 struct MatcherWeight {
-    /// The most steps of all patterns of a filter: repetitions are written out, each step is looked at for each character.
+    /// Maximum steps of all patterns in a filter. Repetitions are expanded, and each step visits each character.
     private static let mostSteps = 20_000
-    /// What is counted for a condition, a value of a list, and a step of a pattern.
+    /// Bytes counted per condition, list value and pattern step.
     private static let (condition, value, step) = (128, 40, 24)
 
-    /// The bytes, roughly.
+    /// Approximate.
     private(set) var bytes = 0
     private(set) var stepsLeft = Self.mostSteps
 

@@ -112,7 +112,7 @@ enum NestedCondition {
         }
     }
 
-    /// Whether some value here fulfils a condition: one that stands here, or one of its elements when it is an array.
+    /// Whether some value here meets a condition, either itself or, for an array, one of its elements.
     private static func someValue(
         _ leaves: [MatchedLeaf], _ budget: inout MatchBudget,
         _ condition: (JSONValue, inout MatchBudget) throws(FilterMatcherError) -> Bool
@@ -130,7 +130,7 @@ enum NestedCondition {
         return false
     }
 
-    /// Whether a value stands so to another of the same type; values of different types have no order.
+    /// Whether a comparison holds. Values of different types have no order.
     private static func stands(_ value: JSONValue, _ comparison: Comparison, _ operand: JSONValue) -> Bool {
         switch (value, operand) {
         case (.number(let left), .number(let right)): return comparison.holds(left, right)
@@ -180,7 +180,7 @@ struct MatchedLeaf {
         return leaves
     }
 
-    /// A place in an array: digits without a zero before them.
+    /// An array index: digits without a leading zero.
     private static func place(_ step: String) -> Int? {
         let digits = step.utf8
         guard !digits.isEmpty, digits.count <= 9, digits.allSatisfy({ (48...57).contains($0) }),

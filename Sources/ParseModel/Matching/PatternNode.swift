@@ -6,7 +6,6 @@ indirect enum PatternNode {
     case boundary(PatternBoundary)
     /// One after the other; without parts, the empty text.
     case sequence([PatternNode])
-    /// One of some.
     case choice([PatternNode])
     /// So many times; nil for any number.
     case repetition(PatternNode, least: Int, most: Int?)
@@ -16,7 +15,6 @@ indirect enum PatternNode {
 enum PatternBoundary {
     case start, end, lineStart, lineEnd, word, noWord
 
-    /// Whether a place in a text is one.
     func holds(_ text: [Unicode.Scalar], _ position: Int) -> Bool {
         let before = position > 0 ? text[position - 1] : nil
         let after = position < text.count ? text[position] : nil

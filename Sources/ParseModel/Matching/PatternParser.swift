@@ -1,8 +1,8 @@
 /// Reads a regular expression in PostgreSQL's syntax, as ``RegexPattern`` gives it.
 struct PatternParser {
-    /// Groups inside groups.
+    /// Nesting of groups.
     private static let deepest = 100
-    /// The most repetitions that a count may ask for, as in PostgreSQL.
+    /// The greatest repetition count, as in PostgreSQL.
     private static let mostRepetitions = 255
 
     private let translation: RegexPattern.Translation
@@ -134,7 +134,6 @@ struct PatternParser {
             excludesNewline: isNegated && !dotMatchesNewline)
     }
 
-    /// A character of a set, or a kind of characters.
     private mutating func member() throws(FilterMatcherError) -> (character: Unicode.Scalar?, kind: CharacterKind?) {
         guard let character = rest.popFirst() else { throw Self.invalid }
         guard character == "\\" else { return (character, nil) }

@@ -10,11 +10,11 @@ struct PatternProgram {
         case found
     }
 
-    /// The most steps of a program: repetitions are written out.
+    /// Maximum steps. Repetitions are expanded.
     private static let longest = 10_000
 
     private var steps: [Step] = []
-    /// Parts that were written, those without steps included.
+    /// Parts written, including those without steps.
     private var parts = 0
     private let mostSteps: Int
 

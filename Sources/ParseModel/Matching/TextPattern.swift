@@ -34,7 +34,6 @@ struct TextPattern {
         }
     }
 
-    /// Whether a text has it somewhere.
     func isFound(in text: String, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         switch form {
         case .nowhere: return false

@@ -16,7 +16,7 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         /// Fields whose user (or users) are let in, object by object.
         public var pointerFields: [Name] = []
 
-        /// Everybody.
+        /// Everyone.
         public static let open = Entry(principals: ["*"])
     }
 

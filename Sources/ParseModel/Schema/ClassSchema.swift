@@ -3,7 +3,7 @@ import OrderedCollections
 
 /// One field of a class.
 public struct Field: Hashable, Sendable {
-    /// What the field holds.
+    /// The field's type.
     public var type: FieldType
     /// What the definition says of whether a value is demanded; nil when it says nothing.
     public var required: Bool?

@@ -23,7 +23,7 @@ public struct MailUser: Sendable {
 
 /// The columns of users that links in mails are about. No field of the class shows them.
 extension AccountRows {
-    /// What a token is for.
+    /// A token's purpose.
     public enum TokenPurpose: Sendable {
         case verification, passwordReset
 
@@ -76,13 +76,13 @@ extension AccountRows {
                 + "ORDER BY (\"email\" IS NOT NULL) DESC LIMIT 1", [address])
     }
 
-    /// The user of a name or an id.
+    /// A user by name or id.
     public func user(named username: String, _ purpose: TokenPurpose) async throws -> MailUser? {
         guard !username.utf8.contains(0) else { return nil }
         return try await mailUser(purpose, where: "\"username\" = $1 LIMIT 1", [username])
     }
 
-    /// The user of an id.
+    /// A user by id.
     public func mailUser(_ id: String, _ purpose: TokenPurpose) async throws -> MailUser? {
         guard !id.utf8.contains(0) else { return nil }
         return try await mailUser(purpose, where: "\"objectId\" = $1", [id])

@@ -3,7 +3,7 @@ import Postgres
 
 /// The attempts to log in that failed, counted with the user.
 extension AccountRows {
-    /// What was counted; a lock that has ended counts no more.
+    /// Failed attempts. An expired lock's no longer count.
     private static let counted = """
         CASE WHEN "_account_lockout_expires_at" IS NULL THEN COALESCE("_failed_login_count", 0) ELSE 0 END
         """
@@ -64,7 +64,7 @@ extension AccountRows {
                 """, [.text(userId), .double(Double(threshold))]))
     }
 
-    /// Forgets the attempts of a user.
+    /// Resets a user's attempts.
     public func resetAttempts(of userId: String) async throws {
         _ = try await store.query(
             Statement(

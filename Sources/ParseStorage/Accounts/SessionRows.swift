@@ -27,9 +27,9 @@ public struct SessionRows: Sendable {
         FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
         """
 
-    /// A role that was deleted leaves its members behind, and those of its parents; it hands nothing on. Of more roles than
-    /// there may be, those of the user's own come first, the oldest before others: clients who may create roles can name
-    /// any user in them, and take none away by that. A role that does not count gives no right, as if it were not there.
+    /// A deleted role leaves its memberships, and its parents', behind, but passes nothing on. Beyond the role limit,
+    /// the user's direct roles come first, oldest first: clients who may create roles can name any user in them, and
+    /// must not displace others. A role that does not count gives no right, as if it did not exist.
     private static let rolesStatement = """
         WITH RECURSIVE held(id, name) AS (
             (SELECT role."objectId", role."name" FROM "_Join:users:_Role" AS member

@@ -2,7 +2,7 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// The start of a job, as it is noted.
+/// The start of a job, as recorded.
 public struct JobStart: Sendable {
     /// The id of its row.
     public let id: String
@@ -28,7 +28,7 @@ public struct JobStart: Sendable {
     }
 }
 
-/// The end of a job, as it is noted.
+/// The end of a job, as recorded.
 public struct JobEnd: Sendable {
     /// Whether it did what it should.
     public var hasSucceeded: Bool
@@ -195,14 +195,14 @@ public struct JobRows: Sendable {
         }
     }
 
-    /// Takes the lock of who runs schedules, for as long as the transaction takes.
+    /// Takes the job-schedule lock until the transaction ends.
     private func takeSchedules() async throws -> Bool {
         try await store.query(
             "SELECT pg_try_advisory_xact_lock(\(ProcessLock.jobSchedules.key))", []
         ).bool(0, 0) ?? false
     }
 
-    /// Runs statements of its own; what PostgreSQL says becomes Parse's error.
+    /// Runs its own statements and maps PostgreSQL errors to Parse's.
     private func noting<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()

@@ -32,8 +32,8 @@ public struct RequestRows: Sendable {
             """, store.client)
     }
 
-    /// Only a hash of the key is kept, which may be made of a session token. The rows are locked in the order of their
-    /// keys, so that no two requests wait for each other.
+    /// Keys may contain session tokens, so only their hashes are stored. Rows are locked in key order to avoid
+    /// deadlocks.
     private static let countStatement = """
         WITH counted AS (
             INSERT INTO "_roost_request_count" AS kept ("key", "requests", "until")

@@ -51,7 +51,6 @@ public struct AdvisedIndexBuilder: Sendable {
         facts.indexes.filter { !$0.isValid && $0.name.hasPrefix(IndexCandidate.prefix) }.map(\.name)
     }
 
-    /// The index that is worth most and may be built.
     private func wanted(_ facts: DatabaseFacts) async throws -> IndexAdvice? {
         let refused = try await NoteTable(client: client).refused()
         return try await IndexAdviser(client: client).advice(facts, total: 10_000, calls: 20).first { advice in
@@ -63,7 +62,7 @@ public struct AdvisedIndexBuilder: Sendable {
         }
     }
 
-    /// Builds while the lock is held: no other process builds such an index now.
+    /// Builds while the lock keeps other processes from building.
     private func build(in session: PostgresSession) async throws -> String? {
         let facts = try await DatabaseFacts.read(client)
         for name in Self.leftovers(facts) { await drop(name, session, isLeftover: true) }
@@ -95,7 +94,7 @@ public struct AdvisedIndexBuilder: Sendable {
         return advice.name
     }
 
-    /// Runs a build, and stops it when others wait for it, such as a change of the class behind which requests wait.
+    /// Runs a build, and stops it if others wait for it, such as a class change that requests wait behind.
     private func makingWay(for session: PostgresSession, _ build: @Sendable @escaping () async throws -> Void)
         async throws
     {
@@ -119,13 +118,13 @@ public struct AdvisedIndexBuilder: Sendable {
         }
     }
 
-    /// What an operator builds by hand isn't valid either until it is done.
+    /// An index that an operator is building isn't valid yet either.
     private static let isAbandoned =
         "NOT indisvalid AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index WHERE index_relid = indexrelid)"
 
-    /// Drops an index, in a task of its own, which a cancelled caller can't cut short.
+    /// Drops an index, in its own task, which a cancelled caller can't cut short.
     ///
-    /// - Parameter isLeftover: Whether to drop it only if its build has ended, and it can't be used.
+    /// - Parameter isLeftover: Whether to drop it only if its build has ended and it can't be used.
     private func drop(_ name: String, _ session: PostgresSession, isLeftover: Bool = false) async {
         await Task {
             do {

@@ -2,7 +2,6 @@ public import JSON
 
 /// An index that is missing and would help.
 public struct IndexAdvice: Sendable {
-    /// A question that it helps.
     struct Question: Sendable {
         let note: NoteTable.Note
         /// The share of the work that is left with the index, or nil without statistics.

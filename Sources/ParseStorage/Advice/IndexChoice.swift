@@ -7,11 +7,11 @@ struct IndexChoice {
 
     /// The most columns of one kind that an index begins with.
     private static let mostEqual = 2
-    /// Work of fewer rows takes no time.
+    /// Rows read in no noticeable time.
     private static let littleWork = 20_000.0
-    /// The largest share of the work that may be left.
+    /// The largest share of work that may remain.
     private static let largestRest = 0.5
-    /// By how much an index of more columns must be better.
+    /// Required work ratio of an index with more columns.
     private static let worthOfColumn = 0.8
 
     /// The index that would help, or nil if there is one already, or none would.
@@ -36,7 +36,7 @@ struct IndexChoice {
         return estimate.work(with: candidate).map { min(1, $0 / work(estimate)) }
     }
 
-    /// The work with the best index that there is, or without any.
+    /// The work with the best existing index, or without any.
     private func work(_ estimate: IndexEstimate) -> Double {
         let usable = facts.indexes.filter {
             Name($0.table) == estimate.shape.table && $0.isValid && $0.isWhole && $0.isSorted
@@ -44,7 +44,7 @@ struct IndexChoice {
         return usable.compactMap { estimate.work(with: $0.asCandidate) }.reduce(estimate.withoutIndex, min)
     }
 
-    /// The indexes that may help, from few columns to many.
+    /// Possible indexes, fewest columns first.
     private func candidates(_ estimate: IndexEstimate, _ stored: StoredTable) -> [IndexCandidate] {
         let shape = estimate.shape
         func usable(_ columns: [Name], isPattern: Bool = false) -> [IndexCandidate.Key] {

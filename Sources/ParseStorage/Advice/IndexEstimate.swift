@@ -7,16 +7,16 @@ import JSON
 struct IndexEstimate {
     let shape: QueryShape
     private let rows: Double
-    /// The number of different values of each column or, below zero, their share of the rows.
+    /// The number of distinct values of each column or, below zero, their share of the rows.
     private let values: [Name: Double]
-    /// Whether texts are in the order of their bytes, so that every index finds what begins with a text.
+    /// Whether texts sort by their bytes, so that every index serves prefix searches.
     private let hasPlainOrder: Bool
 
-    /// The number of rows read in the order of the table that take as long as one that an index names.
+    /// Rows read in table order in the time of one row that an index names.
     private static let costOfJump = 25.0
-    /// The number of rows that a find gives.
+    /// The assumed results of a find.
     private static let usualLimit = 100.0
-    /// The shares of the rows that lie in a range, begin with a text, or fulfil unknown conditions.
+    /// Assumed shares of rows in a range, with a prefix, or meeting unknown conditions.
     private static let (inRange, inPrefix, inOther) = (1 / 3.0, 1 / 1000.0, 1 / 10.0)
 
     init(_ shape: QueryShape, _ table: StoredTable, _ facts: DatabaseFacts) {
@@ -71,7 +71,7 @@ struct IndexEstimate {
         return max(1, value >= 0 ? value : -value * rows)
     }
 
-    /// The share of the rows that fulfils the conditions on all but some columns.
+    /// The share of rows that meet the conditions on all unused columns.
     private func share(except used: Set<Name>) -> Double {
         var share = shape.hasOther ? Self.inOther : 1
         for column in shape.equal where !used.contains(column) { share /= distinct(column) }

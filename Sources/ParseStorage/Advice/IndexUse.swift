@@ -6,7 +6,7 @@ public struct UnusedIndex: Sendable {
     public let name: String
     /// The class.
     public let table: String
-    /// What it takes.
+    /// Its size.
     public let bytes: Int
     /// For how many days no query used it.
     public let days: Int
@@ -18,7 +18,7 @@ package struct IndexUse: Sendable {
 
     package init(client: PostgresClient) { self.client = client }
 
-    /// For how long no query must have used one.
+    /// Days without use by any query.
     private static let days = 30
 
     private static let definition = """
@@ -28,11 +28,11 @@ package struct IndexUse: Sendable {
 
     private static let classNames = "SELECT \"className\"::text FROM \"_SCHEMA\""
 
-    /// The indexes that an operator may drop: of classes, that make nothing unique, made by hand or advised. Those of tables
-    /// without a byte are left out: on Citus these stand for tables of other servers, whose use is counted there.
+    /// Indexes that operators may drop: of classes, not unique, made by hand or advised. Tables without a byte are left
+    /// out: on Citus they stand for tables of other servers, which count the use.
     ///
-    /// Parameter 1 is the names of the classes: they are asked for by themselves, since a statement has either tables of
-    /// other servers or the catalogue of this one.
+    /// Parameter 1 is the class names. They are queried separately, since a statement reads either tables of other
+    /// servers or the catalogue of this one.
     private static let indexes = """
         pg_stat_user_indexes s JOIN pg_index x ON x.indexrelid = s.indexrelid \
         JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid \

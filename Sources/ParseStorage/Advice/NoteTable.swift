@@ -11,7 +11,7 @@ package struct NoteTable: Sendable {
     package init(client: PostgresClient) { self.client = client }
 
     private static let days = 30
-    /// The most shapes of a day.
+    /// Maximum shapes per day.
     private static let mostShapes = 1000
 
     private static let definition = """

@@ -14,14 +14,13 @@ package struct QueryShape: Hashable, Sendable {
     /// The first sort column.
     var order: Name?
     var isDescending = false
-    /// The column of a `distinct`.
     var distinct: Name?
     package var isLimited = false
     var isCount = false
     /// Whether it has conditions or an order that an index of plain columns can't serve.
     var hasOther = false
 
-    /// The maximum number of columns of each kind.
+    /// Per kind.
     private static let mostColumns = 6
 
     package init(table: Name, distinct: Name? = nil) { (self.table, self.distinct) = (table, distinct) }

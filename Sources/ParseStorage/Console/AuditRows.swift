@@ -26,7 +26,7 @@ public struct AuditEntry: Sendable {
 
     /// How many ids, and how many fields, an entry has at most.
     public static let mostIds = 100
-    /// How many bytes a name, an id or a path has at most.
+    /// Byte limit of a name, an id or a path.
     private static let mostText = 500
 
     /// The same without what is too much of it: all of it may be what a browser sent.
@@ -62,13 +62,13 @@ public struct AuditQuery: Sendable {
     public var objectId: String?
     /// What was done, by the method of the call.
     public var method: String?
-    /// From when on.
+    /// Inclusive.
     public var from: ParseDate?
-    /// Until when.
+    /// Exclusive.
     public var until: ParseDate?
     public var limit = 100
 
-    /// All of them.
+    /// All entries.
     public init() {}
 }
 
@@ -130,7 +130,7 @@ public struct AuditRows: Sendable {
         value.map { .jsonb($0.serialized()) } ?? .null(.jsonb)
     }
 
-    /// How much later an entry with a smaller number may be begun, in numbers: what is read of the table ends there.
+    /// How far entries may be out of time order, in numbers. Searches by time are widened by it.
     private static let overlap = 10_000
 
     /// Entries, the latest first, as JSON.

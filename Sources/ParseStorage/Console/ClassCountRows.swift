@@ -6,7 +6,7 @@ import Postgres
 public struct ClassCount: Sendable, Equatable {
     /// The class.
     public let className: String
-    /// How many objects it has.
+    /// Its object count.
     public let objects: Int
     /// Whether that is an estimate.
     public let isEstimate: Bool

@@ -34,7 +34,7 @@ public struct OperatorRows: Sendable {
         ).first
     }
 
-    /// All operators, in the order of their names.
+    /// All operators, sorted by name.
     public func all() async throws -> [StoredOperator] { try await list("ORDER BY \"name\"", []) }
 
     private func list(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [StoredOperator] {

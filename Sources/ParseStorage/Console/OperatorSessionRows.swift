@@ -158,7 +158,7 @@ public struct OperatorSessionRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// What names a session to others: nothing can be done with it but end the session.
+    /// A session's public id, which only serves to end the session.
     private static let id = "substr(encode(sha256(\"token\"), 'hex'), 1, 32)"
     private static let isOwn = "(\"operator\" IS NOT DISTINCT FROM $1 AND \"name\" = $2)"
 

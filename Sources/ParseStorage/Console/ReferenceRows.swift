@@ -4,7 +4,7 @@ import Postgres
 
 /// Objects that point to one object, by a field.
 public struct Reference: Sendable, Equatable {
-    /// The class that points.
+    /// The pointing class.
     public let className: String
     /// Its field: a pointer, or a relation.
     public let field: String
@@ -54,7 +54,7 @@ public struct ReferenceRows: Sendable {
         }
     }
 
-    /// What a statement counts; nil where it takes too long.
+    /// The count, or nil if the statement takes too long.
     private func counted(_ statement: Statement, _ time: Duration) async throws -> Int? {
         do {
             return try await store.client.slowQuery(statement, timeLimit: time).int(0, 0).map { Int($0) }

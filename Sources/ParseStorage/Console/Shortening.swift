@@ -9,7 +9,7 @@ struct Shortening: Sendable {
     /// Fields that are read whole, as those that a rule looks into.
     var whole: Set<Name> = []
 
-    /// The most that can be asked for: what is above needs no shortening.
+    /// The greatest limit. Nothing above needs shortening.
     private static let greatest = 1 << 20
 
     init(most: Int, whole: Set<Name> = []) {

@@ -13,7 +13,7 @@ struct TrashedRow {
         }
     }
 
-    /// All but the number of the change, which comes along.
+    /// All columns except the number of the change.
     private static let whole = "to_jsonb(_gone) - '_number'"
 
     /// Numbers are kept as texts: JSON of PostgreSQL has no negative zero.

@@ -6,7 +6,7 @@ import Postgres
 struct DistributedObjects {
     let store: ObjectStore
 
-    /// The values by which objects of a class lie where they do, by their ids; they never change.
+    /// The immutable distribution values of objects, by id.
     private func fieldValues(of ids: [String], by field: Name, _ schema: ClassSchema) async throws -> [Name: String] {
         let rows = try await store.query(
             "SELECT \"objectId\", \(SQLBuilder.quote(field.text)) FROM \(SQLBuilder.quote(schema.name)) "

@@ -48,7 +48,7 @@ struct DistributedTables {
 }
 
 extension Distribution {
-    /// Where tables lie that are distributed, or copied to all servers, by their names.
+    /// Lists distributed and replicated tables with their distribution columns, sorted by name.
     private static let listing = """
         SELECT c.relname::text, column_to_column_name(p.logicalrelid, p.partkey) FROM pg_dist_partition p \
         JOIN pg_class c ON c.oid = p.logicalrelid \

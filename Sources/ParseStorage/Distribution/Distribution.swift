@@ -7,7 +7,7 @@ public struct Distribution: Sendable {
     public var isBySchema: Bool
     /// How many parts the rows of a class have.
     public var shards: Int
-    /// The classes that are named.
+    /// Placements of the classes that the configuration names.
     public var classes: [Name: ClassPlacement]
     /// What holds for classes of the app that are not named.
     public var others: ClassPlacement

@@ -49,7 +49,7 @@ struct DistributionCheck {
                 + "{\"engine\": \"citus\", \"mode\": \"rows\"}")
     }
 
-    /// Whether Citus keeps a schema on one of its servers.
+    /// Whether Citus distributes a schema.
     private func isKept(_ schema: String) async throws -> Bool {
         try await client.query(
             "SELECT EXISTS (SELECT 1 FROM pg_dist_schema s JOIN pg_namespace n ON n.oid = s.schemaid WHERE n.nspname = $1)",

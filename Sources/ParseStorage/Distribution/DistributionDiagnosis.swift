@@ -4,7 +4,6 @@ import Postgres
 
 /// How large the parts of distributed tables are, and whether one of them has most of the rows.
 struct DistributionDiagnosis {
-    /// The parts of one table.
     private struct Table {
         let name: String
         let field: String
@@ -47,7 +46,7 @@ struct DistributionDiagnosis {
         for table in tables { stored[table.name]?.size = table.size }
     }
 
-    /// Parts below this many bytes say nothing of how rows are spread.
+    /// Parts below this size, in bytes, say nothing about skew.
     private static let notable = 1 << 20
 
     /// Tables of which one part has nearly twice as much as its share.

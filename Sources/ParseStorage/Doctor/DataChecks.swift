@@ -18,10 +18,10 @@ struct DataChecks: Sendable {
     let facts: DatabaseFacts
     let limits: Limits
 
-    /// How many examples a finding has at most.
+    /// Examples per finding.
     private static let examples = 5
 
-    /// One question about rows: a statement that gives examples as texts and, in another column, how many there are.
+    /// A question about rows: a statement that returns examples as texts and, in another column, their count.
     private struct Question: Sendable {
         let subject: String
         let sql: String
@@ -45,7 +45,6 @@ struct DataChecks: Sendable {
         return findings
     }
 
-    /// Counts the rows of a query of one text column, and gives some of them.
     private static func counting(_ query: String) -> String {
         "SELECT count(*), (array_agg(x ORDER BY x))[1:\(examples)] FROM (\(query)) AS found (x)"
     }
@@ -65,7 +64,6 @@ struct DataChecks: Sendable {
         } + documents.map { literalOperations(schema.name, $0.text) }
     }
 
-    /// Pointers whose object is gone.
     private func danglingPointers(_ className: String, _ field: String, _ target: String) -> Question? {
         guard let column = facts.tables[className]?.column(field), column.type == PostgresType.text.rawValue else {
             return nil
@@ -84,7 +82,7 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// Rows of a relation one of whose ends is gone.
+    /// Rows of a relation with a missing end.
     private func orphanedRows(_ className: String, _ field: String, _ target: String) -> Question? {
         let join = TableLayout.joinTable(field: field, className: className)
         guard join.utf8.count <= 63, facts.tables[Name(join)] != nil else { return nil }
@@ -108,13 +106,13 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// The condition that a class has an object; nil when it has no table.
+    /// The condition that an object exists, or nil without a table.
     private func exists(_ className: String, _ id: String) -> String? {
         guard facts.tables[className]?.column("objectId") != nil else { return nil }
         return "EXISTS (SELECT FROM \(SQL.identifier(className)) t WHERE t.\"objectId\" = \(id))"
     }
 
-    /// Operations that parse-server stored as data.
+    /// Operations stored as data by parse-server.
     private func literalOperations(_ className: String, _ field: String) -> Question {
         let column = SQL.identifier(field)
         // In a text the quotation marks would have backslashes before them.
@@ -129,7 +127,6 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// Questions about users and roles.
     private var userQuestions: [Question] {
         var questions: [Question] = []
         if let users = facts.tables["_User"] {
@@ -158,7 +155,7 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// Names that differ in case only.
+    /// Names that differ only in case.
     private func twins(_ className: String, _ field: String, _ what: String) -> Question {
         let column = SQL.identifier(field)
         let rows =

@@ -64,7 +64,6 @@ package struct DatabaseFacts: Sendable {
         "zero_damaged_pages", "ignore_checksum_failure", "max_connections",
     ]
 
-    /// Reads all of it; throws `PostgresError`.
     static func read(_ client: PostgresClient) async throws -> DatabaseFacts {
         try await client.transaction(isolation: .repeatableRead, purpose: .administration) { session in
             _ = try await session.query("SET TRANSACTION READ ONLY")

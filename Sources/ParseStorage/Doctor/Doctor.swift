@@ -4,7 +4,7 @@ public import Postgres
 
 /// Looks a database over, Roost's or parse-server's, without changing anything, and puts right what the operator names.
 public struct Doctor: Sendable {
-    /// How large a class is.
+    /// The size of a class.
     public struct ClassSize: Sendable {
         /// The class or relation.
         public let name: String
@@ -12,7 +12,7 @@ public struct Doctor: Sendable {
         public let rows: Int
         /// Whether they are an estimate of the database's statistics.
         public let isEstimate: Bool
-        /// The bytes with indexes.
+        /// Bytes, with indexes.
         public let bytes: Int
     }
 
@@ -58,7 +58,7 @@ public struct Doctor: Sendable {
             classes: try await sizes(facts), findings: sorted, size: facts.size, version: facts.version)
     }
 
-    /// Tables up to this many bytes are counted; of others the statistics count.
+    /// Tables up to this size, in bytes, are counted. Others use statistics.
     private static let countedSize = 16 << 20
 
     private func sizes(_ facts: DatabaseFacts) async throws -> [ClassSize] {

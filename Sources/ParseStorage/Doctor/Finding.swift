@@ -54,13 +54,13 @@ public struct Finding: Sendable, Equatable {
         public let statements: [String]
     }
 
-    /// What it is about.
+    /// The kind of problem.
     public let kind: Kind
     /// How much it matters.
     public let severity: Severity
     /// The class, `class.field`, table or setting.
     public let subject: String
-    /// What is the matter, in words.
+    /// The problem, in words.
     public let words: String
     /// Some of the objects that it concerns.
     public var examples: [String] = []

@@ -16,7 +16,7 @@ package struct LayoutDiagnosis {
             + lookAlikes(classes) + invalidIndexes
     }
 
-    /// A class with many fields to which every client may add more: each find reads all of them.
+    /// A class with many fields that every client may extend: each find reads all of them.
     private func growth(_ schema: ClassSchema) -> [Finding] {
         let count = schema.fields.keys.count { !SystemClass.isDefaultField($0.text, of: schema.name) }
         guard count > Self.manyFields, schema.effectivePermissions.admits([], to: .addField) else { return [] }
@@ -29,7 +29,6 @@ package struct LayoutDiagnosis {
 
     private static let manyFields = 100
 
-    /// The table of a class: whether it is there, with its columns.
     private func tableFindings(_ schema: ClassSchema) -> [Finding] {
         let table = SQL.identifier(schema.name)
         let definitions = TableLayout.columnDefinitions(of: schema)
@@ -76,7 +75,7 @@ package struct LayoutDiagnosis {
         return findings
     }
 
-    /// Whether Roost makes a column at its start, as newer servers gave it to classes of Parse's own.
+    /// Whether Roost adds a column at startup, as newer servers did for system classes.
     private func isMadeAtStart(_ column: String, of className: String) -> Bool {
         StartDiagnosis.systemClasses.contains { $0.hasSameBytes(as: className) }
             && (SystemClass.isDefaultField(column, of: className) || column.hasPrefix("_"))
@@ -104,7 +103,6 @@ package struct LayoutDiagnosis {
         return wanted == "text" && (actual == "character varying" || actual.hasPrefix("character varying("))
     }
 
-    /// The join tables of a class.
     private func relationFindings(_ schema: ClassSchema) -> [Finding] {
         schema.fields.compactMap { name, field in
             let table = TableLayout.joinTable(field: name.text, className: schema.name)
@@ -121,7 +119,6 @@ package struct LayoutDiagnosis {
         }
     }
 
-    /// Fields whose type Parse does not know.
     private var unknownTypes: [Finding] {
         (facts.rows ?? []).flatMap { row in
             (row.json["fields"]?.objectValue ?? [:]).compactMap { name, json -> Finding? in
@@ -133,7 +130,6 @@ package struct LayoutDiagnosis {
         }
     }
 
-    /// Tables that belong to no class.
     private func unowned(_ classes: [ClassSchema]) -> [Finding] {
         var owned: Set<Name> = ["_SCHEMA"]
         owned.formUnion(SystemClass.volatileNames)
@@ -158,12 +154,12 @@ package struct LayoutDiagnosis {
             }
     }
 
-    /// Whether a table is one in which Roost keeps what is not the application's: mails to send, how far an import is.
+    /// Whether a table holds Roost's own data, such as queued mails or import progress.
     private static func isRoosts(_ table: String) -> Bool {
         table.hasPrefix("_roost_") || table.hasPrefix("roost-")
     }
 
-    /// Names of classes and fields that are the same but for the case of letters, or for how letters are composed.
+    /// Class and field names that differ only in case or Unicode composition.
     private func lookAlikes(_ classes: [ClassSchema]) -> [Finding] {
         func groups(_ names: [String]) -> [[String]] {
             Dictionary(grouping: names) { $0.lowercased() }.values.filter { $0.count > 1 }
@@ -185,7 +181,7 @@ package struct LayoutDiagnosis {
         return findings
     }
 
-    /// Indexes that a failed build left behind: they are kept up to date, and not used.
+    /// Indexes left behind by failed builds: maintained, but never used.
     private var invalidIndexes: [Finding] {
         facts.indexes.filter { !$0.isValid }.map { index in
             Finding(

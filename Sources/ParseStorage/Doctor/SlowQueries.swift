@@ -44,7 +44,7 @@ package struct SlowQueries: Sendable {
         }
     }
 
-    /// Relations that are read by their owner without an index, as parse-server makes them.
+    /// Relations read by owner without an index, as parse-server makes them.
     private func relationFindings() -> [Finding] {
         let indexed = Set(
             facts.indexes.filter { $0.isValid && $0.isWhole && $0.keys.first == "owningId" }.map { Name($0.table) })

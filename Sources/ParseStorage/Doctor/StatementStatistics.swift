@@ -41,8 +41,8 @@ public struct StatementStatistics: Sendable {
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10))).first
     }
 
-    /// What reads them; nil where PostgreSQL keeps no count. An app in a schema of its own sees its role's: what the
-    /// tables of a statement are, PostgreSQL does not say.
+    /// The view to read, or nil if PostgreSQL keeps no statistics. An app in its own schema sees its role's statements,
+    /// because PostgreSQL does not report their tables.
     private func source() async throws -> String? {
         // The session's path may not lead to the schema of the extension.
         let place = try await client.query(

@@ -5,7 +5,7 @@ public import Postgres
 
 /// What a database holds at one moment, to be written elsewhere.
 public struct DatabaseExport: Sendable {
-    /// The form of what is exported.
+    /// The export format.
     public enum Form: String, Sendable, CaseIterable {
         /// Objects as the REST interface shows them, as Parse.com and Back4App export them.
         case parse
@@ -13,11 +13,11 @@ public struct DatabaseExport: Sendable {
         case mongo
     }
 
-    /// What is wanted.
+    /// The options.
     public struct Request: Sendable {
         /// The form.
         public var form = Form.parse
-        /// The classes; nil for all.
+        /// Classes, or nil for all.
         public var classes: [String]?
         /// Only rows that were changed at that time or later; nil for all.
         public var since: ParseDate?
@@ -69,7 +69,7 @@ public struct DatabaseExport: Sendable {
     public let time: ParseDate
     private let snapshot: DatabaseSnapshot
 
-    /// Volatile classes that an export leaves out: requests that were served once are forgotten after minutes.
+    /// Volatile classes that exports skip: their rows expire within minutes.
     private static let passing: Set<Name> = ["_Idempotency"]
 
     /// Opens a database for an export, which sees it as it is at this moment until `body` ends.
@@ -121,7 +121,6 @@ public struct DatabaseExport: Sendable {
             time: ParseDate(milliseconds: results[1].timestamp(0, 1) ?? 0), snapshot: snapshot)
     }
 
-    /// The table of a class, and those of its relations.
     private static func tables(
         of schema: ClassSchema, _ stored: [Name: StoredTable], _ request: Request
     ) -> [Table] {

@@ -50,7 +50,7 @@ struct ExportPlan: Sendable {
             selectList: selected.joined(separator: ", "))
     }
 
-    /// How a field's column is written; nil when the column is not of the type that the field's should be.
+    /// How to write a field's column, or nil if its type doesn't match the field's.
     private static func encoding(_ column: StoredTable.Column, of type: FieldType) -> ReadPlan.Encoding? {
         let expected = TableLayout.parameterType(type)
         let isVariable = expected == .text && column.type == PostgresType.varchar.rawValue

@@ -7,7 +7,7 @@ struct MongoRows: ExportRows {
     let plan: ExportPlan
     let className: String
 
-    /// The names that some fields have on MongoDB.
+    /// Field names that differ on MongoDB.
     private static let names: [Name: String] = [
         "objectId": "_id", "createdAt": "_created_at", "updatedAt": "_updated_at",
     ]
@@ -30,7 +30,6 @@ struct MongoRows: ExportRows {
         writer.byte(UInt8(ascii: "}"))
     }
 
-    /// Appends a comma and a key.
     private func key(_ name: String, _ writer: inout JSONWriter) {
         writer.byte(UInt8(ascii: ","))
         writer.string(name)
@@ -89,7 +88,7 @@ struct MongoRows: ExportRows {
         result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
     }
 
-    /// The two lists, and the object by which servers before them knew permissions, which parse-server still writes.
+    /// Writes the two lists, and the `_acl` object for older servers, which parse-server still writes.
     private func writePermissions(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
         let readers = result.textArray(row, index)
         let writers = result.textArray(row, index + 1)

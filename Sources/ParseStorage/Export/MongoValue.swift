@@ -16,7 +16,7 @@ enum MongoValue {
         writer.raw("\"}")
     }
 
-    /// Appends the text of a double, in which an integer has a fraction too.
+    /// Appends a double, with a fraction even for integers.
     private static func double(_ number: Double, into writer: inout JSONWriter) {
         guard number.isFinite else {
             writer.raw(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")

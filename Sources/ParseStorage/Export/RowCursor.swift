@@ -12,7 +12,7 @@ package struct RowCursor: Sendable {
         self.sizes = sizes
     }
 
-    /// How far the reading came. No other task has it while a piece is under way.
+    /// The reading position. Only one task uses it at a time, until its piece is complete.
     private final class Place: Sendable {
         private struct State {
             var done = 0
@@ -42,7 +42,7 @@ package struct RowCursor: Sendable {
         }
     }
 
-    /// From how many bytes on a piece takes no further row.
+    /// Bytes from which a piece takes no further row.
     private static let pieceSize = 4 * 1024 * 1024
     private static let mostRows = 1024
 
@@ -94,7 +94,7 @@ package struct RowCursor: Sendable {
         _ = try await session.query("CLOSE \(cursor)")
     }
 
-    /// Opens a cursor behind rows that were read before.
+    /// Opens a cursor after the rows already read.
     private static func declare(
         _ name: String, _ statement: Statement, _ session: PostgresSession, after done: Int
     ) async throws -> String {
@@ -106,7 +106,6 @@ package struct RowCursor: Sendable {
         return cursor
     }
 
-    /// How many rows make up the next pieces.
     private struct PieceCounts {
         /// The cursor of the rows' sizes; nil where all rows are small.
         var cursor: String?

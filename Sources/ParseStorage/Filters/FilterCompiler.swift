@@ -9,7 +9,6 @@ import Postgres
 package struct FilterCompiler {
     /// What a key of a query leads to.
     enum Operand {
-        /// A column of its own.
         case column(String, FieldType)
         /// A place inside a jsonb column.
         case json(JSONPath)
@@ -28,7 +27,6 @@ package struct FilterCompiler {
     var distance: String?
     /// The full-text rank, when the filter searches text.
     var rank: String?
-    /// How many memberships in other queries there are so far.
     private var memberships = 0
 
     package init(schemas: SchemaSnapshot, builder: SQLBuilder = SQLBuilder()) {
@@ -159,10 +157,10 @@ package struct FilterCompiler {
         }
     }
 
-    /// What the condition on an element of an array calls the element: a name that no field has.
+    /// The alias of an array element in its condition. No field has this name.
     private static let element = "_roost_element"
 
-    /// An array here has an element that fulfils the condition.
+    /// The condition that some array at the operand has a matching element.
     private mutating func elements(of operand: Operand, _ condition: String) -> String {
         let arrays: String
         switch operand {
@@ -175,9 +173,9 @@ package struct FilterCompiler {
         return "EXISTS (SELECT 1 FROM \(arrays) AS e(\(Self.element)) WHERE \(condition))"
     }
 
-    /// A condition on a list of principals, which matches by its elements as any other list.
+    /// A condition on a list of principals, which matches by its elements like any list.
     ///
-    /// - Throws: 102 for what cannot be asked of a list of principals.
+    /// - Throws: 102 for conditions that such a list can't have.
     private mutating func principals(_ constraint: Constraint, _ column: String) throws(ParseError) -> String {
         func texts(_ values: [JSONValue]) -> [String] {
             values.compactMap(\.stringValue).filter { !$0.utf8.contains(0) }
@@ -236,11 +234,11 @@ package struct FilterCompiler {
                 + "WHERE \"owningId\" = \(builder.bind(.text(owner.objectId))))")
     }
 
-    /// How many memberships in other queries PostgreSQL may join, which it plans in the third power of their number.
+    /// Memberships that PostgreSQL may join. Planning time grows with the cube of their number.
     private static let mostJoins = 8
 
-    /// A condition that something is among what another query gives. PostgreSQL makes joins of the first ones, and looks the
-    /// others up: inside of another expression it joins none.
+    /// A membership in another query's results. PostgreSQL joins the first ones and looks the others up, because it
+    /// joins none inside another expression.
     private mutating func membership(_ condition: String) -> String {
         guard condition != "FALSE" else { return condition }
         memberships += 1

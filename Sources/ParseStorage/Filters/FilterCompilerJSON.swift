@@ -4,7 +4,6 @@ import Postgres
 
 /// Conditions on what jsonb columns hold: arrays, objects, and paths into them.
 extension FilterCompiler {
-    /// A value as text.
     private static var text: TextCondition { TextCondition(text: "(v #>> '{}')") }
 
     mutating func json(_ constraint: Constraint, _ place: JSONPlace) throws(ParseError) -> String {
@@ -77,7 +76,7 @@ extension FilterCompiler {
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
-    /// Every array here has elements out of the values only, and there is an array.
+    /// There is an array here, and every array contains only the values.
     private mutating func containment(_ values: [JSONValue], _ place: JSONPlace) -> String {
         let list = bindAll(values)
         func isContained(_ value: String) -> String {

@@ -49,8 +49,8 @@ extension FilterCompiler {
         }
     }
 
-    /// What a key leads to inside a value that is no JSON in its column, such as `author.objectId`: as jsonb, and the
-    /// column itself where that is the part as a text. Nil where there is no such part.
+    /// The part at a key in a value not stored as JSON, such as `author.objectId`: as jsonb, and the column itself if
+    /// it is the part as a text. Nil if there is no such part.
     private mutating func part(at key: FieldPath, _ schema: ClassSchema) -> (value: String, text: String?)? {
         let field = SystemClass.field(queriedAs: key.root)
         guard !key.steps.isEmpty, let type = schema.type(of: field),
@@ -68,7 +68,6 @@ extension FilterCompiler {
         return (value, nil)
     }
 
-    /// Pointers to the objects that the inner query finds.
     private mutating func pointers(_ query: Subquery, _ schema: ClassSchema, _ target: Operand, _ outer: ClassSchema)
         throws(ParseError) -> String
     {

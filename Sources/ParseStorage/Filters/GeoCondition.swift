@@ -41,8 +41,8 @@ struct GeoCondition {
         }
     }
 
-    /// Boxes that hold a circle, as a condition that an index on the column can serve before distances are computed;
-    /// empty where the circle is so large that nothing is gained.
+    /// Boxes around a circle, which an index can serve before distances are computed. Empty if the circle is too large
+    /// to gain from them.
     private func around(_ center: GeoPoint, _ radians: Double, _ builder: inout SQLBuilder) -> String {
         guard radians < .pi / 2, center.isOnEarth else { return "" }
         // A little wider, so that rounding never leaves out what lies on the edge.
@@ -71,9 +71,9 @@ struct GeoCondition {
         return "roost_distance(\(column), \(longitude), \(latitude))"
     }
 
-    /// Inside a box of two opposite corners, whichever of them comes first.
+    /// Inside a box of two opposite corners, in either order.
     ///
-    /// One whose first corner lies east of the second crosses the antimeridian where that is the shorter way.
+    /// If the first corner lies east of the second, the box crosses the antimeridian where that is the shorter way.
     private func box(between first: GeoPoint, and second: GeoPoint, _ builder: inout SQLBuilder) -> String {
         let crosses = first.longitude - second.longitude > 180
         return box(
@@ -82,7 +82,7 @@ struct GeoCondition {
             south: min(first.latitude, second.latitude), north: max(first.latitude, second.latitude), &builder)
     }
 
-    /// Inside a box, its edges included; one whose west edge lies east of its east edge crosses the antimeridian.
+    /// Inside a box, edges included. If its west edge lies east of its east edge, it crosses the antimeridian.
     private func box(west: Double, east: Double, south: Double, north: Double, _ builder: inout SQLBuilder) -> String {
         guard south <= north else { return "FALSE" }
         guard west <= east else {

@@ -16,7 +16,7 @@ enum JSONPlace {
 struct JSONPath {
     /// The expression of what the path begins in.
     let container: String
-    /// The steps; at least one.
+    /// At least one.
     let steps: [String]
     /// Whether the container only ever holds arrays.
     let isList: Bool
@@ -41,9 +41,8 @@ extension FilterCompiler {
         "EXISTS (SELECT 1 FROM \(elements(of: place)) WHERE \(condition))"
     }
 
-    /// The values of ``candidates(_:_:)`` as a source for FROM. Functions of SQL give them, of which PostgreSQL makes parts
-    /// of the statement, and which Citus sends to the servers as they are. It takes one function there only, where two cost
-    /// less.
+    /// The values of ``candidates(_:_:)`` as a source for FROM. They come from SQL functions, which PostgreSQL inlines
+    /// and Citus sends to its servers unchanged. Citus takes one function there only, where two would cost less.
     private mutating func elements(of place: JSONPlace) -> String {
         switch place {
         case .list(let column): "jsonb_array_elements(\(Self.array(column))) AS c(v)"
@@ -70,7 +69,7 @@ extension FilterCompiler {
         return "jsonb_path_query(\(path.container), \(bind(path))) AS l(leaf)"
     }
 
-    /// Like ``leaves(_:)``, with a null for every way that ends before the path does.
+    /// Like ``leaves(_:)``, with a null for every branch that ends before the path.
     private mutating func allLeaves(_ path: JSONPath) -> String {
         "roost_leaves(\(path.container), \(builder.bind(.textArray(path.steps)))) AS l"
     }

@@ -15,7 +15,7 @@ package struct NearestSearch {
 
     /// The radius of the first circle: 10 km, in radians.
     private static let firstRadius = 10 / 6371.0
-    /// How many times as large each circle is as the one before.
+    /// Ratio of each circle's radius to the previous one's.
     private static let growth = 4.0
     /// How long the statement without a circle may take before the class counts as large.
     static let patience = Duration.milliseconds(200)
@@ -74,8 +74,8 @@ package struct NearestSearch {
         return result
     }
 
-    /// The filter with its nearness bounded by a radius; nil where a row need not be near to match, or the place or
-    /// the distance is not one that circles know.
+    /// The filter with its nearness bounded by a radius, or nil if a match need not be near, or circles can't handle
+    /// the place or the distance.
     private static func narrowed(_ filter: Filter, to radius: Double) -> Filter? {
         switch filter {
         case .field(let path, .near(let center, radians: nil)):
@@ -91,7 +91,7 @@ package struct NearestSearch {
         }
     }
 
-    /// How many conditions ask for nearness, inner queries included: the last one decides the order.
+    /// Counts nearness conditions, inner queries included. The last one decides the order.
     private static func nearnesses(in filter: Filter) -> Int {
         var count = 0
         filter.visitLeaves { leaf in
@@ -114,7 +114,6 @@ package final class NearestHistory: Sendable {
     enum Manner {
         /// By the distance of every row.
         case plain
-        /// By circles that grow.
         case circles
     }
 
@@ -123,7 +122,7 @@ package final class NearestHistory: Sendable {
         let notedAt: ContinuousClock.Instant
     }
 
-    /// How many bytes of statements are remembered.
+    /// Bytes of remembered statements.
     private static let capacity = 256 * 1024
     /// How long a class counts as small: it may grow.
     private static let memoryOfPlain = Duration.seconds(60)

@@ -6,9 +6,9 @@ import Postgres
 package struct SQLBuilder {
     /// The values, in the order of their numbers.
     package private(set) var parameters: [PostgresParameter] = []
-    /// Whether values become part of the text, for statements that take no parameters, as those that define indexes.
+    /// Whether values are inlined, for statements without parameters such as index definitions.
     private let writesValues: Bool
-    /// The principals that were added last, and what stands for them.
+    /// The principals added last, and their placeholder.
     private var principals: (names: [Name], text: String)?
 
     /// Makes a builder for one statement.
@@ -33,7 +33,7 @@ package struct SQLBuilder {
         return text
     }
 
-    /// A value as SQL; nil for types that are always parameters.
+    /// A value as SQL, or nil for types always bound.
     private static func text(_ parameter: PostgresParameter) -> String? {
         switch parameter {
         case .text(let text): SQL.literal(text)

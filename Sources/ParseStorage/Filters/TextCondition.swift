@@ -53,7 +53,7 @@ struct TextCondition {
         return "\(text) LIKE \(builder.bind(.text(pattern + "%")))"
     }
 
-    /// Longer texts are found by no text search, in bytes.
+    /// In bytes. Longer texts never match a text search.
     private static let longestText = 131_072
 
     /// What a text search looks at: an index on the same expression serves it.
@@ -61,8 +61,8 @@ struct TextCondition {
         "to_tsvector('\(TextLanguage.configuration(language))', \(text))"
     }
 
-    /// A search without what PostgreSQL would take for the beginning of a path (`/fox`, `~fox`), and with its operator
-    /// in small letters, which stay as they are when case counts.
+    /// Removes what PostgreSQL would parse as the start of a path (`/fox`, `~fox`), and writes the operator `OR` in
+    /// lower case, because case-sensitive searches mark upper-case letters.
     private static func words(_ term: String) -> String {
         var text = ""
         // Remembered, and not asked of the text: to find the last of many flags, Swift goes back to the first.

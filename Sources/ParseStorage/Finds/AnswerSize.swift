@@ -1,7 +1,7 @@
 import JSON
 import ParseModel
 
-/// The largest size of an answer.
+/// Limits the size of an answer.
 public enum AnswerSize {
     /// The size where no other is configured: 64 MB.
     public static let standard = 64 * 1024 * 1024

@@ -3,13 +3,13 @@ import JSON
 
 /// The URLs of stored files, as they are written into answers.
 public struct FileLinks: Sendable {
-    /// The address of the mount path, as the client sees it.
+    /// The mount path's URL, as clients see it.
     private var mountURL: String
-    /// What follows it, up to and with the slash before the name.
+    /// The path after it, including the slash before the name.
     private let path: [UInt8]
-    /// The key of files that were stored by hosted Parse (`fileKey`); nil when there are none.
+    /// The key of files stored by hosted Parse (`fileKey`), or nil for none.
     private let hostedKey: String?
-    /// Gives addresses of files at their store; nil where all are the server's.
+    /// Returns URLs of files at their store, or nil if the server serves all.
     private let location: (@Sendable (String) -> String?)?
 
     /// Makes links to the files of an application.

@@ -6,7 +6,7 @@ extension ObjectStore {
     public struct FindRequest: Sendable {
         /// The class.
         public var className: String
-        /// Which objects.
+        /// The condition.
         public var filter: Filter = .everything
         /// In which order; none leaves the order open.
         public var order: [SortKey] = []
@@ -32,7 +32,7 @@ extension ObjectStore {
         public var include: IncludeNode?
         /// Where the objects are read.
         public var place = ReadPlace.primary
-        /// Where what is included is read.
+        /// Where included objects are read.
         public var placeOfIncluded = ReadPlace.primary
         /// The access to included classes.
         public var accessToIncluded: @Sendable (String) async throws -> ReadAccess = { _ in ReadAccess() }
@@ -51,7 +51,7 @@ extension ObjectStore {
         /// Asks for every object of a class.
         public init(className: String) { self.className = className }
 
-        /// Asks for one object of a class.
+        /// Finds one object.
         public init(className: String, objectId: String) {
             self.className = className
             filter = .field(FieldPath("objectId"), .equal(.string(objectId)))

@@ -98,7 +98,7 @@ extension ObjectStore {
             }
         }
 
-        /// The id of one object.
+        /// The id in one row.
         public func objectId(_ row: Int) -> String? {
             guard let result, let index = plan?.index(of: "objectId") else { return nil }
             return result.string(row, index)

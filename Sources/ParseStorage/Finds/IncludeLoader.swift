@@ -18,7 +18,6 @@ struct IncludeLoader {
     /// From how many bytes on values are shortened; nil for never.
     let shorten: Int?
 
-    /// Rows to look for pointers in, with the part of the tree that applies to them.
     private struct Source {
         let result: PostgresResult
         let rows: Range<Int>
@@ -34,7 +33,6 @@ struct IncludeLoader {
         var positions: Int
     }
 
-    /// A pointer and the part of the tree that applies to it.
     private struct Place: Hashable {
         let pointer: Pointer
         let node: ObjectIdentifier
@@ -83,7 +81,7 @@ struct IncludeLoader {
         return included
     }
 
-    /// The ids of objects by their classes. Those that follow one another are mostly of one class, which is looked up once.
+    /// Object ids by class. Neighbors are mostly of one class, which is then looked up once.
     private static func idsByClass(_ pointers: [Pointer]) -> [Name: [String]] {
         var all: [Name: [String]] = [:]
         var rest = pointers[...]
@@ -95,13 +93,13 @@ struct IncludeLoader {
         return all
     }
 
-    /// The fewest bytes that an included object takes in an answer.
+    /// Minimum bytes of an included object in an answer.
     private static let leastSize = 60
 
-    /// How many fields are looked for one by one among the columns of a row.
+    /// Number of fields searched one by one among a row's columns.
     private static let fewChildren = 4
 
-    /// How many targets are kept before those that are the same become one, and how many rows are looked at at once.
+    /// Targets kept before equal ones are merged, and rows processed at once.
     private static let few = 64
 
     private static func sum(_ left: Int, _ right: Int) -> Int {
@@ -109,7 +107,7 @@ struct IncludeLoader {
         return overflows ? .max : sum
     }
 
-    /// The rows of the next level: those that were found and have something included below. Counts all that were found.
+    /// The rows of the next level: found objects with further includes. Counts the positions of all found ones.
     private static func sources(_ targets: [Target], _ included: inout IncludedObjects) -> [Source] {
         var sources: [Source] = []
         // Where everything was found, what ends here need not be looked up.
@@ -130,8 +128,8 @@ struct IncludeLoader {
         return sources
     }
 
-    /// What the rows of a level point to. One object can stand at many positions: where there are many it is one
-    /// target, so that objects that point to each other do not multiply.
+    /// The targets of a level's pointers. Many equal ones become one target, so that objects that point to each other
+    /// don't multiply.
     private static func targets(of sources: [Source]) -> [Target] {
         var all: [Target] = []
         all.reserveCapacity(few)
@@ -162,8 +160,8 @@ struct IncludeLoader {
         return merged
     }
 
-    /// Of the fields that are included and those that there are, the fewer are looked for among the others, here and in
-    /// values: a thousand paths are not looked for in each row, and each object of a long list.
+    /// Looks up the fewer of included and existing fields among the others, here and in values, so that a thousand
+    /// paths aren't searched in each row and each object of a long list.
     private static func collect(_ source: Source, into targets: inout [Target]) {
         let children = source.node.children
         if children.count <= fewChildren {

@@ -32,7 +32,7 @@ public final class IncludeNode: Sendable {
         isPlain = children.isEmpty && !isSelective
     }
 
-    /// A tree under construction: each step of each path is looked at once.
+    /// A tree under construction, which visits each step of each path once.
     private final class Draft {
         var children: [Name: Draft] = [:]
         var keys: Set<Name> = []
@@ -87,9 +87,9 @@ struct IncludedObjects: Sendable {
         let hidden: Set<Name>
     }
 
-    /// Nil for an object that was asked for and not found.
+    /// Nil for a requested object that wasn't found.
     private var objects: [Pointer: Found?] = [:]
-    /// How many were asked for and are not found, or not yet.
+    /// Requested objects that haven't been found so far.
     private(set) var missing = 0
     /// At how many positions of the answer the objects stand.
     var positions = 0

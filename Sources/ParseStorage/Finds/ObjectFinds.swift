@@ -124,8 +124,7 @@ extension ObjectStore {
         return Statement(sql, compiler.builder.parameters)
     }
 
-    /// The statement of a find that names one object by its id, which most finds are; nil for all others. Its text is
-    /// made once for a class.
+    /// The statement of a find by id, which most finds are, or nil for all others. Its text is made once per class.
     private static func byId(_ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan) -> Statement? {
         guard case .field(let path, .equal(.string(let id))) = request.filter, path.root == "objectId",
             path.steps.isEmpty, !id.utf8.contains(0), case .all([]) = request.access.filter, request.skip == 0,
@@ -151,8 +150,7 @@ extension ObjectStore {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Reads an object by its id. One that may be large is read as finds are: it waits for memory, and others do not wait
-    /// behind it.
+    /// Reads an object by its id. One that may be large waits for memory as finds do, without blocking others.
     private func row(_ statement: Statement, _ request: FindRequest) async throws -> PostgresResult {
         if let session { return try await session.query(statement) }
         guard let expected = request.expectedBytes, expected == 0 || expected > PostgresClient.mostShared else {
@@ -162,9 +160,9 @@ extension ObjectStore {
             statement, PostgresClient.Search(mostRows: 1, expectedBytes: expected > 0 ? expected : nil))
     }
 
-    /// Runs the statements of a find that may give any number of rows, and take any time.
+    /// Runs the statements of a find, which may return many rows and take long.
     ///
-    /// - Parameter trialTime: How long they may take before they are done in another way; nil where there is none.
+    /// - Parameter trialTime: Time limit before another method is tried, or nil if there is none.
     private func search(_ statements: [Statement], _ request: FindRequest, trialTime: Duration? = nil) async throws
         -> [PostgresResult]
     {
@@ -190,7 +188,7 @@ extension ObjectStore {
         return results
     }
 
-    /// How many rows are expected of a find without a limit.
+    /// Expected rows of a find without a limit.
     private static let usualRows = 1000
 
     private func run(_ statements: [Statement], isSlow: Bool, timeLimit: Duration? = nil) async throws

@@ -39,7 +39,6 @@ public final class ReadPlan: Sendable {
             opening = key + Self.opening(encoding, target)
         }
 
-        /// What stands between the key and the value.
         private static func opening(_ encoding: Encoding, _ target: String?) -> [UInt8] {
             switch encoding {
             case .text, .plainDate: Array("\"".utf8)
@@ -58,7 +57,7 @@ public final class ReadPlan: Sendable {
     /// What is needed of a column for each row. It holds no reference, so that going through the columns counts none.
     struct Cell: Sendable {
         let encoding: Encoding
-        /// Where the column's opening lies among all of them.
+        /// The range of the column in all openings.
         fileprivate let opening: Range<Int>
     }
 
@@ -66,7 +65,6 @@ public final class ReadPlan: Sendable {
     /// The columns in the order of the select list; the two permission lists follow them when the ACL is wanted.
     let columns: [Column]
     private let cells: [Cell]
-    /// The openings of all columns, one after another.
     private let openings: [UInt8]
     /// Whether `_rperm` and `_wperm` are selected.
     let hasACL: Bool

@@ -50,7 +50,7 @@ struct RowWriter {
         writer.byte(UInt8(ascii: "}"))
     }
 
-    /// Writes the columns of a row of which not all are wanted as they are.
+    /// Writes a row's columns if some are hidden or replaced.
     private func writeChosen(
         _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, _ node: IncludeNode?, omitting hidden: Set<Name>,
         into writer: inout JSONWriter
@@ -74,7 +74,6 @@ struct RowWriter {
         }
     }
 
-    /// Writes a comma, the name of a column and its value, or nothing when the value is NULL.
     @inline(__always)
     private func writeColumn(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ cell: ReadPlan.Cell, _ openings: ReadPlan.Openings,
@@ -89,7 +88,6 @@ struct RowWriter {
         }
     }
 
-    /// Writes a value, and what closes the opening of its column.
     @inline(__always)
     private func writeValue(
         _ value: UnsafeRawBufferPointer, _ result: PostgresResult, _ row: Int, _ index: Int,
@@ -145,7 +143,7 @@ struct RowWriter {
         }
     }
 
-    /// Login providers with data; when there are none the field is left out.
+    /// Login providers with data. Without any, the field is left out.
     private func writeAuthData(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, into writer: inout JSONWriter
     ) {
@@ -156,10 +154,10 @@ struct RowWriter {
         writer.object(loginData?(providers) ?? providers)
     }
 
-    /// Up to how many bytes a list of principals is short.
+    /// Byte limit of a short list of principals.
     private static let shortList = 512
 
-    /// The ACL from its two lists: readers first, only flags that are true.
+    /// The ACL from its two lists: readers first, only true flags.
     private func writeACL(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
         let readers = result.texts(row, index)
         let writers = result.texts(row, index + 1)
@@ -191,9 +189,9 @@ struct RowWriter {
         writer.byte(UInt8(ascii: "}"))
     }
 
-    /// Writes a value in which objects stand in place of pointers.
+    /// Writes a value with objects in place of pointers.
     ///
-    /// - Returns: Whether the column is done with; a pointer whose object is missing or unreadable disappears.
+    /// - Returns: Whether the column is complete. A pointer whose object is missing or unreadable disappears.
     private func writeIncluded(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, _ node: IncludeNode,
         into writer: inout JSONWriter
@@ -228,7 +226,6 @@ struct RowWriter {
             found.result, found.row, found.plan, node: node, isEmbedded: true, omitting: found.hidden, into: &writer)
     }
 
-    /// Writes a list of those of the objects that are visible.
     private func write(_ pointers: [Pointer], _ node: IncludeNode, into writer: inout JSONWriter) {
         writer.byte(UInt8(ascii: "["))
         var isFirst = true
@@ -245,7 +242,7 @@ struct RowWriter {
         if isFirst { isFirst = false } else { writer.byte(UInt8(ascii: ",")) }
     }
 
-    /// Writes JSON with its pointers replaced; false, and nothing, for a pointer to what is not visible.
+    /// Writes JSON with its pointers replaced. Returns false, writing nothing, for an invisible target.
     private func write(_ value: JSONValue, _ node: IncludeNode, into writer: inout JSONWriter) -> Bool {
         switch value {
         case .array(let list):

@@ -12,7 +12,6 @@ extension ImportStorage {
         private let send: (CopyBuffer) throws -> Void
         private var buffer = CopyBuffer()
 
-        /// How many bytes of rows are sent at once.
         private static let pieceSize = 256 * 1024
 
         init(_ send: @escaping (CopyBuffer) throws -> Void) {

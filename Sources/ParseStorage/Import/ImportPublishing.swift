@@ -63,7 +63,7 @@ extension ImportStorage {
         return record
     }
 
-    /// Whether nothing hangs on the class's table that another one in its place would not have.
+    /// Whether the class's table can be replaced without losing anything attached to it.
     private func isPlain(_ table: String) throws -> Bool {
         try connection.query(
             """
@@ -76,7 +76,6 @@ extension ImportStorage {
         ).bool(0, 0) == true
     }
 
-    /// Columns that the class got while it was loaded.
     private func addMissingColumns(_ record: ImportRecord) throws {
         let rows = try connection.query(
             """
@@ -91,7 +90,7 @@ extension ImportStorage {
         }
     }
 
-    /// Puts the table in the place of the class's own.
+    /// Replaces the class's table by the loaded one.
     private func takePlace(_ record: ImportRecord) throws {
         let names = try indexNames(of: record.name)
         try connection.query("DROP TABLE \(SQL.identifier(record.name))")
@@ -100,7 +99,7 @@ extension ImportStorage {
         try renameIndexes(record, names)
     }
 
-    /// Puts the rows into the class's own table, in the place of those that it has.
+    /// Replaces the rows in the class's own table.
     private func copy(_ record: ImportRecord, _ table: ImportTable) throws {
         let columns = table.columnList
         try connection.query("DELETE FROM \(SQL.identifier(record.name))")
@@ -109,7 +108,7 @@ extension ImportStorage {
                 + "SELECT \(columns) FROM \(SQL.identifier(record.staging))")
     }
 
-    /// Puts the rows beside those that the class has; returns the ids of rows that cannot be there beside others.
+    /// Adds the rows to the class's. Returns the ids of rows that conflict with others.
     private func merge(_ record: ImportRecord, _ table: ImportTable) throws -> [String] {
         let (target, staging) = (SQL.identifier(record.name), SQL.identifier(record.staging))
         let columns = table.columnList
@@ -154,10 +153,9 @@ extension ImportStorage {
         return refused + (0..<rows.rowCount).compactMap { rows.string($0, 0) }
     }
 
-    /// Updates the rows that are older than those of the source: all at once, or one after the other where one of them
-    /// would take what another has and may be there once.
+    /// Updates rows older than the source's: all at once, or one by one if one of them would violate a unique index.
     ///
-    /// - Returns: The ids of rows that stay as they are for that reason.
+    /// - Returns: The ids of rows left unchanged for that reason.
     private func updateOlder(_ update: String, _ target: String, _ staging: String) throws -> [String] {
         try connection.query("SAVEPOINT merged")
         do {

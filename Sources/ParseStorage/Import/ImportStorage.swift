@@ -142,7 +142,7 @@ public final class ImportStorage {
         }
     }
 
-    /// The entry that stands for an import all of whose classes and files are there. No class has a colon in its name.
+    /// Marks an import as complete with all classes and files. Class names have no colon.
     private static let whole = "roost:whole"
 
     /// Whether all of a source was imported, its files too, and the notes stand in a file.

@@ -7,10 +7,9 @@ struct ClassIndexes {
     let schema: ClassSchema
     let session: PostgresSession
 
-    /// Tables of more bytes than this get their indexes beside other work, not in the transaction of the change.
+    /// Larger tables, in bytes, get their indexes outside the transaction of the change.
     private static let largeTable: Int64 = 4 * 1024 * 1024
 
-    /// The class's table and the join tables of its relations.
     private var tables: [String] {
         [schema.name]
             + schema.fields.compactMap { name, field in
@@ -43,7 +42,7 @@ struct ClassIndexes {
         }
     }
 
-    /// By what a table is partitioned; nil where it is not.
+    /// A table's partition key, or nil if not partitioned.
     private func partitioning(of table: String) async throws -> String? {
         let rows = try await session.query(
             "SELECT pg_get_partkeydef(oid) FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'p'",

@@ -58,7 +58,6 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    /// A class without an index that begins with `createdAt`.
     private struct Missing {
         var className: String
         /// Whether the table is divided into parts.
@@ -69,8 +68,7 @@ public struct DateIndexer: Sendable {
 
     private static let classes = Statement("SELECT \"className\"::text FROM \"_SCHEMA\"")
 
-    /// Looks at classes by their names, and not in one statement with them: where tables are on several servers, the
-    /// catalogue is not.
+    /// Takes class names as a parameter: a statement can't read distributed tables and the catalogue together.
     private static func search(_ classes: PostgresResult) -> Statement {
         Statement(search, [.textArray((0..<classes.rowCount).compactMap { classes.string($0, 0) })])
     }
@@ -98,7 +96,7 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    /// - Returns: Whether this process had its turn.
+    /// - Returns: Whether this process got the lock to build.
     private func build() async throws -> Bool {
         try await PostgresClient.opened(configuration.forBuilding, logger: logger) { builder in
             let built: Void? = try await ProcessLock.dateIndexes.attempt(builder) { session in
@@ -137,7 +135,7 @@ public struct DateIndexer: Sendable {
 struct PartitionIndex {
     let className: String
 
-    /// The table and its parts, each after the one that it is a part of.
+    /// The table and its partitions, each after its parent.
     private static let tree = """
         SELECT p.relid::regclass::text, c.relname::text, p.parentrelid::regclass::text, p.isleaf
         FROM pg_partition_tree($1::text::regclass) p JOIN pg_class c ON c.oid = p.relid ORDER BY p.level, 1

@@ -113,7 +113,7 @@ struct IndexBuild {
         }
     }
 
-    /// In a task of its own, which a cancelled caller cannot cut short.
+    /// In its own task, which a cancelled caller can't cut short.
     private func remove(_ names: [String], _ session: PostgresSession) async {
         await Task {
             for name in names {
@@ -128,7 +128,7 @@ struct IndexBuild {
         }.value
     }
 
-    /// Building takes as long as it takes.
+    /// Index builds have no time limit.
     private func withoutTimeout<R: Sendable>(
         _ session: PostgresSession, _ body: @Sendable () async throws -> R
     ) async throws -> R {

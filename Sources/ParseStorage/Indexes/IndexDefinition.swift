@@ -24,7 +24,7 @@ struct IndexDefinition {
         }
     }
 
-    /// The indexes; none when no field of the definition has a column.
+    /// The indexes. Empty if no field of the definition has a column.
     private(set) var parts: [Part] = []
 
     /// Reads fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`, and options.

@@ -64,7 +64,7 @@ public struct IndexOptions: Sendable {
 
     private static func isOption(_ key: String) -> Bool { key.hasPrefix("$") }
 
-    /// Only values that have an order can be kept apart by an index.
+    /// Only types with an order can be unique.
     private static func canBeUnique(_ type: FieldType, kind: JSONValue?) -> Bool {
         switch type {
         case .string: kind != "text"

@@ -19,7 +19,7 @@ public struct DatabaseInstaller: Sendable {
         self.logger = logger
     }
 
-    /// A start waits longer than a request until a table can be changed.
+    /// A start waits longer for a table lock than a request.
     private var patient: SchemaTransaction { SchemaTransaction(client: client, retryDuration: .seconds(30)) }
 
     /// Installs what is missing and loads the schema.
@@ -56,7 +56,7 @@ public struct DatabaseInstaller: Sendable {
         await createIndexes()
     }
 
-    /// In every other encoding some texts cannot be kept, and names that differ in case would be counted in bytes.
+    /// Requires UTF-8, because other encodings can't store all texts.
     ///
     /// - Returns: Whether the database has the catalogue of Citus.
     private func checkEncoding() async throws -> Bool {
@@ -67,7 +67,7 @@ public struct DatabaseInstaller: Sendable {
         return facts.bool(0, 1) == true
     }
 
-    /// Makes the schema that the connection names. Who finds it needs no right to make schemas.
+    /// Creates the connection's schema. An existing one needs no right to create schemas.
     private func makeSchema() async throws {
         guard let schema = client.schema else { return }
         let name = SQL.identifier(schema)
@@ -91,7 +91,7 @@ public struct DatabaseInstaller: Sendable {
         }
     }
 
-    /// Makes the columns that a system class has today and that a server of its time did not make.
+    /// Adds the columns that a system class lacks because an older server made it.
     private func complete(_ name: String) async throws {
         guard let schema = catalog.schema(name) else { return }
         let rows = try await client.query(
@@ -187,7 +187,7 @@ public struct DatabaseInstaller: Sendable {
         "CREATE INDEX IF NOT EXISTS \"roost_owner:roles:_Role\" ON \"_Join:roles:_Role\" (\"owningId\")",
     ]
 
-    /// The index that makes one id of a login provider one user, and finds that user, as parse-server 9 makes it.
+    /// The index that makes a provider's login id unique and finds its user, as in parse-server 9.
     private static func loginIndex(of provider: Name) -> String {
         let id = "\"authData\"->\(SQL.literal(provider.text))->>'id'"
         return "CREATE UNIQUE INDEX IF NOT EXISTS "

@@ -11,7 +11,7 @@ public enum ProcessLock: Int64, Sendable {
     case indexBuild = 0x526F_6F73_7449
     /// Building indexes by date, which may take hours after a first start.
     case dateIndexes = 0x526F_6F73_7443
-    /// Building indexes that are advised.
+    /// Building advised indexes.
     case advisedIndexes = 0x526F_6F73_7441
     /// Making the classes that the configuration declares.
     case declaredSchemas = 0x526F_6F73_7444
@@ -61,8 +61,8 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// The session ends soon after its process, in the middle of a statement too (PostgreSQL 15 and later): the index that
-    /// a killed process was building would keep the lock for hours.
+    /// Ends the session soon after its process, even within a statement (PostgreSQL 15 and later). Otherwise the index
+    /// build of a killed process would keep the lock for hours.
     private var attempt: String {
         """
         SELECT pg_try_advisory_lock(\(key)), CASE WHEN current_setting('server_version_num')::int >= 150000 \
@@ -70,8 +70,8 @@ public enum ProcessLock: Int64, Sendable {
         """
     }
 
-    /// Holds the lock by a transaction that does nothing else, on a session beside that of `body`: a pooler of transactions
-    /// keeps no other lock with its owner.
+    /// Holds the lock in an idle transaction, on a session beside that of `body`: a transaction pooler keeps no other
+    /// lock with its owner.
     private func attemptInTransaction<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R? {
@@ -82,7 +82,7 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// In a task of its own, which a cancelled caller cannot cut short. A session that is lost holds no lock.
+    /// In its own task, which a cancelled caller can't cut short. A lost session holds no lock.
     private func release(_ session: PostgresSession) async {
         await Task { _ = try? await session.query("SELECT pg_advisory_unlock(\(key))") }.value
     }

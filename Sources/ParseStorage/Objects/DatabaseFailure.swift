@@ -59,7 +59,7 @@ package enum DatabaseFailure {
         }
     }
 
-    /// The error for a unique index that is violated, by the index's name. On Citus it ends with the number of a shard.
+    /// The error for a violated unique index, by its name. On Citus the name ends with a shard number.
     private static func duplicate(_ constraint: String) -> ParseError {
         func isIndex(_ name: String) -> Bool {
             constraint.hasPrefix(name) && constraint.utf8.dropFirst(name.utf8.count).allSatisfy(shardNumber.contains)

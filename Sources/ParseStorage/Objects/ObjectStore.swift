@@ -14,7 +14,7 @@ public struct ObjectStore: Sendable {
     let session: PostgresSession?
     /// The replicas; nil when there is none.
     let replicas: ReplicaSet?
-    /// The classes.
+    /// The schemas.
     public let catalog: SchemaCatalog
     /// Why PostgreSQL could not write last.
     public let trouble: DatabaseTrouble
@@ -50,7 +50,7 @@ public struct ObjectStore: Sendable {
     public var requests: RequestRows { RequestRows(store: self) }
     /// What only the server reads and writes of users.
     public var accounts: AccountRows { AccountRows(store: self) }
-    /// Sessions of users.
+    /// User sessions.
     public var sessions: SessionRows { SessionRows(store: self) }
 
     /// Many rows of one class at once.
@@ -65,7 +65,7 @@ public struct ObjectStore: Sendable {
     /// Notifications that wait to be sent.
     public var pushes: PushRows { PushRows(store: self) }
 
-    /// Operators of the console.
+    /// Console operators.
     public var operators: OperatorRows { OperatorRows(store: self) }
     /// Sessions and tickets of the console.
     public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }
@@ -73,7 +73,7 @@ public struct ObjectStore: Sendable {
     public var audit: AuditRows { AuditRows(store: self) }
     /// How many objects classes have.
     public var classCounts: ClassCountRows { ClassCountRows(store: self) }
-    /// What indexes take.
+    /// Index sizes.
     public var indexSizes: IndexSizeRows { IndexSizeRows(store: self) }
     /// How many objects point to one.
     public var references: ReferenceRows { ReferenceRows(store: self) }
@@ -260,7 +260,7 @@ struct StatementClock {
     private let sql: String?
     private let start = ContinuousClock.now
 
-    /// The duration from which on a statement is slow.
+    /// Statements are slow from this duration on.
     private static let notable = Duration.milliseconds(20)
 
     init(_ sql: String?) { self.sql = sql }

@@ -2,18 +2,18 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Where a read is run.
+/// Where a read runs.
 public enum ReadPlace: Sendable {
     /// On the server that is written to.
     case primary
-    /// On the replica, or not at all.
+    /// Only on the replica.
     case replica
     /// On the replica as long as it can be reached.
     case replicaIfReachable
 }
 
 extension ObjectStore {
-    /// Classes that say who may do what. A replica that lags behind would give yesterday's rights.
+    /// Classes that decide permissions. A lagging replica would give yesterday's rights.
     private static let alwaysOnPrimary: Set<Name> = ["_User", "_Session", "_Role"]
 
     /// Runs a read of a class where it is wanted.

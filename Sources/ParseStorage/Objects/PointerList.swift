@@ -36,7 +36,6 @@ package enum PointerList {
         return true
     }
 
-    /// What stands before the next quotation mark.
     private static func text(_ list: UnsafeRawBufferPointer, _ place: inout Int) -> String? {
         let start = place
         while place < list.count, list[place] != UInt8(ascii: "\""), list[place] != UInt8(ascii: "\\") { place += 1 }

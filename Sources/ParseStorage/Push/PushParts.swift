@@ -283,7 +283,7 @@ extension PushRows {
         _ = try await store.group(statements)
     }
 
-    /// The condition of an audience; nil where there are no installations at all.
+    /// An audience's condition, or nil if there are no installations.
     private func audience(_ filter: Filter) throws -> (condition: String, builder: SQLBuilder)? {
         guard let schema = store.catalog.schema("_Installation") else { return nil }
         var compiler = FilterCompiler(schemas: store.catalog.snapshot)

@@ -72,13 +72,13 @@ public struct PushProgress: Sendable {
 extension PushRows {
     /// How long a process has a range until others may take it, in seconds.
     static let lease = 60.0
-    /// How many bytes a token has at most: clients write it, and no service has longer ones. One that is longer is read as
-    /// an empty one, which no service takes.
+    /// Byte limit of tokens, which clients write. No service has longer ones, so a longer one is read as empty, which
+    /// no service takes.
     private static let longestToken = 8_192
-    /// From how many characters on an app or a locale is none that a push can name.
+    /// Characters from which a push can't name an app or a locale.
     private static let longestName = 1_000
 
-    /// How long the badges of a range wait for rows that others have locked.
+    /// How long badge updates wait for locked rows.
     private static let lockPatience = "250ms"
 
     /// Takes a range that is free, changes the badges of its devices if they have not been yet, and reads them.
@@ -141,10 +141,10 @@ extension PushRows {
         }
     }
 
-    /// Changes the badges of devices. A client that keeps the row of its own locked holds up no other: after a moment the rows
-    /// that are locked stay as they are.
+    /// Changes the badges of devices. A client that keeps its own row locked delays no other: rows still locked after a
+    /// moment stay as they are.
     ///
-    /// - Returns: The ids of those, though also of devices that are no more.
+    /// - Returns: The ids of those, including deleted devices.
     private func changeBadges(_ ids: [String], _ value: String, _ number: Double) async throws -> Set<Name> {
         let parameters: [PostgresParameter] = [.textArray(ids), .double(number)]
         _ = try await store.query("SAVEPOINT badges")

@@ -30,7 +30,7 @@ public struct PushReport: Sendable {
         counts[key, default: [:]][kind, default: 0] += count
     }
 
-    /// Notes the size of a payload, in bytes.
+    /// Records a payload size in bytes.
     public mutating func noteSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
 
     /// Adds what another one counted.

@@ -53,7 +53,7 @@ public struct PushRows: Sendable {
         try await remove(from: "_PushStatus", where: time, olderThan: days * day)
     }
 
-    /// Removes old rows, so many at a time that no statement runs into its time limit.
+    /// Removes old rows in batches, so that no statement times out.
     private func remove(from table: String, where time: String, olderThan seconds: Double) async throws {
         let most: Int64 = 10_000
         var removed = most

@@ -3,15 +3,15 @@ import Tasks
 
 /// When callers last wrote, so that they do not read from a replica that has not got so far.
 final class OwnWrites: Sendable {
-    /// How many callers are remembered.
+    /// Maximum remembered callers.
     private static let capacity = 100_000
-    /// For how many milliseconds a write is remembered: a replica that is further behind is of little use.
+    /// Milliseconds for which a write counts. A replica further behind is of little use.
     private static let memory: Int64 = 60_000
-    /// The same where it is not known how far replicas are.
+    /// The same if the lag of replicas is unknown.
     private static let shortMemory: Int64 = 5_000
 
-    /// By hashes of the callers, of whom installations name themselves as they like. Two of one hash read on the primary
-    /// now and then for nothing.
+    /// By hashes of the callers, because installations choose their own names. A collision only causes some reads on
+    /// the primary.
     private let instants = Mutex(BoundedTable<Int, Int64>(capacity: capacity))
 
     /// Notes that the caller of this task wrote something, which is committed.

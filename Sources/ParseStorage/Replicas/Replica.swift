@@ -7,10 +7,10 @@ final class Replica: Sendable {
     private let reads = Atomic(0)
     private let replayed = Atomic<Int64>(0)
     private let isUnderWay = Atomic(false)
-    /// Since when it has been asked in vain; 0 when it answered what it was asked last.
+    /// Start of its unanswered queries, or 0 if it answered the last one.
     private let askedSince = Atomic<Int64>(0)
 
-    /// For how many milliseconds it may owe the answer how far it is.
+    /// Milliseconds for which its lag may be unanswered.
     private static let patience: Int64 = 5000
 
     init(client: PostgresClient) { self.client = client }

@@ -11,7 +11,7 @@ import Synchronization
 public final class ReplicaSet: Sendable {
     private let primary: PostgresClient
     private let replicas: [Replica]
-    /// How far, in milliseconds, a replica may be behind; nil for any distance.
+    /// Maximum lag of a replica in milliseconds, or nil for any.
     private let maxLag: Int64?
     private let logger: Logger
     private let isMeasured = Atomic(false)
@@ -19,7 +19,7 @@ public final class ReplicaSet: Sendable {
     private let marks = Mutex<[Mark]>([])
     let ownWrites = OwnWrites()
 
-    /// How many positions of the primary's log are remembered.
+    /// Remembered positions of the primary's WAL.
     private static let mostMarks = 600
 
     /// Makes a set of replicas, which are not connected to yet.
@@ -85,7 +85,6 @@ public final class ReplicaSet: Sendable {
 
     // MARK: Measuring
 
-    /// Where the primary's log was at a time.
     private struct Mark {
         let time: Int64
         let position: Int64
@@ -106,7 +105,6 @@ public final class ReplicaSet: Sendable {
         }
     }
 
-    /// Remembers where the primary's log is now.
     private func mark() async {
         let time = ReplicaClock.now
         guard let (position, timeline) = await readPosition(Self.written, on: primary) else {
@@ -139,7 +137,7 @@ public final class ReplicaSet: Sendable {
         }
     }
 
-    /// How far a server is, and the timeline on which it writes, if it does.
+    /// A server's WAL position, and its timeline if it writes.
     private func readPosition(_ sql: String, on client: PostgresClient) async -> (Int64, timeline: String?)? {
         do {
             let result = try await client.query(sql, readOnly: true)

@@ -25,7 +25,6 @@ public final class SchemaCatalog: Sendable {
         }
     }
 
-    /// What a plan depends on besides the class.
     private struct PlanKey: Hashable {
         let className: String
         let keys: Set<Name>?
@@ -97,12 +96,12 @@ public final class SchemaCatalog: Sendable {
         return plan
     }
 
-    /// Names that clients sent without those that no field has, which would be compared while others wait.
+    /// Drops client-supplied names too long for any field, which would be compared under the lock.
     private static func withoutLongNames(_ names: Set<Name>) -> Set<Name> {
         names.contains { $0.utf8.count > longestName } ? names.filter { $0.utf8.count <= longestName } : names
     }
 
-    /// No column of PostgreSQL has a longer name.
+    /// PostgreSQL's name limit in bytes.
     private static let longestName = 63
 
     /// Reads all classes anew.
@@ -111,7 +110,7 @@ public final class SchemaCatalog: Sendable {
         while try await !readAll() {}
     }
 
-    /// Reads all classes; false when something else was learnt of them meanwhile.
+    /// Reads all classes. Returns false if they changed meanwhile.
     private func readAll() async throws -> Bool {
         let before = state.withLock { $0.version }
         let result = try await client.query("SELECT \"className\", \"schema\" FROM \"_SCHEMA\"", [], readOnly: true)
@@ -245,7 +244,7 @@ public final class SchemaCatalog: Sendable {
         return later.isEmpty ? changed : try await build(later, of: changed)
     }
 
-    /// Builds indexes of a large table, and lists them when they are there.
+    /// Builds indexes of a large table, then adds them to the schema.
     private func build(_ indexes: JSONObject, of schema: ClassSchema) async throws -> ClassSchema {
         let version = self.version
         let changed = try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) { session in
@@ -287,11 +286,10 @@ public final class SchemaCatalog: Sendable {
         return theirs.hasSameBytes(as: schema)
     }
 
-    /// Remembers what became of a class (nil: it is gone) in a transaction that is committed.
+    /// Caches a class (nil: deleted) after its transaction was committed.
     ///
-    /// - Parameter version: The version before the transaction read the class. What was learnt since may be newer
-    ///   than the
-    ///   change, so that all classes are read again.
+    /// - Parameter version: The version before the transaction read the class. If it has changed, what is known may be
+    ///   newer than this change, so all classes are read again.
     private func remember(_ className: String, _ changed: ClassSchema?, since version: Int) async {
         func row(_ schema: ClassSchema?) -> JSONObject? { schema.map(TableLayout.schemaRow(of:)) }
         let isRemembered = state.withLock {
@@ -333,7 +331,7 @@ public final class SchemaCatalog: Sendable {
         return dropped.isGone
     }
 
-    /// Whether a class has no objects, nor will have any before the transaction ends.
+    /// Whether a class is empty and stays so until the transaction ends.
     private static func isEmpty(_ className: String, _ session: PostgresSession) async throws -> Bool {
         let table = SQL.identifier(className)
         let known = try await session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)])

@@ -77,7 +77,7 @@ struct SchemaChange {
             [.text(wanted.name), .jsonb(TableLayout.schemaRow(of: wanted).serialized())])
     }
 
-    /// Whether a field's column or join table is still to be made: a field of another type has none yet.
+    /// Whether a field's column or join table is still missing, as it is for another type.
     private func isNew(_ name: String, _ field: Field) -> Bool { current?.type(of: name) != field.type }
 
     private func createTable(_ table: String) async throws {
@@ -95,7 +95,7 @@ struct SchemaChange {
         DistributedTables(schema: wanted, shards: shards, session: session)
     }
 
-    /// Tables and indexes share their names: an index of another class that has this one's gets another.
+    /// Tables and indexes share names. An index of another class with this one's name is renamed.
     private func clearName() async throws {
         let rows = try await session.query(
             """
@@ -139,7 +139,7 @@ struct SchemaChange {
         }
     }
 
-    /// A join table, and the index by owner that parse-server does without.
+    /// A join table, with an index by owner that parse-server lacks.
     private func joinTableStatements(field: String) -> [String] {
         let table = TableLayout.joinTable(field: field, className: wanted.name)
         let type = DistributedTables.idType(of: wanted)
@@ -188,9 +188,8 @@ struct ExistingColumns {
 
 /// Which indexes a change of a class drops and makes.
 struct IndexChanges {
-    /// Names of those that go, those that are made anew included.
+    /// Names of dropped indexes, including those to be rebuilt.
     private(set) var dropped: [String] = []
-    /// Those that are made, by name.
     private(set) var made: JSONObject = [:]
 
     /// What every class that ever got an index lists first, as MongoDB has it; it is the primary key.

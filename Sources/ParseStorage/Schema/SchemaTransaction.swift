@@ -13,7 +13,7 @@ package struct SchemaTransaction {
     /// For how long it comes again.
     let retryDuration: Duration
 
-    /// For how long others may wait behind one attempt, in milliseconds.
+    /// Milliseconds for which one attempt may block others.
     private static let lockTimeout = 100
 
     /// Makes a transaction.
@@ -101,7 +101,7 @@ package final class SchemaChangeGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// For how long no change is tried after a table was in use: three times as long as others waited for it.
+    /// Pause after a table was in use: three times as long as others waited for it.
     private static let rest: Duration = .milliseconds(300)
 
     /// Waits until the change may go on; ``leave(tableWasInUse:)`` ends it.

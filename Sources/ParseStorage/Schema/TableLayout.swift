@@ -5,7 +5,6 @@ import Postgres
 
 /// How parse-server lays classes out in tables. Either server must be able to run on what the other made.
 package enum TableLayout {
-    /// System classes without an ACL.
     static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
     /// The SQL type of a field's column; nil for what has no column of its own.

@@ -7,7 +7,7 @@ import Postgres
 public struct ImportRows: Sendable {
     let store: ObjectStore
 
-    /// What is to happen to one row.
+    /// A write to one row.
     public enum RowWrite: Sendable {
         /// A row that is new.
         case insert(objectId: String, ObjectWrite)

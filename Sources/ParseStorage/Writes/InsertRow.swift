@@ -5,7 +5,7 @@ import Tasks
 /// A new row before it becomes a statement, so that several of one shape can become one.
 package struct InsertRow {
     let className: String
-    /// The columns that have a value, in the order of the values.
+    /// The columns with values, in the order of the values.
     private(set) var columns: [String] = []
     private(set) var parameters: [PostgresParameter] = []
     /// What the statement gives of the row; empty for nothing.
@@ -25,7 +25,7 @@ package struct InsertRow {
         parameters.append(parameter)
     }
 
-    /// As many rows as one statement takes, if they are not too wide for PostgreSQL's limit of 65,535 parameters.
+    /// Rows per statement, unless wide rows reach PostgreSQL's limit of 65,535 parameters.
     private static let mostRows = 64
     private static let mostParameters = 60_000
 
@@ -52,7 +52,6 @@ package struct InsertRow {
         className.hasSameBytes(as: other.className) && columns == other.columns && returning == other.returning
     }
 
-    /// One statement for rows of one shape.
     private static func statement(_ rows: ArraySlice<InsertRow>) -> Statement {
         guard let first = rows.first else { return Statement("") }
         let shape = InsertTexts.Shape(
@@ -87,7 +86,7 @@ package final class InsertTexts: Sendable {
 
     /// As many as a connection has prepared statements.
     private static let capacity = 512
-    /// Longer ones, in bytes, are few, and would make the capacity worth much memory.
+    /// Longer ones, in bytes, are rare, and would make the capacity cost much memory.
     private static let longest = 16_384
 
     private let texts = Mutex(BoundedTable<Shape, String>(capacity: capacity))

@@ -24,7 +24,7 @@ enum ObjectSize {
         guard values.reduce(size, { $0 + spelledOut($1) }) <= limit else { throw tooLarge(limit) }
     }
 
-    /// How many bytes a value takes besides, since PostgreSQL writes all digits of numbers that came with an exponent.
+    /// Additional bytes of a value, since PostgreSQL writes out numbers that came with an exponent.
     private static func spelledOut(_ value: JSONValue) -> Int {
         switch value {
         case .number(let number):
@@ -36,7 +36,7 @@ enum ObjectSize {
         }
     }
 
-    /// The most digits of a number.
+    /// Upper bound of the digits of a number.
     private static let digits = 330
 
     /// What ends a statement that makes a row too large, as something that it returns; nil where it need not be weighed.

@@ -63,10 +63,10 @@ enum ValueEncoder {
         }
     }
 
-    /// A coordinate as it is stored. PostgreSQL multiplies coordinates, also those of others' objects in its indexes, and
-    /// refuses what then leaves the range of numbers: no object may bring it there.
+    /// A coordinate as stored. PostgreSQL multiplies coordinates, also those of other objects in its indexes, and
+    /// rejects results out of range: no object may cause that.
     ///
-    /// - Throws: 111 for what is far from any angle.
+    /// - Throws: 111 for values far from any angle.
     private static func coordinate(_ angle: Double) throws(ParseError) -> Double {
         guard abs(angle) <= 1e6 else {
             throw ParseError(ParseError.incorrectType, "A coordinate is out of range: \(angle)")

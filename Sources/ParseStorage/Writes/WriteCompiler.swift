@@ -84,7 +84,6 @@ struct WriteCompiler {
         var former: String
         /// Those of the current row, NULL for those that are not wanted.
         var current: String
-        /// What gives the number.
         var number: String
     }
 
@@ -186,7 +185,7 @@ struct WriteCompiler {
         return Statement("WITH \(parts.joined(separator: ", ")) \(selected)", builder.parameters)
     }
 
-    /// The new value of a field's column; nil when the operation does not touch it.
+    /// The new value of a field's column, or nil if it stays unchanged.
     private mutating func expression(
         _ operation: FieldOperation, _ column: String, _ type: FieldType, field: String
     ) throws(ParseError) -> String? {
@@ -204,7 +203,7 @@ struct WriteCompiler {
         }
     }
 
-    /// The new value of a jsonb column of which one place changes; parents are made where they are missing.
+    /// The new value of a jsonb column with a change at one path. Missing parents are created.
     private mutating func nestedExpression(
         _ operation: FieldOperation, _ current: String, _ type: FieldType, _ path: FieldPath
     ) throws(ParseError) -> String? {
@@ -229,8 +228,8 @@ struct WriteCompiler {
         return "roost_set(\(current), \(steps), \(value))"
     }
 
-    /// The new value of a jsonb column of which several paths change: one call for all of them, because calls inside
-    /// calls, each with its own copy of those before it, would double the statement with every key.
+    /// The new value of a jsonb column with changes at several paths. One call makes all of them, because nested calls,
+    /// each copying those before it, would double the statement with every key.
     private mutating func nestedExpression(
         _ changes: [(path: FieldPath, operation: FieldOperation)], _ current: String, _ type: FieldType
     ) throws(ParseError) -> String? {
@@ -273,10 +272,10 @@ struct WriteCompiler {
         return "roost_change(\(current), \(builder.bind(json: try ValueEncoder.json(.array(list)))))"
     }
 
-    /// A new object's values, with dotted keys folded into objects and lists; null for what has none. Whole values come
-    /// first: a default does not undo what a dotted key brings.
+    /// A new object's values, with dotted keys folded into objects and lists, or null for none. Whole values come
+    /// first, so that a default doesn't undo a dotted key.
     ///
-    /// - Throws: 111 where lists would be filled with many nulls.
+    /// - Throws: 111 if lists would be filled with many nulls.
     private func newValues(_ operations: OrderedDictionary<Name, FieldOperation>) throws(ParseError)
         -> OrderedDictionary<Name, JSONValue>
     {
@@ -311,7 +310,7 @@ struct WriteCompiler {
         return changes
     }
 
-    /// The last word on each object counts.
+    /// Each object's last operation counts.
     private static func collect(_ operation: FieldOperation, into change: inout RelationChange) {
         switch operation {
         case .addRelation(let pointers):

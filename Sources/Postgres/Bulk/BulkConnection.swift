@@ -35,7 +35,7 @@ public final class BulkConnection {
         if isRefused || parameters.path != nil, let settings = parameters.settings { try query(settings) }
     }
 
-    /// Whether a pooler refused the server's options. libpq says here in words alone why there is no connection.
+    /// Whether a pooler rejected the server options, which libpq reports only in its error text.
     private static func isRefused(_ handle: OpaquePointer) -> Bool {
         PQstatus(handle) != CONNECTION_OK
             && PQerrorMessage(handle).map { String(cString: $0).contains("startup parameter") } ?? false
@@ -114,7 +114,7 @@ public final class BulkConnection {
         }
     }
 
-    /// Reads what is left of a COPY that was broken off, and gives the server's error.
+    /// Drains an aborted COPY and returns the server's first error.
     private func lastResult() -> PostgresError? {
         var error: PostgresError?
         while let result = PQgetResult(handle) {

@@ -88,7 +88,7 @@ final class Listening: Sendable {
 }
 
 extension PostgresEvent {
-    /// About how many bytes of memory it takes.
+    /// Approximate memory in bytes.
     fileprivate var size: Int {
         guard case .notification(let channel, let payload) = self else { return 64 }
         return 64 + channel.utf8.count + payload.utf8.count

@@ -137,7 +137,6 @@ public final class PostgresClient: Sendable {
             Request(Self.content(statements), conflictKey: conflictKey, sharesTransaction: true), statements)
     }
 
-    /// Statements as they are sent on shared connections, if they have a place there.
     private static func content(_ statements: [Statement]) throws -> Request.Content {
         .statements(
             try statements.map { statement in
@@ -247,7 +246,7 @@ public final class PostgresClient: Sendable {
 
 /// How the client stands at one moment.
 public struct PostgresStatistics: Sendable {
-    /// Connections that are open.
+    /// Open connections.
     public var connections = 0
     /// Requests that were sent and not answered yet.
     public var inFlight = 0
@@ -257,7 +256,7 @@ public struct PostgresStatistics: Sendable {
     public var preparedStatements = 0
     /// Connections that broke, or could not be made, since the client started.
     public var reconnects = 0
-    /// The same by pool, in vectors, which take no memory each time the I/O thread goes to sleep.
+    /// Counts per pool. SIMD vectors avoid an allocation whenever the I/O thread sleeps.
     private var openByPool = SIMD16<Int32>()
     private var idleByPool = SIMD16<Int32>()
     private var waitingByPool = SIMD16<Int32>()
@@ -265,24 +264,24 @@ public struct PostgresStatistics: Sendable {
 
     package init() {}
 
-    /// How one pool stands.
+    /// Counts of one pool.
     public struct Pool: Sendable {
-        /// What its connections are for.
+        /// The pool's purpose.
         public var name: String
-        /// Connections that are open.
+        /// Open connections.
         public var connections: Int
         /// Those of them that nothing is asked of.
         public var idle: Int
-        /// Requests that wait for one.
+        /// Waiting requests.
         public var waiting: Int
         /// Requests that have waited for one in vain, since the client started.
         public var timeouts: Int
     }
 
-    /// The pools, in the order of the I/O thread.
+    /// In the order of the I/O thread's pools.
     private static let names = ["shared"] + PoolPurpose.allCases.map { "\($0)" } + ["listeners"]
 
-    /// Each pool.
+    /// All pools.
     public var pools: [Pool] {
         Self.names.enumerated().map { index, name in
             Pool(

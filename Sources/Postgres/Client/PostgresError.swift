@@ -138,7 +138,7 @@ extension PostgresError {
             .unavailable, message.isEmpty ? "no connection to PostgreSQL" : message, sqlState: state)
     }
 
-    /// Where a line holds `:  XXXXX: `, the code of an error: two spaces before it, as after no other colon.
+    /// The SQLSTATE in `:  XXXXX: `, recognized by two spaces, which follow no other colon.
     private static func stateRange(in line: Substring) -> Range<Substring.Index>? {
         guard let match = line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) else { return nil }
         return match.output.1.startIndex..<match.output.1.endIndex

@@ -5,7 +5,7 @@ import Tasks
 /// `@unchecked Sendable`: its constants and the promise are safe to share; the fields that change are touched by the
 /// I/O thread alone.
 package final class Request: @unchecked Sendable {
-    /// What is to be done.
+    /// The work to do.
     package enum Content: Sendable {
         /// Statements in one implicit transaction.
         case statements([EncodedStatement])

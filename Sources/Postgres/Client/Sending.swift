@@ -14,7 +14,6 @@ package struct Sending {
 
     /// What ends it. Requests that only read may share a sync, which follows the last of them.
     package enum End {
-        /// A sync of its own.
         case ownSync
         /// Its last result, since the sync follows another.
         case lastResult
@@ -31,9 +30,9 @@ package struct Sending {
     /// How many results it brings, those of preparations included; none where that is not known, as of a script.
     package private(set) var expected = 0
     private(set) var received = 0
-    /// How many results go before those that the caller asked for.
+    /// Results before those that the caller asked for.
     private(set) var leading = 0
-    /// How many results there are up to the end of each member.
+    /// Cumulative result counts, one per member.
     private(set) var memberEnds: [Int] = []
 
     package init(sequence: UInt64 = 0, end: End = .ownSync) {

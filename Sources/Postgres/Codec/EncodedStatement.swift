@@ -14,13 +14,12 @@ package struct EncodedStatement: Sendable {
 
     /// What distinguishes prepared statements.
     package let key: StatementKey
-    /// The values of the parameters, one after the other.
     private(set) var bytes: [UInt8] = []
 
     var sql: String { key.sql }
     var slots: [Slot] { key.slots }
 
-    /// From how many bytes on a text, or a list, is worth a plan of its own.
+    /// Texts and lists from this size in bytes get their own plan.
     private static let longSize = 16 * 1024
 
     /// Whether it is planned for its parameters, and forgotten: texts that long are hardly sent twice, and of a list
@@ -78,7 +77,7 @@ package struct EncodedStatement: Sendable {
 package struct StatementKey: Hashable, Sendable {
     let sql: String
     let slots: [EncodedStatement.Slot]
-    /// Computed once, by the caller's thread.
+    /// Hashed once, on the caller's thread.
     private let hash: Int
 
     package init(sql: String, slots: [EncodedStatement.Slot]) {

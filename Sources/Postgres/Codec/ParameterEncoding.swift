@@ -35,8 +35,7 @@ enum ParameterEncoding {
 
     /// PostgreSQL's microseconds since 2000.
     ///
-    /// What does not fit becomes a time that the server refuses as out of range (22008): the largest and the smallest
-    /// number themselves would mean infinity.
+    /// Overflow maps to values that the server rejects as out of range (22008), because the extremes mean infinity.
     private static func microseconds(_ milliseconds: Int64) -> Int64 {
         let (shifted, underflow) = milliseconds.subtractingReportingOverflow(epoch)
         let (scaled, overflow) = shifted.multipliedReportingOverflow(by: 1000)
@@ -71,7 +70,7 @@ enum ParameterEncoding {
         }
     }
 
-    /// Dimensions, whether there are NULLs, the elements' type; count and lower bound of the one dimension.
+    /// The array header: dimensions, NULL flag, element type, then count and lower bound.
     private static func appendHeader(_ count: Int, _ type: PostgresType, hasNulls: Bool, to bytes: inout [UInt8]) {
         append(Int32(count == 0 ? 0 : 1), to: &bytes)
         append(Int32(hasNulls ? 1 : 0), to: &bytes)

@@ -42,7 +42,7 @@ package final class Connection {
     var isOutgrown = false
     /// Whether libpq keeps a buffer for it that has become large, as it does until the connection is closed.
     var isSwollen = false
-    /// Whether it was given up since the server did not answer what came first.
+    /// Whether it was closed because the server stopped responding.
     private(set) var wasSilent = false
     /// When the server was last asked to cancel something: it may be late, and cancel what comes after.
     package var stoppedAt: MonotonicInstant?
@@ -90,7 +90,6 @@ package final class Connection {
         return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
     }
 
-    /// What to poll for.
     var interest: (reading: Bool, writing: Bool) {
         switch state {
         case .closed: (false, false)
@@ -160,7 +159,7 @@ package final class Connection {
         }
     }
 
-    /// A pooler refuses the server's options: connects without, and sets them in the session instead.
+    /// Reconnects without the server options, which a pooler rejects. Sessions set them instead.
     private func noteRefusedOptions() {
         if context.refusingOptions.insert(parameters.address).inserted {
             context.logger.info("a pooler refuses the parameter options: settings are made in each session")

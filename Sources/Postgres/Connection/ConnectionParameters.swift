@@ -25,13 +25,13 @@ package struct ConnectionParameters {
     package let address: String
     /// Whether the server is asked how far it is in the history of the database.
     let checksTimeline: Bool
-    /// How long the server lets a statement run; nil where that is not known, or for as long as it likes.
+    /// The server's statement timeout, or nil if unknown or unlimited.
     private var statementTimeout: Duration?
-    /// How much later than it stops a statement the server says so at the latest.
+    /// Extra time for the server to report a timed-out statement.
     private static let grace = Duration.seconds(5)
-    /// How many of the changes that share a transaction may each take as long as the server lets one.
+    /// Statements of a grouped commit for which the full statement timeout is allowed. More are hardly ever slow.
     private static let slowMembers = 3
-    /// The server's options among the parameters; nil where a pooler would refuse them.
+    /// The server options, or nil behind a transaction pooler.
     private let options: String?
     /// The schemas that the connection string names.
     let path: SearchPath?

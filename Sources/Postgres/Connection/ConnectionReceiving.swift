@@ -19,7 +19,7 @@ extension Connection {
         if !isOpen || PQstatus(handle) == CONNECTION_BAD { failWithLibpqMessage() }
     }
 
-    /// Gives up a result that takes more memory than one may: whatever rows hold, a find of them does not end the server.
+    /// Aborts a result that uses too much memory, so that no query can exhaust the process.
     private func watchResult(hasCome: Bool) {
         guard !hasCome, let head = inFlight.first, failure == nil else {
             watch = ResultWatch()

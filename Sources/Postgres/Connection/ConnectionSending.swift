@@ -15,7 +15,7 @@ extension Connection {
         return true
     }
 
-    /// Ends the transaction of the reads that share it.
+    /// Ends the transaction shared by a batch of reads.
     private func sync() {
         guard inFlight.endBatch() else { return }
         guard CLibpqPipelineSync(handle) == 1 else { return failWithLibpqMessage() }
@@ -61,7 +61,7 @@ extension Connection {
         return true
     }
 
-    /// Sets up the transaction that a request begins, where the session does not keep its settings.
+    /// Sets the search path for a request whose session doesn't keep it.
     private func setUp(_ request: Request) -> Bool {
         guard let pathStatement, case .statements(let statements) = request.content else { return true }
         owesPath = !parameters.isPathTransient && SearchPath.goesFirst(statements.first?.sql ?? "")
@@ -143,10 +143,10 @@ extension Connection {
         return PQsendPrepare(handle, prepared.name, sql, Int32(types.count), types) == 1
     }
 
-    /// Whether a pooler keeps prepared statements, by their texts.
+    /// Whether statements may be prepared by a pooler, which recognizes them by their text: one is configured, or
+    /// missing notifications suggest one.
     private var sharesPlans: Bool { parameters.statements == .preparedByPooler || context.isWithoutNotifications }
 
-    /// Sends a statement by the name of what was prepared for it, or with its text where nothing was.
     private func execute(_ statement: EncodedStatement, _ prepared: PreparedStatement?) -> Bool {
         pointers.removeAll(keepingCapacity: true)
         lengths.removeAll(keepingCapacity: true)
@@ -170,7 +170,7 @@ extension Connection {
 
     // MARK: Scripts
 
-    /// Leaves pipeline mode and sends several statements as one text; nothing else may be under way.
+    /// Leaves pipeline mode to run several statements as one script. Needs an idle connection.
     private func start(_ script: String) {
         scriptPhase = .running
         guard PQexitPipelineMode(handle) == 1 else { return failWithLibpqMessage() }

@@ -14,7 +14,7 @@ import CLibpq
 final class InputOutputLoop {
     private let context: LoopContext
     private let shared: SharedPool
-    /// By the raw values of their purposes.
+    /// Indexed by `PoolPurpose.rawValue`.
     private let exclusivePools: [ExclusivePool]
     private let listeners: ListenerPool
     private let pools: [any ConnectionPool]
@@ -23,7 +23,7 @@ final class InputOutputLoop {
     private var polled: [Connection] = []
     private var stopDeadline: MonotonicInstant?
 
-    /// How long shutting down waits for what is under way.
+    /// How long a shutdown waits for running work.
     private static let grace: Duration = .seconds(10)
 
     /// Serves a client until it is shut down.
@@ -55,7 +55,6 @@ final class InputOutputLoop {
         end()
     }
 
-    /// Whether there is nothing more to do before the end.
     private var isDone: Bool {
         guard let stopDeadline else { return false }
         return (shared.isIdle && exclusivePools.allSatisfy(\.isIdle)) || stopDeadline <= context.now
@@ -111,7 +110,7 @@ final class InputOutputLoop {
         clearAwayBroken()
     }
 
-    /// Closes what broke. Requests that are sent again meanwhile may find more that is broken.
+    /// Closes broken connections. Resending their requests may break more, hence the loop.
     private func clearAwayBroken() {
         while context.hasBroken {
             context.hasBroken = false

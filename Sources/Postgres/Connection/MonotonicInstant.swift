@@ -26,7 +26,6 @@ package struct MonotonicInstant: Comparable, Sendable {
         max(0, (nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
     }
 
-    /// The time from this instant to a later one.
     func duration(to later: MonotonicInstant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
 
     /// Whether this instant lies more than that many milliseconds back.

@@ -3,9 +3,9 @@ import DequeModule
 /// What was sent on a connection and is not answered yet, in order, and what of it others consider before they follow.
 package struct Pipeline {
     package private(set) var requests: Deque<Request> = []
-    /// Since when the first of them is waited for.
+    /// Start of the wait for the first request.
     private(set) var headSince = MonotonicInstant.now
-    /// How many reads were sent since the last sync; they share the next.
+    /// Reads sent since the last sync. They share the next one.
     private(set) var unsynced = 0
     /// How many were sent in a batch of reads.
     package private(set) var batched = 0
@@ -20,13 +20,11 @@ package struct Pipeline {
 
     /// How many reads may share a sync: the first ones get their results when all are done.
     static let largestBatch = 16
-    /// How long a request may take before its connection counts as stalled: others avoid it and no longer wait for it. In
-    /// milliseconds.
+    /// A request that takes longer, in milliseconds, marks its connection as stalled. Others then avoid it.
     private static let stallThreshold: Int64 = 20
     /// The maximum time of a read of unknown cost, in milliseconds.
     static let patience: Int64 = 50
-    /// The maximum time of a batch of reads that were quick before, in milliseconds: even those take long on a busy
-    /// machine.
+    /// Milliseconds allowed for a batch of usually fast reads. Generous, for busy machines.
     private static let patienceOfBatch: Int64 = 200
 
     var first: Request? { requests.first }
@@ -38,7 +36,7 @@ package struct Pipeline {
         unsynced > 0 && unsynced < Self.largestBatch && requests.last?.isSearch == isSearch
     }
 
-    /// Whether something slow is in front, perhaps a lock: better to wait behind many quick ones.
+    /// Whether the first request is slow, perhaps waiting for a lock.
     private func isSlow(at now: MonotonicInstant) -> Bool {
         !isEmpty && headSince.isOlder(than: Self.stallThreshold, at: now)
     }

@@ -14,12 +14,12 @@
 /// taken, and is not counted.
 struct ResultWatch {
     private static let interval = 8
-    /// How much libpq takes at a time of rows that are small.
+    /// Bytes that libpq reads at a time if rows are small.
     private static let piece = 16 * 1024
     private var receives = 0
-    /// The least memory that the process held since the result began to come: others may let go of theirs meanwhile.
+    /// Lowest process memory since the result began to arrive. Other work may free memory meanwhile.
     private var lowest: Int?
-    /// The sum of the bytes that were ready before each libpq call. Bytes that a call leaves behind count again.
+    /// Sum of the bytes ready before each libpq call. Bytes that a call leaves behind count again.
     private var offered = 0
     /// A lower bound of the bytes that libpq has read.
     private var taken = 0

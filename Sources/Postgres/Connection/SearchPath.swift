@@ -76,7 +76,6 @@ extension PostgresConfiguration {
         }.joined(separator: " ")
     }
 
-    /// A text with a backslash before some of its bytes.
     private static func escaping(_ text: String, _ isSpecial: (UInt8) -> Bool) -> String {
         String(
             decoding: text.utf8.flatMap { isSpecial($0) ? [UInt8(ascii: "\\"), $0] : [$0] }, as: UTF8.self)
@@ -85,7 +84,7 @@ extension PostgresConfiguration {
 
 /// Channels as they are called in the database: apps in schemas of their own do not hear each other.
 struct AppChannels: Sendable {
-    /// What stands behind the names of Roost's channels; those of parse-server have one name everywhere.
+    /// Suffix of Roost's channel names. parse-server's channels have none.
     private let suffix: String
 
     /// The channels of an app.

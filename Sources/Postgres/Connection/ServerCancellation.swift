@@ -43,10 +43,10 @@ package final class ServerCancellations {
     func didSend(to target: Target) { underWay.remove(target) }
 }
 
-/// What one thread sends.
+/// A cancel request, sent by one thread.
 ///
-/// `@unchecked Sendable`: a `PGcancel` is a copy of the address and the key, independent of its connection; it passes
-/// from the I/O thread to the one that uses it, which frees it.
+/// `@unchecked Sendable`: a `PGcancel` copies the address and key, independent of its connection. It moves from the I/O
+/// thread to the one that uses and frees it.
 private struct ServerCancellation: @unchecked Sendable {
     let pointer: OpaquePointer
 

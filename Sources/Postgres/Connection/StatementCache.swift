@@ -22,7 +22,7 @@ package struct StatementCache {
     private let byteLimit: Int
     private var statements: [StatementKey: PreparedStatement] = [:]
     private var lastNumber: UInt64 = 0
-    /// Names that the server still knows and the cache no longer does.
+    /// Names evicted here but still prepared on the server.
     private(set) var dropped: [[CChar]] = []
 
     private var bytes = 0

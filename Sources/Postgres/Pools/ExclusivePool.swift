@@ -6,30 +6,27 @@ import Tasks
 package final class ExclusivePool: ConnectionPool {
     package let context: LoopContext
     package private(set) var connections: [Connection] = []
-    /// Connections that are not lent, the one used last at the end, with the time since when.
+    /// Idle connections with the start of their idle time, most recently used last.
     private var idle: [(connection: Connection, since: MonotonicInstant)] = []
     package var idleConnections: Int { idle.count }
     package private(set) var timeouts = 0
-    /// Connections that are lent no more, for what libpq keeps of large messages, or since their server takes no writes.
+    /// Connections to close: they hold large libpq buffers, or their server has become read-only.
     private var retired: [Connection] = []
     private var leases: [Int: Lease] = [:]
     private var lastNumber: Int
     private var waiters = SenderQueue<LeaseRequest>()
-    /// All requests in the order in which they came, those that wait for a row included, until they need not wait.
+    /// Requests in order of arrival, including those waiting for a row. Served ones stay until they reach the front.
     private var arrivals: Deque<LeaseRequest> = []
-    /// By conflict key, requests for a row that another request waits for already, or has a connection for: one is
-    /// enough.
+    /// By conflict key, requests behind another one for the same row. Each row occupies one connection.
     private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
     private var order = LeaseOrder()
     private var backOff = BackOff()
     private var nextOpening = MonotonicInstant.now
     private var lastFailure: PostgresError?
 
-    /// How many connections there are at most.
     private let limit: Int
-    /// How many of them one sender has at most.
+    /// Maximum connections per sender.
     private let share: Int
-    /// How long a request waits for one.
     private let waitLimit: Duration
     private let parameters: ConnectionParameters
     private let keepsWrites: Bool
@@ -97,7 +94,7 @@ package final class ExclusivePool: ConnectionPool {
         if lastFailure != nil, nextOpening > context.now { failRefused() }
     }
 
-    /// Fails all that wait for a connection that the server refuses, where there is another to turn to.
+    /// Fails waiting requests if the server rejects connections and there is another to try.
     private func failRefused() {
         guard context.configuration.failsWhenRefused else { return }
         let refused = arrivals
@@ -105,7 +102,6 @@ package final class ExclusivePool: ConnectionPool {
         for request in refused where withdraw(request) { giveUp(request) }
     }
 
-    /// Lends idle connections to the requests that wait.
     private func lendIdle() {
         while !waiters.isEmpty, let entry = idle.popLast() {
             if entry.connection.isReady, entry.connection.isOutdated {
@@ -116,14 +112,13 @@ package final class ExclusivePool: ConnectionPool {
         }
     }
 
-    /// Lends a clean connection to the request whose turn it is, or keeps it.
     private func offer(_ connection: Connection) {
         guard !connection.isSwollen, !connection.isOutdated else { return retired.append(connection) }
         connection.deallocateDropped()
         if !lend(connection) { idle.append((connection, context.now)) }
     }
 
-    /// Lends a connection to the request whose turn it is; false where none may have it.
+    /// Lends a connection to the next request. Returns false if none is eligible.
     private func lend(_ connection: Connection) -> Bool {
         let rank = { self.order.time(of: $0, among: self.leases.values, at: self.context.now) }
         while let (waiter, _) = waiters.popFirst(by: rank, { mayLend(to: $1) ? .take : .skip }) {
@@ -143,12 +138,10 @@ package final class ExclusivePool: ConnectionPool {
         share == limit || sender == .server || leases.values.count { $0.request.sender == sender } < share
     }
 
-    /// Whether senders wait while all connections are lent.
     private var mayStop: Bool {
         stopsHeaviest && !waiters.isEmpty && leases.values.count { !$0.isBrokenOff } >= limit
     }
 
-    /// Stops the work of the heaviest sender if others have waited too long.
     private func stopHeaviest() {
         guard mayStop else { return }
         let lease = order.leaseToStop(among: leases.values, for: arrivals, at: context.now, mayLend: mayLend)
@@ -158,7 +151,7 @@ package final class ExclusivePool: ConnectionPool {
     /// Forgets a request whose caller waits no longer.
     package func abandon(_ request: LeaseRequest) { _ = withdraw(request) }
 
-    /// Takes a request out of the queue where it waits; false where it waits no longer.
+    /// Dequeues a request. Returns false if it isn't waiting.
     private func withdraw(_ request: LeaseRequest) -> Bool {
         if let ticket = request.ticket {
             request.ticket = nil
@@ -173,7 +166,7 @@ package final class ExclusivePool: ConnectionPool {
         return true
     }
 
-    /// Lets the next request with a conflict key wait for a connection.
+    /// Enqueues the next request with a conflict key.
     private func leave(_ key: ConflictKey?) {
         guard let key, queuesByKey[key] != nil else { return }
         while let next = queuesByKey[key]?.popFirst() {
@@ -215,7 +208,6 @@ package final class ExclusivePool: ConnectionPool {
         pump(lease)
     }
 
-    /// Sends what can be sent.
     private func pump(_ lease: Lease) {
         while let request = lease.pending.first, !lease.isCancelling, lease.connection.scriptPhase == nil {
             switch request.content {
@@ -288,8 +280,7 @@ package final class ExclusivePool: ConnectionPool {
         cancelHead(lease)
     }
 
-    /// Ends what takes too long: the server stops what it does and undoes what was done, nothing more is sent, and the
-    /// connection goes to others.
+    /// Ends an overdue lease: the server cancels and rolls back, pending requests fail, and the connection is freed.
     private func expire(_ lease: Lease) {
         lease.isExpired = true
         for request in lease.pending { request.fail(.tookTooLong) }
@@ -298,7 +289,7 @@ package final class ExclusivePool: ConnectionPool {
         proceed(lease)
     }
 
-    /// Asks the server to cancel, if what it does is what shall stop.
+    /// Cancels the running statement if its request was cancelled.
     private func cancelHead(_ lease: Lease) {
         lease.cancelAgain = nil
         guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
@@ -331,7 +322,6 @@ package final class ExclusivePool: ConnectionPool {
         proceed(lease)
     }
 
-    /// Goes on with what the lease is for: sending, stopping, or getting clean.
     private func proceed(_ lease: Lease) {
         let connection = lease.connection
         if lease.isBrokenOff {
@@ -364,7 +354,7 @@ package final class ExclusivePool: ConnectionPool {
         offer(connection)
     }
 
-    /// Counts the time of an ending lease, and lets the next request for its row wait for a connection.
+    /// Records the time of an ending lease, and lets the next request for its row wait for a connection.
     private func settle(_ lease: Lease) {
         order.end(lease, at: context.now)
         leave(lease.request.conflictKey)

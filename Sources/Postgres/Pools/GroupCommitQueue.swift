@@ -5,7 +5,7 @@ import Tasks
 ///
 /// Together they are one transaction: one packet, one commit, and one wait for the disk.
 package struct GroupCommitQueue {
-    /// How many go together at most: the first ones are answered when all are done.
+    /// Bounded because the first members wait for the last.
     private static let mostMembers = 32
 
     private var requests: Deque<Request> = []
@@ -49,7 +49,7 @@ package struct RecentEntries<Key: Hashable> {
 
     package init(memory: Int64) { self.memory = memory }
 
-    /// Notes an entry, from now on.
+    /// Records an entry at `now`.
     package mutating func note(_ key: Key?, at now: MonotonicInstant) {
         guard let key else { return }
         instants.set(now, for: key)

@@ -4,7 +4,6 @@ import Tasks
 /// sender with the most gives one back if others have waited too long.
 struct LeaseOrder {
     private var spent = SpentTime()
-    /// The time of the next check for others that have waited too long.
     private(set) var nextLook = MonotonicInstant.now
 
     /// The time that others wait before the heaviest sender's work is stopped.

@@ -23,13 +23,13 @@ final class ListenerPool: ConnectionPool {
     }
 
     private let context: LoopContext
-    /// Listeners behind a pooler, or on a standby, where no notifications arrive: they get no connection either.
+    /// Listeners behind a pooler or on a standby, which deliver no notifications. They get no connection.
     private var unnotified: [Int: EventBuffer] = [:]
     private var listeners: [Listener] = [] {
         didSet { connections = listeners.map(\.connection) }
     }
 
-    /// A network may lose a connection silently; a listener would never notice.
+    /// Milliseconds. Detects connections that the network dropped silently.
     private static let heartbeat: Int64 = 30_000
     private static let heartbeatTimeout: Int64 = 10_000
     private static let sign = EncodedStatement(constant: "SELECT 1")
@@ -105,7 +105,7 @@ final class ListenerPool: ConnectionPool {
         context.logger.notice("PostgreSQL's notifications arrive")
     }
 
-    /// What was announced did not come, though the connection stands.
+    /// The connection works, but the test notification didn't arrive.
     private func noteSilence() {
         guard !context.isWithoutNotifications else { return }
         context.isWithoutNotifications = true

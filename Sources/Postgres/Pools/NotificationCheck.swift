@@ -3,7 +3,6 @@
 ///
 /// Behind a pooler that lends sessions for single transactions, LISTEN succeeds and nothing ever arrives.
 struct NotificationCheck {
-    /// How it stands.
     enum State {
         /// Nothing is asked.
         case idle
@@ -15,9 +14,8 @@ struct NotificationCheck {
         case failed(due: MonotonicInstant)
     }
 
-    /// How long an announcement may take.
     private static let patience = Duration.seconds(1)
-    /// How long after one that did not come the next is made.
+    /// Delay before the next check after a failed one.
     private static let pause = Duration.seconds(5)
 
     let channel = "roost.check." + String(UInt64.random(in: 0 ... .max), radix: 16)

@@ -39,7 +39,7 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
         }
     }
 
-    /// The purpose that a lease is for.
+    /// Derived from the lease's number.
     package init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
 }
 

@@ -28,26 +28,25 @@ import DequeModule
 package final class SharedPool: ConnectionPool {
     let context: LoopContext
     package private(set) var connections: [Connection] = []
-    /// Requests that only read, and wait until those before them are answered.
+    /// Reads waiting for earlier ones to be answered.
     private var reads: Deque<Request> = []
     /// Reads that may take long, and wait likewise.
     var searches: Deque<Request> = []
-    /// Requests that change one row each, and wait until those before them are answered.
+    /// Single-row changes waiting for earlier ones to be answered.
     private var changes = GroupCommitQueue()
     /// Callers whose changes were refused lately.
     private var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
-    /// Conflict keys of rows that a request waited for in vain lately, or took long with.
+    /// Conflict keys of rows with a recent lock timeout or slow change.
     private var lockedKeys = RecentEntries<ConflictKey>(memory: 1000)
-    /// Requests that wait for a connection.
     private var backlog: Deque<Request> = []
-    /// Requests that the server undid for the sake of others, with the time of their next attempt.
+    /// Requests rolled back because of others, with the time of their next attempt.
     private var postponed: [(MonotonicInstant, Request)] = []
     private var starters: [WaitRequest] = []
     private var startDeadline = MonotonicInstant.now
     private var lastFailure: PostgresError?
     private var wasConnected = false
 
-    /// How often a change is undone for the sake of others at most, before it is sent alone.
+    /// Rollbacks caused by other changes after which a change is sent alone.
     private static let mostUndoings = 3
 
     package init(_ context: LoopContext) {
@@ -129,7 +128,6 @@ package final class SharedPool: ConnectionPool {
         wait(request)
     }
 
-    /// Sends as many of the requests that only read as there is room for.
     private func sendReads() {
         while let request = reads.first {
             if !request.promise.isFulfilled {
@@ -139,7 +137,7 @@ package final class SharedPool: ConnectionPool {
         }
     }
 
-    /// Sends the requests that change one row each, if those before them are done, or take long for once.
+    /// Sends single-row changes once earlier ones are done or unusually slow.
     private func sendChanges() {
         while !changes.isEmpty, !isBusyWithChanges,
             let connection = leastBusyForWrites(where: { $0.inFlight.changes == 0 })
@@ -150,7 +148,6 @@ package final class SharedPool: ConnectionPool {
         }
     }
 
-    /// Lets a request wait for a new connection.
     private func wait(_ request: Request) {
         if request.deadline == nil { request.deadline = context.now.after(context.configuration.connectTimeout) }
         backlog.append(request)
@@ -261,7 +258,7 @@ package final class SharedPool: ConnectionPool {
         request.finish()
     }
 
-    /// Whether a request was stopped because a cancellation of one before it came too late.
+    /// Whether a late cancellation of an earlier request may have stopped this one, which is then sent again.
     private func mayBeStruck(_ request: Request, on connection: Connection) -> Bool {
         guard let asked = connection.stoppedAt, !asked.isOlder(than: Self.lateness, at: context.now) else {
             return false
@@ -270,7 +267,7 @@ package final class SharedPool: ConnectionPool {
             && !request.hasEndedTransaction && request.strikes < 2 && !context.isStopping
     }
 
-    /// For how many milliseconds a cancellation may still take effect.
+    /// Milliseconds within which a cancellation may still arrive.
     private static let lateness: Int64 = 5000
 
     package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
@@ -288,8 +285,8 @@ package final class SharedPool: ConnectionPool {
         head.fail(head.sizeLimit < .max ? .detour : .tooLarge)
     }
 
-    /// Closes the connections that are to be made anew: when they are idle, those that keep memory for large messages or
-    /// lead to a server that takes no writes any more, and those on which a result comes that no caller takes. Of that, the row that is coming is in memory as a whole otherwise.
+    /// Closes connections for renewal: idle ones with large libpq buffers or a read-only server, and those receiving a
+    /// result that no caller wants, whose next row would be buffered whole.
     private func renew() {
         for connection in connections {
             let isOutgrown = connection.isOutgrown && connection.inFlight.writes == 0
@@ -302,8 +299,8 @@ package final class SharedPool: ConnectionPool {
         }
     }
 
-    /// Sends changes again that were undone because one of them failed: that one alone, the others together, unless
-    /// that happened to them before.
+    /// Resends changes rolled back because one failed: the failed one alone, the others together unless this happened
+    /// to them before.
     private func sendAgain(_ members: [Request], besides failed: Int?, _ error: PostgresError) {
         var undone: [Request] = []
         for (index, member) in members.enumerated() {
@@ -371,7 +368,6 @@ package final class SharedPool: ConnectionPool {
         (starters, backlog, postponed) = ([], [], [])
     }
 
-    /// Takes what waits until those before it are answered.
     private func takeQueued() -> Deque<Request> {
         defer { (reads, searches) = ([], []) }
         return reads + searches + changes.removeAll()

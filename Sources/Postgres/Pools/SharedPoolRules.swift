@@ -1,6 +1,6 @@
 /// What cannot go on a connection that many callers share.
 package enum SharedPoolRules {
-    /// Statements that begin or end transactions, change the session or leave pipeline mode would hit the neighbours.
+    /// Statements that begin or end transactions, change the session or leave pipeline mode would affect others.
     private static let refused: Set<UInt64> = Set(
         [
             "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOIN", "RELEASE", "PREPARE", "DEALLOCA",

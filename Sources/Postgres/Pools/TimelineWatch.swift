@@ -5,12 +5,12 @@
 package struct TimelineWatch {
     /// The latest timeline of any connection so far.
     package private(set) var latest: UInt32 = 0
-    /// Servers on older ones, and until when they are left out of those that the connection string names.
+    /// Servers on older timelines, each avoided until the given time.
     private var outdated: [ServerAddress: MonotonicInstant] = [:]
 
     package init() {}
 
-    /// After how long a server is asked again: it may follow the new primary by then.
+    /// Retry interval. The server may follow the new primary by then.
     private static let pause = Duration.seconds(10)
 
     /// The name of the timeline, as the names of the log's files begin; NULL on a standby.

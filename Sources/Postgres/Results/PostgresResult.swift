@@ -5,7 +5,7 @@ import CLibpq
 /// `@unchecked Sendable`: a `PGresult` is never changed after it was received, and libpq's readers of it only read.
 public final class PostgresResult: @unchecked Sendable {
     @usableFromInline let result: OpaquePointer
-    /// Where libpq reports indices that are out of range; it must live as long as the result.
+    /// Receives libpq's warnings about indices out of range. Must outlive the result.
     private let notices: NoticeLog
     // Set once, before the caller of the read has the result.
     private var reservation: RowReservation?

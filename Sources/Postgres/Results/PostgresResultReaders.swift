@@ -101,7 +101,6 @@ public struct TextList {
         contains { $0.count == text.count && $0.elementsEqual(text) }
     }
 
-    /// Whether there is a text for which `isWanted` is true; the texts after it are not looked at.
     private func contains(where isWanted: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         result.withBytes(row, column) { bytes in
             // No dimension is no element; of more than one, the elements follow each other all the same.

@@ -36,9 +36,9 @@ extension PostgresClient {
 
     /// How many bytes of a result may come on a shared connection.
     public static let mostShared = 1024 * 1024
-    /// From how many bytes on others take care of a row.
+    /// Rows larger than this, in bytes, are recorded.
     private static let largeRow = 256 * 1024
-    /// How often a read is asked for in vain before it has the memory of all for itself.
+    /// Failed attempts after which a read gets all of the memory.
     private static let mostDetours = 3
 
     /// Runs a statement that reads what a caller asks for: how long it takes, and how many bytes its
@@ -187,13 +187,12 @@ extension PostgresClient {
         }
     }
 
-    /// The size at which a result on a lent connection is stopped, so that it stays in its ``RowBudget`` lane. Twice what
-    /// is expected, since the process's memory is measured, which grows by more than the rows (``ResultWatch``).
+    /// The size at which a result on a lent connection is stopped, to stay in its ``RowBudget`` lane. Twice the
+    /// expected size, because the measured process memory grows by more than the rows (``ResultWatch``).
     private static func sizeLimit(_ expected: Int) -> Int {
         expected >= RowBudget.capacity ? .max : 2 * max(expected, RowBudget.mostSmall)
     }
 
-    /// Lets a result have the memory that it takes.
     private func keep(
         _ reservation: RowReservation?, for result: PostgresResult, of shape: ReadShape, leadsToMore: Bool
     ) {

@@ -20,7 +20,6 @@ package final class ReadHistory: Sendable {
         var bytes: Int?
         /// Whose read took as many last.
         var sender = Sender.server
-        /// Until when it counts as slow.
         var slowUntil: MonotonicInstant?
 
         var isSlow: Bool { slowUntil.map { $0 > .now } ?? false }
@@ -33,14 +32,14 @@ package final class ReadHistory: Sendable {
 
     package init() {}
 
-    /// For how long a shape that was slow counts as such.
+    /// How long a slow shape counts as such.
     private static let memory: Duration = .seconds(60)
-    /// How many bytes a row takes whose shape is not known.
+    /// Assumed bytes per row of an unknown shape.
     private static let usualRow = 1024
-    /// How many bytes are expected for rows of unknown shape for which more is read.
+    /// Assumed bytes of included objects for unknown shapes.
     private static let unknownIncludes = RowBudget.mostSmall
 
-    /// What is expected of a read.
+    /// Expected memory and speed.
     package func expectation(of shape: ReadShape, mostRows: Int, leadsToMore: Bool) -> Expectation {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         let ofKind = kind?.bytes.map { min($0, PostgresClient.mostShared) }
@@ -128,7 +127,6 @@ package final class ReadHistory: Sendable {
 
 /// The class and the caller of a read, to recognize slow reads whose texts always differ.
 package struct ReadOrigin: Hashable, Sendable {
-    /// A hash of the class's name.
     private let className: UInt64
     private let sender = Sender.current
 
@@ -139,10 +137,10 @@ package struct ReadOrigin: Hashable, Sendable {
 /// for these rows. Of reads of one row by its key each row is a shape of its own, beside that of its kind.
 package struct ReadShape: Hashable, Sendable {
     private let key: StatementKey
-    /// How many bits the number of rows has.
+    /// Bit width of the maximum row count.
     private let magnitude: Int
     private let leadsToMore: Bool
-    /// A hash of the key; nil for all others.
+    /// Key hash of a single-row read, or nil.
     private var row: Int?
     /// The class and the caller, or nil for a read of no class. Not part of the shape's identity.
     let origin: ReadOrigin?

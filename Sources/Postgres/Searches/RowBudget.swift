@@ -21,7 +21,6 @@ package final class RowBudget: Sendable {
         capacity: smallCapacity, share: smallCapacity / 2, countsTime: true, mostWaiting: mostWaiting)
     private let large = Gate(capacity: capacity, share: capacity / 2, countsTime: true, mostWaiting: mostWaiting)
 
-    /// The reads of large results that are under way.
     private let reads = Mutex<[ObjectIdentifier: RowReservation]>([:])
 
     private let shortestRead: Duration

@@ -9,13 +9,13 @@ package enum APNsForm {
     static let mostBytes = 4096
     static let mostBytesOfCalls = 5120
 
-    /// Keys that are settings of the request, and no part of the body.
+    /// Keys that are request settings, not part of the body.
     private static let settings: Set<Name> = [
         "collapseId", "collapse_id", "pushType", "push_type", "topic", "expiry", "expiration_time", "priority", "id",
         "requestId", "channelId",
     ]
 
-    /// Keys that Apple reads inside of `aps`, by the names that pushes give them.
+    /// Keys that Apple expects within `aps`, by their names in pushes.
     private static let members: [Name: Name] = [
         "category": "category", "threadId": "thread-id", "targetContentIdentifier": "target-content-id",
         "interruptionLevel": "interruption-level", "sound": "sound",

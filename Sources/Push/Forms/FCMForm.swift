@@ -3,7 +3,7 @@ import ParseModel
 
 /// A notification as Firebase takes it (HTTP v1), without the device.
 enum FCMForm {
-    /// Keys that are settings, and no part of the data.
+    /// Keys that are settings, not data.
     private static let settings: Set<Name> = [
         "badge", "content-available", "mutable-content", "priority", "expiration_time",
     ]

@@ -5,7 +5,7 @@ struct LocalizedTexts: Sendable {
     private let data: JSONObject
     private let locales: [String]
 
-    /// The longest identifier of a locale that is looked at: clients write them.
+    /// Clients write locale identifiers, so longer ones are ignored.
     private static let longest = 100
 
     init(_ data: JSONObject) {
@@ -21,7 +21,6 @@ struct LocalizedTexts: Sendable {
         (key.dropping(prefix: "alert-") ?? key.dropping(prefix: "title-")).map(normal)
     }
 
-    /// Tags compare without regard to case, with either separator.
     private static func normal(_ tag: String) -> String { tag.lowercased().replacing("_", with: "-") }
 
     /// The locale whose texts a device gets: its own, else that of its language; nil for none of them.

@@ -85,7 +85,6 @@ extension JSONValue {
 enum PushBadge: Sendable, Equatable {
     /// It becomes a number.
     case set(Double)
-    /// A number is added.
     case add(Double)
 
     /// Reads what a push says; nil for what is none.

@@ -9,7 +9,7 @@ import Outgoing
 
 /// The encryption of web push (RFC 8291): only the browser that subscribed reads what is sent.
 package struct WebPushEncryption {
-    /// The public key of the browser, and the secret that it shares with the application.
+    /// The browser's public key, and its shared authentication secret.
     private let browserKey: P256.KeyAgreement.PublicKey
     private let secret: [UInt8]
 

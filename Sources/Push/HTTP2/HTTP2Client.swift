@@ -10,7 +10,7 @@ import NIOSSL
 
 /// Sends requests to one service by HTTP/2, many at a time.
 final class HTTP2Client: Sendable {
-    /// Threads of their own: a burst of notifications holds up no client whose connection would share the thread.
+    /// Own threads, so that a burst of notifications doesn't delay clients on the same thread.
     private static let threads = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
 
     private let loop: any EventLoop

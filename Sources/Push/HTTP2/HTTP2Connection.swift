@@ -10,7 +10,6 @@ final class HTTP2Connection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    /// A request whose answer has not come.
     private struct Stream {
         let entry: HTTP2Submission.Entry
         let deadline: NIODeadline
@@ -19,29 +18,28 @@ final class HTTP2Connection: ChannelInboundHandler {
         var body: [UInt8] = []
     }
 
-    /// The authority and the scheme, for requests.
     private let origin: HTTP2Origin
-    /// It lets go of the connection when that has ended.
+    /// Releases the connection when it has ended.
     private let pool: HTTP2Pool
     private var context: ChannelHandlerContext?
     private var streams: [HTTP2StreamID: Stream] = [:]
     private var nextStream = 1
-    /// How many streams the service allows; 0 until it has said anything.
+    /// Streams that the service allows; 0 before its settings arrive.
     private var streamLimit = 0
-    /// Bytes that came since the service was last allowed more.
+    /// Bytes received since the last window update.
     private var received = 0
-    /// Whether the service takes no further requests on this connection.
+    /// Whether the service accepts no further requests here.
     private var isLeaving = false
     private var awaitsPing = false
     private var ticks: RepeatedTask?
     private var ticksSincePing = 0
 
-    /// The most streams that are used, and those of a service that names no limit.
+    /// Maximum streams used, and the number if a service names no limit.
     private static let mostStreams = 1000
     private static let usualStreams = 100
     private static let mostBodyBytes = 8192
     private static let mostHandedOut = 1 << 29
-    /// After how many ticks a service is left that has said nothing at all: ten seconds.
+    /// Ticks after which a silent connection is closed: ten seconds.
     private static let mostSilentTicks = 40
 
     /// How the frames of a connection are read.
@@ -203,7 +201,7 @@ final class HTTP2Connection: ChannelInboundHandler {
             stream.entry, .answer(status: stream.status, retryAfter: stream.retryAfter, body: stream.body))
     }
 
-    /// Ends requests that have waited too long, and asks the service from time to time whether it is there.
+    /// Times out requests, and pings the service regularly.
     private func tick() {
         guard let context else { return }
         let now = NIODeadline.now()

@@ -4,7 +4,6 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// Where a service is.
 struct HTTP2Origin: Sendable {
     var host: String
     var port: Int
@@ -38,7 +37,7 @@ final class HTTP2Pool {
 
     private static let stopping = "the server is stopping"
 
-    /// How long a probe waits for the service, in seconds.
+    /// Time limit of a probe, in seconds.
     private static let probeTime: Int64 = 10
 
     init(
@@ -132,7 +131,7 @@ final class HTTP2Pool {
         if let seconds = pauses.noteFailure() { pause(seconds, "\(ServicePauses.mostFailures) failures in a row") }
     }
 
-    /// Leaves the service alone for so many seconds; nil where a pause goes on.
+    /// Pauses for some seconds. Nil keeps the current pause.
     private func pause(_ seconds: Int64?, _ reason: String) {
         failProbes(reason)
         guard let seconds, !isClosed else { return }
@@ -146,7 +145,6 @@ final class HTTP2Pool {
         }
     }
 
-    /// Why nothing is sent now; nil where something is.
     private var reason: String? { isClosed ? Self.stopping : pauses.isOn ? pauseReason : nil }
 
     private func handBack(_ reason: String) {

@@ -14,7 +14,6 @@ final class HTTP2Submission {
     private var open: Int
     private var results: [HTTP2Result] = []
     private let continuation: AsyncStream<[HTTP2Result]>.Continuation
-    /// Whether the caller no longer waits for the rest.
     private(set) var isGivenUp = false
     private let end: NIODeadline?
 

@@ -8,7 +8,7 @@ final class WriteGatherer: ChannelOutboundHandler {
     private var gathered = ByteBuffer()
     private var promises: [EventLoopPromise<Void>] = []
 
-    /// How many bytes are gathered at most.
+    /// In bytes.
     private static let most = 65_536
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

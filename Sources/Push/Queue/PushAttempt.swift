@@ -5,7 +5,6 @@ package struct PushAttempt: Sendable {
     let entries: [any PushSender]
     /// When it is tried next.
     package private(set) var due = ContinuousClock.now
-    /// What became of the last try; nil before it.
     private(set) var last: PushOutcome?
     private var position = 0
     private var tries = 0
@@ -55,7 +54,7 @@ package struct PushAttempt: Sendable {
         return next
     }
 
-    /// How long until the next try, in seconds, after so many: about 1, 4, 16, and not much more than a minute.
+    /// Seconds until the next try: about 1, 4, 16, and at most 90.
     private static func pause(_ tries: Int) -> Double {
         [1, 4, 16, 60][min(max(tries, 1), 4) - 1] * Double.random(in: 0.5...1.5)
     }

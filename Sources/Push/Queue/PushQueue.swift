@@ -21,27 +21,26 @@ public final class PushQueue: Pusher {
     private let services: PushServices
     private let worker: RangeWorker
     private let logger: Logger
-    /// The name of this process among those that have ranges.
+    /// Identifies this process as the owner of ranges.
     private let owner: String
     private let wakes: [AsyncStream<Void>]
     private let wakers: [AsyncStream<Void>.Continuation]
     private let running = Mutex<[Int: Work]>([:])
-    /// Ranges of which it is not settled what became of them.
+    /// Ranges whose outcome is not settled.
     private let unsettled = Mutex<[Int64]>([])
     private let lastRun = Atomic(0)
     private let changes = Mutex<@Sendable (String) async -> Void>({ _ in })
 
-    /// A range that is being sent.
     private struct Work {
         let range: Int64
         let task: Task<Void, Never>
     }
 
-    /// How many ranges are sent at once to each type of device.
+    /// Concurrent ranges per device type.
     private static let atOnce = 4
-    /// How long ranges have to end when the server stops.
+    /// Time for ranges to end when the server stops.
     private static let grace = Duration.seconds(5)
-    /// How long a part waits whose beginning did not work, and for how long after its time that goes on, in seconds.
+    /// Seconds until a part that failed to start is retried, and until it is given up after its time.
     private static let partPause = 30.0
     private static let partPatience: Int64 = 86_400
 
@@ -100,7 +99,7 @@ public final class PushQueue: Pusher {
         await stop(store)
     }
 
-    /// Looks from time to time for what others left, and says that this process works.
+    /// Looks for abandoned ranges regularly, and reports that this process is alive.
     private func tick(_ store: ObjectStore) async {
         var second = 0
         while !Task.isCancelled {
@@ -115,8 +114,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Removes each hour what was kept for its time only. It may take long, so it has a task of its own: leases are
-    /// renewed meanwhile.
+    /// Removes expired rows each hour. In its own task because it may take long, while leases must be renewed.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
             await attempt("old failures of pushes") {
@@ -138,7 +136,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Has pushes whose rows were changed wait for their new times.
+    /// Reschedules pushes whose rows were changed.
     private func followMoves(_ store: ObjectStore) async throws {
         for push in try await store.pushes.moved() {
             let time = PushTime(json: .string(push.pushTime))
@@ -151,7 +149,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Takes a part that is due and makes ranges of it; false when none is.
+    /// Turns a due part into ranges. Returns false if none is due.
     private func startPart(_ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter)
         async throws -> Bool
     {
@@ -177,8 +175,8 @@ public final class PushQueue: Pusher {
         return true
     }
 
-    /// Whether a part that could not be begun is given up: what the push asks for is at fault, or it is long overdue. A
-    /// statement that took too long or waited for others is no fault of the push.
+    /// Whether to give up a part that failed to start: the push itself is at fault, or it is long overdue. A statement
+    /// that timed out or waited for locks is not the push's fault.
     private static func isFinal(_ error: ParseError, for part: PushPart) -> Bool {
         guard [ParseError.internalServerError, ParseError.timeout].contains(error.code) else { return true }
         guard let time = PushTime(json: .string(part.pushTime)) else { return false }
@@ -219,7 +217,6 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Sends the ranges of one type of devices, some at a time.
     private func followRanges(_ index: Int, _ route: Name, _ store: ObjectStore) async {
         let slots = RangeSlots(atOnce: services.wholeTypes.contains(route) ? 1 : Self.atOnce)
         for await _ in wakes[index] {
@@ -242,7 +239,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Works on a range, which goes on for a while when the server stops.
+    /// Sends a range, which continues for a while when the server stops.
     private func start(
         _ range: PushRange, _ store: ObjectStore, _ slots: RangeSlots, _ waker: AsyncStream<Void>.Continuation
     ) {
@@ -268,7 +265,7 @@ public final class PushQueue: Pusher {
 
     private func end(_ number: Int) { running.withLock { $0[number] = nil } }
 
-    /// Waits a while for ranges that are being sent, and leaves the rest to others.
+    /// Waits a while for running ranges, and leaves the rest to other processes.
     private func stop(_ store: ObjectStore) async {
         worker.stopSoon()
         let end = ContinuousClock.now + Self.grace

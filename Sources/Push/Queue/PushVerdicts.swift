@@ -32,11 +32,10 @@ final class PushVerdicts: Sendable {
 
     /// How many equal refusals stop a part, and so how many devices are tried first.
     static let mostRefusals = 10
-    /// For how long an entry is left alone whose service refuses it.
+    /// How long an entry rests after its service rejects it.
     private static let pause = Duration.seconds(60)
     private static let mostParts = 10_000
 
-    /// What is known of a part.
     func verdict(_ part: Part) -> Verdict {
         state.withLock { state in
             if let (outcome, until) = state.unusable[part.entry] {

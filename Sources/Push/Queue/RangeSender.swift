@@ -19,16 +19,15 @@ struct RangeSender {
     let isAtMostOnce: Bool
     let logger: Logger
 
-    /// For how long a device is tried at most.
+    /// Maximum time for one device.
     private static let longest = Duration.seconds(600)
 
-    /// What makes devices get the same.
     private struct Variant: Hashable {
         var locale: String?
         var badge: Double?
     }
 
-    /// Devices that get the same, and what it is.
+    /// Equal content and its devices.
     private struct Part: Sendable {
         var message: PushMessage
         var locale: String?
@@ -90,7 +89,7 @@ struct RangeSender {
         activity.end()
     }
 
-    /// Notes what devices would get; returns those whose service is to be asked.
+    /// Records what devices would get. Returns those that need a request.
     private func render(_ message: PushMessage, _ attempts: [PushAttempt], _ locale: String?, _ tally: RangeTally)
         -> [PushAttempt]
     {
@@ -154,9 +153,9 @@ struct RangeSender {
         return .failed(PushMessage.overdue)
     }
 
-    /// Sends by one entry: at first to a few, where nothing is known of it.
+    /// Sends by one entry, at first to a few devices if nothing is known of it.
     ///
-    /// - Returns: Those that are tried again, by this entry or the next.
+    /// - Returns: Devices to try again, by this entry or the next.
     private func send(_ part: Part, _ key: PushVerdicts.Part, _ group: [PushAttempt], _ tally: RangeTally) async
         -> [PushAttempt]
     {
@@ -189,7 +188,7 @@ struct RangeSender {
         return again
     }
 
-    /// Notes what became of a device, or gives what is tried next.
+    /// Records a device's outcome, or returns the next attempt.
     private func follow(_ attempt: PushAttempt, _ outcome: PushOutcome, _ part: Part, _ tally: RangeTally)
         -> PushAttempt?
     {
@@ -217,7 +216,7 @@ struct RangeSender {
         return nil
     }
 
-    /// Says of tokens that no entry knows whether they are dead, after all that is known of the entries.
+    /// Decides whether tokens unknown to all entries are dead, given what is known of the entries.
     private func judge(_ suspects: [PushAttempt], _ tally: RangeTally) {
         for attempt in suspects {
             let wrong = attempt.entries.filter { !guardian.trusts($0.name) }

@@ -15,7 +15,7 @@ final class RangeSlots: Sendable {
     private let state = Mutex(State())
     private let atOnce: Int
 
-    /// How many ranges may wait at most, and how many devices these may have.
+    /// Maximum waiting ranges, and the maximum of their devices.
     private static let mostWaiting = 500
     private static let mostDevices = 20_000
 

@@ -13,7 +13,7 @@ final class RangeWorker: Sendable {
     private let logger: Logger
     private let isStopping = Atomic(false)
 
-    /// How often a range is tried to be settled, and how often when the server stops; once a second.
+    /// Attempts to settle a range, and attempts when the server stops; one per second.
     private static let mostSettlings = 600
     private static let lastSettlings = 5
 
@@ -73,7 +73,7 @@ final class RangeWorker: Sendable {
         }.value
     }
 
-    /// Settles what is known of a range; false when the database does not.
+    /// Settles a range's progress. Returns false if the database fails.
     private func settle(
         _ range: PushRange, _ progress: PushProgress, _ tally: RangeTally, _ store: ObjectStore,
         _ noteChange: @Sendable () async -> Void

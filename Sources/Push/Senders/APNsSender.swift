@@ -178,7 +178,7 @@ package struct APNsAnswer {
 
     /// Refusals of the app that a notification is for.
     static let reasonsOfTopics: Set = ["BadTopic", "MissingTopic", "TopicDisallowed"]
-    /// The last time that the database takes, in milliseconds since 1970.
+    /// The latest time for the database, in milliseconds since 1970.
     private static let latest = 253_370_764_800_000.0
 
     package init(status: Int, retryAfter: Double?, body: [UInt8]) {

@@ -67,7 +67,7 @@ final class ExpoSender: PushSender {
         }
     }
 
-    /// - Returns: What became of devices, or why all of the request was refused.
+    /// - Returns: The outcomes, or why the whole request was rejected.
     private func send(_ messages: [JSONValue], _ indices: Range<Int>) async
         -> (outcomes: [(index: Int, outcome: PushOutcome)], refusal: String?)
     {

@@ -97,7 +97,7 @@ final class FCMSender: PushSender {
             devices.indices.filter { takes(devices[$0].token) }, refused: nil, report)
     }
 
-    /// What stands around the token of a device, and when it is too late, in seconds since 1970.
+    /// The request around a device's token, and its expiry in seconds since 1970.
     private struct Envelope {
         let start: [UInt8]
         let end: [UInt8]

@@ -46,7 +46,7 @@ package final class ProviderToken: Sendable {
         }
     }
 
-    /// Of two that were made at the same time, the first is used.
+    /// If two are made at the same time, the first is used.
     private func keep(_ text: String, _ now: Double) -> String {
         kept.withLock { kept in
             if let kept, now - kept.at < Self.shortest, now >= kept.at { return kept.text }

@@ -34,16 +34,16 @@ final class WebPushSender: PushSender {
         let encryption: WebPushEncryption
     }
 
-    /// The services of the browsers that there are. A token comes from a client: no other address is called.
+    /// Push services of existing browsers. Tokens come from clients, so no other address is called.
     private static let hosts = [
         "fcm.googleapis.com", "android.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
         "*.push.apple.com", "*.notify.windows.com",
     ]
     private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyz0123456789-.".utf8)
-    /// Those of Base64 for URLs: services refuse a notification whose topic has others.
+    /// Base64URL characters: services reject notifications whose topic has others.
     private static let topicBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let mostBytes = 3993
-    /// For how long a token says who sends, and how much of that is left at least, in seconds.
+    /// Lifetime of a sender token, and the least that must remain, in seconds.
     private static let tokenTime = 12 * 3600
     private static let tokenRest = 3600
     private static let atOnce = 16
@@ -78,7 +78,7 @@ final class WebPushSender: PushSender {
         }
     }
 
-    /// What says to a service who sends.
+    /// Proves the sender to a service.
     private func authorization(for origin: String, at now: Int) throws -> String {
         let kept = services.withLock { $0.value(of: origin)?.authorization }
         if let kept, kept.until > now { return kept.text }
@@ -99,7 +99,7 @@ final class WebPushSender: PushSender {
         }
     }
 
-    /// For how long a service is left alone, in seconds; nil where it is not.
+    /// Seconds for which a service is paused, or nil if it isn't.
     private func pause(of origin: String) -> Double? {
         let now = ContinuousClock.now
         var rest: Duration?

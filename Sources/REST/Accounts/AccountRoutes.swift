@@ -43,9 +43,9 @@ extension RouteTable {
 }
 
 extension Envelope {
-    /// The body's parameters; those of the query string only when the body names no user.
+    /// The body's parameters, and those of the query string only if the body names no user.
     ///
-    /// What stands in a query string is taken as the text that it is: a password may look like JSON.
+    /// Query values are taken as text, because a password may look like JSON.
     fileprivate var loginParameters: JSONObject {
         guard body["username"]?.isTruthy != true, body["email"]?.isTruthy != true else { return body }
         return body.merging(queryText) { _, fromQuery in fromQuery }

@@ -208,7 +208,7 @@ extension RouteTable {
         },
     ]
 
-    /// The answer comes at once; its row in `_JobStatus` shows how the job goes on.
+    /// Responds at once. The job's row in `_JobStatus` shows its progress.
     private static func started(_ name: Name, _ parameters: JSONObject, _ routes: ParseRoutes, _ call: RouteCall)
         async throws -> Reply
     {

@@ -54,7 +54,7 @@ extension ParseRoutes {
         return answer
     }
 
-    /// The rows of the form's file, or of the body: a list, or an object with the list as `results` or `rows`.
+    /// The rows of the form's file or of the body: a list, or an object with the list as `results` or `rows`.
     private static func rows(of envelope: Envelope) throws(ParseError) -> [JSONValue] {
         let content: JSONValue
         let text = envelope.body["importFile"]?.stringValue

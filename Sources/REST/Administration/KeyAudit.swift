@@ -47,7 +47,7 @@ public struct KeyAudit: Sendable {
         return reply
     }
 
-    /// An entry for those calls of a request that are to be kept; nil where there is none.
+    /// An entry for the audited calls of a request, or nil if there are none.
     private func entry(of envelope: Envelope, _ ids: [String]) -> AuditEntry? {
         let isBatch = envelope.path.count == 1 && envelope.path[0].asciiLowercased == "batch"
         let elements =
@@ -73,7 +73,7 @@ public struct KeyAudit: Sendable {
         return entry
     }
 
-    /// What a call changes; nil where that is not the caller's to say.
+    /// The kind of change, or nil if the caller doesn't decide it.
     private static func event(of path: [String]) -> Configuration.AuditEvent? {
         let path = RouteTable.canonical(path)
         switch path.first {
@@ -86,7 +86,7 @@ public struct KeyAudit: Sendable {
         }
     }
 
-    /// The ids and names of what was made, as the answer has them.
+    /// Ids and names of new objects, from the answer.
     private static func made(by reply: Reply) -> [String] {
         guard reply.status < 300, case .json(let bytes) = reply.body, let answer = try? JSONValue(parsing: bytes) else {
             return []

@@ -15,10 +15,10 @@ extension RouteTable {
 
 /// `POST /batch`: several calls in one request.
 extension ParseRoutes {
-    /// What SDKs send at most is 50; this only keeps one request from holding the server.
+    /// SDKs send at most 50. This keeps one request from occupying the server.
     private static let mostElements = 1000
 
-    /// How many calls of a batch may check or set a password: each costs as much as thousands of others.
+    /// Calls of a batch that may check or set a password. Each costs as much as thousands of others.
     private static let mostPasswords = 10
 
     func batch(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
@@ -51,7 +51,7 @@ extension ParseRoutes {
         return .json(await HeavyWork.run(if: size > HeavyWork.answerSize) { Self.list(&results, size) })
     }
 
-    /// The list of answers, which are let go one by one: else all would be in memory twice.
+    /// Joins the answers, freeing each one so that they aren't in memory twice.
     private static func list(_ results: inout [[UInt8]], _ size: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
@@ -77,8 +77,7 @@ extension ParseRoutes {
 
     /// One call of a batch, with the credentials of the whole.
     ///
-    /// - Throws: 107 when it leads nowhere, and 119 when the caller may not use the route, which refuses the whole
-    ///   batch.
+    /// - Throws: 107 for unknown paths, and 119 if the caller may not use the route, which rejects the whole batch.
     private func element(_ request: JSONValue, of envelope: Envelope, prefixes: [String]) throws(ParseError) -> Envelope
     {
         guard let path = request["path"]?.stringValue else {
@@ -119,12 +118,12 @@ extension ParseRoutes {
         return element
     }
 
-    /// What old clients send of themselves with each call, where the whole request says it already.
+    /// Credentials that old clients repeat in each call, although the whole request has them.
     private static let credentialKeys = [
         "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
     ]
 
-    /// What the paths of a batch may begin with, without trailing slashes.
+    /// Accepted prefixes of batch paths, without trailing slashes.
     private var prefixes: [String] {
         var prefixes = [configuration.mountPath]
         for url in [configuration.serverURL, configuration.publicServerURL ?? ""] {
@@ -140,7 +139,7 @@ extension ParseRoutes {
 
     private static let slash = UInt8(ascii: "/")
 
-    /// The path below the mount, for a path that begins with the prefix of the interface.
+    /// The path below the mount, or nil without one of the prefixes.
     private static func below(_ path: String, _ prefixes: [String]) -> String? {
         for prefix in prefixes {
             let rest = path.utf8.dropFirst(prefix.utf8.count)
@@ -156,11 +155,11 @@ extension ParseRoutes {
         return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
     }
 
-    /// How many calls of a batch with reads are made at a time, each of which can give a large answer.
+    /// Concurrent calls of a batch with reads, each of which can return a large answer.
     private static let readsAtOnce = 8
 
-    /// How many calls are made at a time: what SDKs send at most. Each that waits for the database takes some 40 KB, and
-    /// cloud code has slots for some hundreds of all clients.
+    /// Concurrent calls: the maximum that SDKs send. Each one waiting for the database takes some 40 KB, and cloud code
+    /// has slots for some hundreds of all clients.
     private static let callsAtOnce = 50
 
     private func sideBySide(
@@ -226,19 +225,19 @@ extension ParseRoutes {
 
     private static let successStart = Array("{\"success\":".utf8)
 
-    /// The same, away from the event loop where the answer is large.
+    /// The same, off the event loop if the answer is large.
     private static func element(for reply: Reply) async -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return success(reply) }
         return await HeavyWork.run(if: bytes.count > HeavyWork.answerSize) { success(reply) }
     }
 
-    /// Whether a call makes an object of a class without rules of its own.
+    /// Whether a call creates an object of a class without special rules.
     private static func isPlainCreation(_ element: Envelope) -> Bool {
         element.method == .post && element.path.count == 2 && element.path[0].asciiLowercased == "classes"
             && !element.path[1].hasPrefix("_")
     }
 
-    /// - Parameter memory: Holds the answers of the batch: the first large one to a read waits for those of others.
+    /// - Parameter memory: Holds the batch's answers. The first large one to a read waits for those of others.
     private func outcome(
         of element: Envelope, _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [UInt8] {

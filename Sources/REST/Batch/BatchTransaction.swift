@@ -6,7 +6,7 @@ import ParseStorage
 import Rules
 
 extension ParseRoutes {
-    /// The most calls of a transaction of clients: it holds a connection and locks for as long as they take together.
+    /// Maximum calls of a client transaction, which holds a connection and locks for their total time.
     private static let mostCalls = 200
 
     /// All calls in one transaction, in their order: all or none.
@@ -54,8 +54,8 @@ extension ParseRoutes {
         return try await finish(outcomes, replies, context.caller)
     }
 
-    /// Does what follows each call when the transaction is committed. Where that fails, it is done for the others all the
-    /// same: what they changed is stored.
+    /// Runs each call's follow-up work after the commit. If one fails, the others still run, because their changes are
+    /// stored.
     ///
     /// - Throws: The first error.
     private func finish(_ outcomes: [TransactionOutcome], _ replies: [[UInt8]], _ caller: Caller) async throws
@@ -76,7 +76,7 @@ extension ParseRoutes {
         return results
     }
 
-    /// What a call writes; nil when it writes no object.
+    /// The write of a call, or nil if it writes nothing.
     private static func write(_ element: Envelope) -> TransactionWrite? {
         var path = RouteTable.canonical(element.path)[...]
         guard let first = path.popFirst() else { return nil }

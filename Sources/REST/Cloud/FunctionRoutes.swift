@@ -24,7 +24,7 @@ extension RouteTable {
 }
 
 extension ParseRoutes {
-    /// Calls a function of cloud code; throws 141 for a name that there is not; what the function throws.
+    /// Calls a cloud function. Throws 141 if it doesn't exist, or the function's own error.
     fileprivate func callFunction(_ call: RouteCall) async throws -> Reply {
         let name = call[0]
         let target = CloudTarget.function(Name(name))
@@ -61,7 +61,7 @@ extension ParseRoutes {
         return reply
     }
 
-    /// Whether code may set a header field: it has a name, and does not say where the answer ends.
+    /// Whether code may set a header: a valid name that doesn't affect message framing.
     private static func isOfCode(_ name: String) -> Bool {
         let name = name.asciiLowercased
         return !name.isEmpty && name.utf8.allSatisfy(MediaType.isTokenByte) && !ofServer.contains(Name(name))
@@ -77,7 +77,6 @@ extension ParseRoutes {
 }
 
 extension FormFile {
-    /// The file as code is given it.
     fileprivate var json: JSONValue {
         [
             "filename": .string(filename), "contentType": .string(contentType),

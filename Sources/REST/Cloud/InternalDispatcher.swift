@@ -40,9 +40,9 @@ public struct InternalDispatcher: InternalRequests {
             status: reply.status, headers: reply.headers.map { (name: $0.0, value: $0.1) }, body: body)
     }
 
-    /// Makes an envelope as that of a client's request.
+    /// Makes an envelope as for a client's request.
     ///
-    /// - Throws: ``HTTPError`` or `ParseError` for what makes no sense.
+    /// - Throws: ``HTTPError`` or `ParseError` for invalid requests.
     private func open(_ request: InternalRequest, _ size: Int) throws -> Envelope {
         let configuration = routes.configuration
         guard let target = RequestTarget(configuration.mount + request.path, mount: configuration.mount) else {

@@ -49,7 +49,7 @@ struct FileDownload {
         return headers[.ifModifiedSince] == lastModified
     }
 
-    /// A range only counts for the version of the file that the client already has a part of.
+    /// A range only applies to the version of which the client already has a part.
     private var requestedRange: ByteRange {
         if let version = headers[.ifRange], !version.hasSameBytes(as: file.entityTag),
             !version.hasSameBytes(as: lastModified)
@@ -59,7 +59,7 @@ struct FileDownload {
         return ByteRange(headers[.range], size: file.size)
     }
 
-    /// The type that the extension implies, else the one that was given at the upload.
+    /// The extension's type, else the one given at the upload.
     private func contentType() async throws -> MediaType {
         if let known = NameParts(name).fileExtension.flatMap(FileTypes.type) { return known }
         let details = if let known = file.details { known } else { try await storage.details(name: name) }
@@ -68,7 +68,7 @@ struct FileDownload {
 
     private static let unknownType = MediaType(known: "application/octet-stream")
 
-    /// The name that the client gave, without folders and the random prefix.
+    /// The client's file name, without folders and the random prefix.
     private var givenName: String {
         let last = name.split(separator: "/").last ?? ""
         let prefix = last.prefix(33)

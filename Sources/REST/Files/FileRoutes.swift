@@ -61,13 +61,13 @@ public final class FileRoutes: Sendable {
         }
     }
 
-    /// Answers a request that changes files, and keeps it where that is asked for.
+    /// Answers a request that changes files, and audits it if configured.
     private func audited(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
         guard let audit else { return try await answer() }
         return try await audit.keep(envelope, answer)
     }
 
-    /// Finds out who changes files, and counts the request.
+    /// Resolves the caller of a file change and counts it.
     private func caller(_ envelope: Envelope) async throws -> RequestContext {
         try await routes.counted(envelope, routes.limits, routes.declaredLimits?.limiter) {
             try await routes.context(of: envelope)
@@ -101,9 +101,9 @@ public final class FileRoutes: Sendable {
         }
     }
 
-    /// Finds out who reads a file. Where everybody may, wrong keys are none.
+    /// Resolves a file's reader. If downloads are public, wrong keys are ignored.
     ///
-    /// - Parameter callsCode: Whether cloud code is called, whose limits then count.
+    /// - Parameter callsCode: Whether code is called and its limits count.
     private func reader(_ request: UnreadRequest, callsCode: Bool) async throws -> RequestContext {
         var envelope: Envelope?
         do {
@@ -117,7 +117,7 @@ public final class FileRoutes: Sendable {
         return try await routes.counted(known, nil, declared) { try await routes.context(of: known) }
     }
 
-    /// What a client wants of a file. Where it depends on the version of the file, that is asked for first.
+    /// What a client requests of a file. Conditions on the version need its head first.
     private func wish(_ request: IncomingRequest) -> FileWish {
         let headers = request.headers
         let isConditional = headers[.ifRange] != nil || headers[.ifModifiedSince] != nil && headers[.ifNoneMatch] == nil
@@ -132,7 +132,7 @@ public final class FileRoutes: Sendable {
         return .object(["code": code, "error": .string(text)], status: 403)
     }
 
-    /// What a client gets while the store does not give files: caches keep it no moment.
+    /// The response while the file store is unavailable. Caches must not keep it.
     private static func unavailable(_ error: FileStorageError) -> Reply {
         let seconds = if case .unavailable(let seconds) = error { seconds } else { 5 }
         return Reply(

@@ -20,11 +20,10 @@ struct RateLimitExceeded: Error {
 /// code.
 final class RateLimiter: Sendable {
     private let limits: [RateLimit]
-    /// Which limits concern paths that begin with a name.
+    /// Limits on paths that begin with a name.
     private let byName: [Name: [Int]]
-    /// Which limits may concern any path.
+    /// Limits that may apply to any path.
     private let others: [Int]
-    /// Whether any counts for users or sessions.
     private let countsByUser: Bool
     private let counter: any RequestCounter
     private let meters: LimitMeters?
@@ -122,7 +121,7 @@ final class RateLimiter: Sendable {
         return name.asciiLowercased.hasSameBytes(as: "login")
     }
 
-    /// - Parameter sender: Who sent the request, for a zone; nil where it is not to be counted now.
+    /// - Parameter sender: The rate-limit key for a zone, or nil to skip it.
     private func add(
         _ envelope: Envelope, to demands: inout [RequestDemand], _ sender: (RateLimit.Zone) -> [UInt8]?
     ) {
@@ -142,8 +141,8 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Whether there can be a limit on a request, as far as the first component of its path and its method show. Most
-    /// requests cost no more than this.
+    /// Whether a limit may apply, judging by the method and the path's first component. Most requests cost no more than
+    /// this.
     private func mayConcern(_ envelope: Envelope) -> Bool {
         guard !envelope.origin.isInternal else { return false }
         if isUsed(by: envelope, others) { return true }
@@ -159,7 +158,7 @@ final class RateLimiter: Sendable {
         return false
     }
 
-    /// Whether a limit applies to the method of a request. A POST that overrides its method counts as both, so that no
+    /// Whether a limit applies to the request's method. A POST that overrides its method counts as both, so that no
     /// override evades a limit. A read by an SDK that sends all requests as POST counts only as GET.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
@@ -168,7 +167,7 @@ final class RateLimiter: Sendable {
             && !isReadOfSDK(envelope)
     }
 
-    /// Whether an SDK reads by POST. A log-in doesn't count, since it does the same by GET and by POST.
+    /// Whether an SDK reads by POST. Log-ins don't count, since they do the same by GET and by POST.
     private static func isReadOfSDK(_ envelope: Envelope) -> Bool {
         guard envelope.method == .get, let first = envelope.path.first else { return false }
         return ClientVersion.sendsReadsAsPost(envelope.credentials.clientVersion)
@@ -233,7 +232,7 @@ final class DeclaredLimits: Sendable {
 
 /// The other paths of what has two: a limit on one holds for both.
 struct PathAliases {
-    /// The folder of the pages that links in mails lead to, in components.
+    /// Path components of the folder of pages that mails link to.
     private let pages: [String]
 
     /// - Parameter pages: The folder of the pages, without slashes at its ends.
@@ -260,13 +259,13 @@ struct PathAliases {
         return Self.firstName(of: Name(first.asciiLowercased), path)
     }
 
-    /// Whether a path is that of the form that sends a link once more, as a route for programs does.
+    /// Whether a path is the form that sends a link again, as an API route does.
     private func isResendForm(_ path: [String]) -> Bool {
         path.count == pages.count + 2 && path.last?.hasSameBytes(as: "resend_verification_email") == true
             && zip(path, pages).allSatisfy { $0.hasSameBytes(as: $1) }
     }
 
-    /// - Parameter name: The first component, in small letters.
+    /// - Parameter name: The first component, in lower case.
     private static func firstName(of name: Name, _ path: [String]) -> Name? {
         guard name == ClassPath.classes else { return ClassPath.className(ofPath: name).map { _ in ClassPath.classes } }
         guard path.count > 1 else { return nil }

@@ -8,7 +8,6 @@ package struct RequestDemand: Sendable {
     let limit: Int
     /// Who sent them; empty for everybody.
     let sender: [UInt8]
-    /// How many.
     var amount: Int
 
     package init(limit: Int, sender: [UInt8], amount: Int) {
@@ -83,8 +82,8 @@ package final class MemoryCounter: RequestCounter {
     /// How many counts there are.
     package var size: Int { counts.withLock { $0.count } }
 
-    /// Forgets counts that are over, and then the smallest, until half of the slots are free. That takes as long as
-    /// half of the slots last, whatever is sent.
+    /// Drops expired counts, then the smallest, until half of the slots are free. It runs again only when that half is
+    /// used up, whatever clients send.
     private static func makeRoom(in counts: inout [Key: Count], below capacity: Int, at now: ContinuousClock.Instant) {
         counts = counts.filter { $0.value.end > now }
         var smallest = 1
@@ -108,7 +107,7 @@ final class DatabaseCounter: RequestCounter {
     private let store: ObjectStore
     private let limits: [RateLimit]
     private let prefixes: [String]
-    /// Until when a key is beyond its limit.
+    /// Until when a key is over its limit.
     private let exhausted = Mutex(BoundedTable<String, ContinuousClock.Instant>(capacity: 10_000))
 
     init(limits: [RateLimit], store: ObjectStore) {
@@ -139,7 +138,7 @@ final class DatabaseCounter: RequestCounter {
         return counts.map { RequestCount(requests: $0.requests, remaining: $0.remaining) }
     }
 
-    /// What is answered without the database, when one of the keys is known to be beyond its limit.
+    /// The answer without a database query if one of the keys is known to be over its limit.
     private func refusals(of keys: [String], _ demands: [RequestDemand]) -> [RequestCount]? {
         let now = ContinuousClock.now
         let ends = exhausted.withLock { exhausted in keys.map { exhausted.value(of: $0) } }

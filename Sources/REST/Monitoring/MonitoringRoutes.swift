@@ -82,7 +82,7 @@ package final class MonitoringRoutes: Sendable {
 
     private static let vary = "Accept, Accept-Encoding"
 
-    /// A header field that only these routes read.
+    /// A header that only these routes read, so it isn't among the indexed names.
     private static func field(_ name: String, _ request: IncomingRequest) -> String? {
         let values = request.headers.all.filter { $0.name.asciiLowercased == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ",")

@@ -24,7 +24,6 @@ struct PageRouter {
         case invalidReset(username: String?)
         case choosePassword(token: String, username: String?, error: String?)
         case passwordChanged(username: String?)
-        /// A script has its answer.
         case answered(Reply)
     }
 
@@ -124,17 +123,15 @@ struct PageRouter {
         return .passwordChanged(username: named(username))
     }
 
-    /// What the link of a mail holds; nil where it lacks something.
     private var link: (token: String, username: String?)? {
         let username = request.queried("username")
         guard let token = request.queried("token"), !namesUser || username != nil else { return nil }
         return (token, username)
     }
 
-    /// The name of the user, for the lines of parse-server that show it.
     private func named(_ username: String?) -> String? { namesUser ? username : nil }
 
-    /// Whether a reason is for the person in front of the page; what cloud code says is.
+    /// Whether an error's text suits end users. Errors of cloud code do.
     private static func isForPeople(_ error: ParseError) -> Bool {
         ![ParseError.internalServerError, ParseError.requestLimitExceeded, ParseError.timeout].contains(error.code)
     }
@@ -172,9 +169,9 @@ struct PageRouter {
         ])
     }
 
-    /// The answer that shows a page.
+    /// The response that shows a page.
     ///
-    /// - Parameter answersPost: Whether a form is answered by the page itself, and not by a redirect to it.
+    /// - Parameter answersPost: Whether the page itself answers a form, instead of a redirect to it.
     private func show(
         _ page: BuiltInPage, _ own: [(PageParameters.Key, String?)] = [], answersPost: Bool = false
     ) -> Reply {
@@ -192,7 +189,7 @@ struct PageRouter {
         return routes.html(rendered, headers)
     }
 
-    /// A file below the folder; pages show what the query says.
+    /// A file below the folder. Pages show the query's values.
     private func shownFile(_ path: [String]) -> Reply {
         if path == ["choose_password"] {
             guard isOwn(request.queried("appId") ?? request.queried("id")) else { return PageRoutes.unauthorized }
@@ -258,7 +255,7 @@ struct PageRouter {
         }
     }
 
-    /// A page that a redirect led to, which shows what its address says.
+    /// A page after a redirect, which shows the values in its address.
     private func redirectedFile(_ file: String) -> Reply? {
         if file == "choose_password" {
             guard isOwn(request.queried("id") ?? request.queried("appId")) else { return PageRoutes.unauthorized }

@@ -64,7 +64,7 @@ public final class PageRoutes: Sendable {
         return try await PageRouter(routes: self, request: page, context).reply()
     }
 
-    /// The routes that take tokens or send mails. What only shows something does not count.
+    /// The routes that take tokens or send mails. Mere display is not counted.
     private static let counted: Set<Name> = ["verify_email", "resend_verification_email", "request_password_reset"]
 
     private func count(_ page: PageRequest, _ client: ClientAddress) async throws {
@@ -76,7 +76,7 @@ public final class PageRoutes: Sendable {
         try await limits.count([envelope], nil)
     }
 
-    /// The answer to a client that sent too many requests: a page for people, JSON for scripts.
+    /// The rate-limit response: a page for people, JSON for scripts.
     private func tooMany(_ error: RateLimitExceeded, _ request: PageRequest) -> Reply {
         let parameters = PageParameters([
             (.appName, configuration.accountMail.appName), (.error, error.message),
@@ -117,8 +117,8 @@ public final class PageRoutes: Sendable {
             body: .text("Found. Redirecting to \(url)", contentType: "text/plain; charset=utf-8"))
     }
 
-    /// What pages are answered with: where the deployment has a page that shows them in a frame, the policy says so,
-    /// and the older field has no word for it.
+    /// Security headers of pages. If the deployment shows pages in a frame, the policy allows it, and the older field,
+    /// which cannot, is omitted.
     private var pageGuards: [(String, String)] {
         configuration.customPages.parseFrameURL == nil ? Self.guards : Self.guards.filter { $0.0 != "X-Frame-Options" }
     }

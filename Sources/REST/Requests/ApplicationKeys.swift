@@ -21,11 +21,11 @@ public struct ApplicationKeys: Sendable {
     public var javascriptKey: String?
     public var dotNetKey: String?
     public var restAPIKey: String?
-    /// Where the master key is taken from.
+    /// Addresses allowed the master key.
     public var masterKeyAddresses: AddressList
-    /// Where the read-only master key is taken from.
+    /// Addresses allowed the read-only key.
     public var readOnlyMasterKeyAddresses: AddressList
-    /// Where the maintenance key is taken from.
+    /// Addresses allowed the maintenance key.
     public var maintenanceKeyAddresses: AddressList
 
     /// - Throws: The first address that is none.
@@ -48,7 +48,7 @@ public struct ApplicationKeys: Sendable {
         self.applicationID.hasSameBytes(as: applicationID)
     }
 
-    /// Whether no client key is demanded, or one of those that are was brought.
+    /// Whether no client key is required, or a valid one was sent.
     private func admitsClient(_ credentials: Credentials) -> Bool {
         if clientKey == nil, javascriptKey == nil, dotNetKey == nil, restAPIKey == nil { return true }
         return Self.matches(credentials.clientKey, clientKey)

@@ -70,7 +70,7 @@ struct CredentialReader: Sendable {
         return BodyFindings(contentType: try Self.take("_ContentType", from: &body))
     }
 
-    /// Removes a credential from a body. One that JavaScript takes for false is neither used nor removed.
+    /// Removes a credential from a body. One that is false in JavaScript is neither used nor removed.
     private static func take(_ key: String, from body: inout JSONObject) throws -> String? {
         guard let value = body[key], !value.isFalsy else { return nil }
         guard case .string(let text) = value else { throw HTTPError.unauthorized }
@@ -78,7 +78,7 @@ struct CredentialReader: Sendable {
         return text
     }
 
-    /// Takes a credential from a body; without one, what the headers said stays.
+    /// Takes a credential from a body. Without one, the header's stays.
     private static func move(_ key: String, from body: inout JSONObject, to credential: inout String?) throws {
         if let text = try take(key, from: &body) { credential = text }
     }
@@ -99,8 +99,8 @@ struct CredentialReader: Sendable {
 
     private static let malformedContext = ParseError(ParseError.invalidJSON, "Invalid object for context.")
 
-    /// `Basic`, the first that came: the user is the application id, the password the master key or `javascript-key=`
-    /// and that key.
+    /// The first `Basic` header: the user is the application id, the password the master key or `javascript-key=` and
+    /// that key.
     private func readBasic(_ authorization: String, into credentials: inout Credentials) {
         let parts = authorization.utf8.prefix { $0 != UInt8(ascii: ",") }.split(
             separator: UInt8(ascii: " "), maxSplits: 1)

@@ -150,7 +150,7 @@ struct EnvelopeOpener: Sendable {
         }
     }
 
-    /// Checks the keys in the header fields, where these name the application: no body then says anything else.
+    /// Checks the header's keys if they name the application: then no body overrides them.
     private func checkKeys(of request: IncomingRequest) throws {
         let credentials = try credentials(of: request.headers)
         if keys.serves(credentials.applicationID) { _ = try origin(of: request, credentials) }
@@ -190,7 +190,7 @@ struct EnvelopeOpener: Sendable {
         }
     }
 
-    /// Whether the body is a form, and the route one that takes files out of forms; everywhere else a body is JSON.
+    /// Whether the body is a form for a route that takes files from forms. Everywhere else a body is JSON.
     private static func isForm(_ request: IncomingRequest, _ target: RequestTarget) -> Bool {
         guard let contentType = request.headers[.contentType],
             MediaType(contentType)?.essence == "multipart/form-data", let method = Method(name: request.method),
@@ -199,8 +199,8 @@ struct EnvelopeOpener: Sendable {
         return RouteTable.match(method, path)?.traits.contains(.form) == true
     }
 
-    /// Refuses text in other character sets than UTF-8: nothing here converts it, and what is read as UTF-8 all the same
-    /// would be another text.
+    /// Rejects character sets other than UTF-8: nothing here converts them, and reading them as UTF-8 would change the
+    /// text.
     private static func refuseCharset(_ contentType: String?) throws(HTTPError) {
         // Nearly every type says nothing of a character set, or `utf-8`.
         guard let contentType, contentType.utf8.contains(UInt8(ascii: ";")),
@@ -236,13 +236,13 @@ enum MethodOverride {
 /// a hundredth of the time that reading takes.
 struct ApplicationScan: Sendable {
     private let applicationID: [UInt8]
-    /// Whether every client writes the id in the same way, without escapes.
+    /// Whether all clients write the id the same way, unescaped.
     private let isPlain: Bool
 
     private static let key = Array("_ApplicationId".utf8)
-    /// What may stand between the key and the id, in JSON and in a form.
+    /// Bytes allowed between key and id, in JSON and in a form.
     private static let betweenMarks = Array("\":= \t\r\n".utf8)
-    /// How far the id may be from the key.
+    /// Maximum bytes between them.
     private static let mostBetween = 64
 
     init(applicationID: String) {

@@ -12,7 +12,6 @@ package struct ErrorReply: Sendable {
     let sanitizes: Bool
     let logger: Logger
 
-    /// What a client gets of an error.
     private struct Description {
         var status: Int
         var object: JSONObject
@@ -87,12 +86,12 @@ package struct ErrorReply: Sendable {
         return Description(status: 500, object: ["code": 1, "message": text, "error": text])
     }
 
-    /// Whether an error only says that no client waits for the answer.
+    /// Whether an error only means that the client has left.
     private static func isGivenUp(_ error: any Error) -> Bool {
         error is CancellationError || (error as? PostgresError)?.kind == .cancelled
     }
 
-    /// The words of an error: generic ones where the deployment hides why something is refused.
+    /// An error's text, or a generic one if the deployment hides why requests are rejected.
     private func text(_ message: String, _ publicMessage: String?, _ requestID: RequestID) -> String {
         guard sanitizes, let publicMessage, publicMessage != message else { return message }
         logger.info("refused", metadata: ["id": "\(requestID)", "reason": "\(message)"])

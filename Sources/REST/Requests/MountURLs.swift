@@ -6,7 +6,6 @@ import Synchronization
 
 /// Finds out under which address clients see the mount path.
 final class MountURLs: Sendable {
-    /// How a client reached the server.
     private struct Origin: Equatable {
         var isSecure: Bool
         var host: String
@@ -21,7 +20,7 @@ final class MountURLs: Sendable {
     private let mount: String
     private let trustProxy: Configuration.TrustProxy
     private let speaksTLS: Bool
-    /// What was found out last. Nearly all clients come by the same name.
+    /// The latest result. Nearly all clients use the same host.
     private let last = Mutex<(origin: Origin, url: String)?>(nil)
 
     init(_ configuration: Configuration) {
@@ -83,7 +82,7 @@ final class MountURLs: Sendable {
         String(list.prefix { $0 != "," }.trimmingSpaces())
     }
 
-    /// Whether a text can stand in a URL as a host and port. Clients write it.
+    /// Whether client text is valid as a URL's host and port.
     private static func isHost(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0.isASCIIAlphanumeric || ".-_:[]".utf8.contains($0) }
     }

@@ -20,13 +20,13 @@ public final class RequestOrigin: Sendable {
     let vouchedAddress: String
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
     public let mountURL: String
-    /// The header fields as they came; nil for a request that did not come by HTTP.
+    /// The raw header fields, or nil for a request that didn't come by HTTP.
     private let headers: RequestHeaders?
     /// What is found out about the request; nil for one that did not come by HTTP.
     let record: RequestRecord?
     /// The span of the request, or nil if it isn't recorded.
     public let span: RequestSpan?
-    /// What cloud code that makes the request was called with; nil for a client's.
+    /// The context of the calling cloud code, or nil for a client's request.
     private let parent: InternalRequest.Parent?
     /// Whether cloud code makes the request inside of this server, or the console: limits of clients do not concern it.
     package let isInternal: Bool
@@ -65,7 +65,7 @@ public final class RequestOrigin: Sendable {
 
 /// What cloud code gets of the request.
 extension RequestOrigin: RequestFacts {
-    /// Keys and passwords stay here: hosts of cloud code do not need them.
+    /// Withheld from hosts of cloud code, which need no keys or passwords.
     private static let kept: Set<Name> = [
         "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie", "proxy-authorization",
         "x-roost-console",

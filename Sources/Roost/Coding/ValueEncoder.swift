@@ -77,7 +77,6 @@ package struct ValueEncoder: Encoder {
         Single(node: node, codingPath: codingPath)
     }
 
-    /// Whether a node is still as it was made.
     private enum KindOnly {
         case object([Int])
         case other
@@ -199,10 +198,10 @@ package struct ValueEncoder: Encoder {
             node.content = try ValueEncoder.node(value, codingPath).content
         }
 
-        /// What is no number is `null`, as in JavaScript.
+        /// `null` if not finite, as in JavaScript.
         private static func number(_ value: Double) -> JSONValue { value.isFinite ? .number(value) : .null }
 
-        /// Parse's numbers are those of JavaScript: larger integers would become others.
+        /// Parse's numbers are JavaScript's: larger integers would change their value.
         private func putInteger(_ value: some BinaryInteger) throws {
             guard let number = Double(exactly: value) else {
                 throw EncodingError.invalidValue(

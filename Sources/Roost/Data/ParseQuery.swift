@@ -76,7 +76,7 @@ public struct ParseQuery: Sendable, Equatable {
         set(name, list.isEmpty ? JSONValue?.none : .string(list.joined(separator: ",")))
     }
 
-    /// A JSON value can be made of `nil`, and is null then: here what is nil is taken away.
+    /// Assigning nil would store a JSON null. This removes the parameter instead.
     private mutating func set(_ name: String, _ value: JSONValue?) {
         if let value { parameters[name] = value } else { parameters.removeValue(forKey: name) }
     }
@@ -89,17 +89,17 @@ public struct ParseQuery: Sendable, Equatable {
         public static func equals(_ value: JSONValue) -> Condition { Condition(json: value) }
         /// It has another value, or none.
         public static func notEquals(_ value: JSONValue) -> Condition { operation("$ne", value) }
-        /// It is less.
+        /// Less than.
         public static func lessThan(_ value: JSONValue) -> Condition { operation("$lt", value) }
         /// It is less, or the same.
         public static func atMost(_ value: JSONValue) -> Condition { operation("$lte", value) }
-        /// It is more.
+        /// More than.
         public static func greaterThan(_ value: JSONValue) -> Condition { operation("$gt", value) }
         /// It is more, or the same.
         public static func atLeast(_ value: JSONValue) -> Condition { operation("$gte", value) }
-        /// It has one of the values.
+        /// One of the values.
         public static func isIn(_ values: [JSONValue]) -> Condition { operation("$in", .array(values)) }
-        /// It has none of the values.
+        /// None of the values.
         public static func notIn(_ values: [JSONValue]) -> Condition { operation("$nin", .array(values)) }
         /// It is there, or it is not.
         public static func exists(_ exists: Bool) -> Condition { operation("$exists", .bool(exists)) }
@@ -125,7 +125,7 @@ public struct ParseQuery: Sendable, Equatable {
         return query
     }
 
-    /// The same in an order.
+    /// Sorts the results.
     public func order(by fields: String...) -> ParseQuery { with { $0.order = fields } }
     /// The same with at most so many objects.
     public func limit(_ limit: Int) -> ParseQuery { with { $0.limit = limit } }

@@ -31,7 +31,7 @@ public struct ParseObject: Sendable {
         self.objectId = objectId
     }
 
-    /// An object as an answer has it.
+    /// An object from a response.
     package init(_ className: String, json: JSONObject) {
         self.init(className)
         take(json)
@@ -159,7 +159,7 @@ public struct ParseObject: Sendable {
         operations[key] = value
     }
 
-    /// What a client changes inside of a field is part of what the code saw, and would be written twice.
+    /// Drops a client's changes inside a field: the code's value already includes them.
     private mutating func dropChangesInside(_ key: String) {
         guard changedInside.removeValue(forKey: key) != nil else { return }
         let beginning = Name(key + ".")
@@ -176,7 +176,7 @@ public struct ParseObject: Sendable {
         combine(key, ["__op": .string(name), "objects": .array(values)])
     }
 
-    /// An operation after another one on the same field: what both make of the field is set.
+    /// Sets the value that results from two operations on the same field.
     private mutating func combine(_ key: String, _ operation: JSONValue) {
         if operations[key] == nil, changedInside[key] == nil { return change(key, operation) }
         guard let value = Self.applied(operation, to: self[key]) else { return change(key, operation) }

@@ -48,7 +48,7 @@ public struct ParseGeoPoint: Codable, Sendable, Hashable {
     }
 }
 
-/// A file that is stored.
+/// A stored file.
 public struct ParseFile: Codable, Sendable, Hashable {
     private let type: String
 

@@ -132,7 +132,6 @@ public final class Cloud: Sendable {
 }
 
 extension CloudResult {
-    /// What a function gave.
     fileprivate init(_ output: some Encodable) throws {
         guard let answer = output as? FunctionAnswer else {
             self.init(value: try ValueEncoder.encode(output))

@@ -215,7 +215,7 @@ extension Cloud {
 }
 
 extension ParseObject {
-    /// The object as an answer about a class has it: one of another class says so.
+    /// The object as a find returns it. One of another class names its class.
     fileprivate func found(in className: String) -> JSONObject {
         var json = json
         if !self.className.hasSameBytes(as: className) { json["className"] = .string(self.className) }

@@ -53,7 +53,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
 
     /// Which requests are counted together for a limit.
     public enum Sender: Sendable {
-        /// Those of an address.
+        /// Per address.
         case address
         /// Those of a user, and of an address where there is no user.
         case user

@@ -3,12 +3,10 @@ import JSON
 
 /// What is called around saves and deletions.
 extension Cloud {
-    /// A way to see the object of a call.
     private struct View<Object: Sendable>: Sendable {
         let className: String
         /// The object of a call, and how it was before.
         let read: @Sendable (CloudCall) throws -> (object: Object, original: Object?)
-        /// The fields of an object as they become.
         let fields: @Sendable (Object) throws -> JSONObject
         let changes: @Sendable (_ before: Object, _ after: Object) throws -> (set: JSONObject, reverted: [Name])
 

@@ -8,7 +8,7 @@ public struct CallDetails: Sendable {
     public let user: ParseObject?
     /// Whether a master key was sent, the read-only one included.
     public let isMaster: Bool
-    /// Whether it was the read-only one.
+    /// Whether it's the read-only key.
     public let isReadOnly: Bool
     /// The installation that calls; `cloud` for calls of cloud code.
     public let installationId: String?
@@ -40,13 +40,12 @@ public struct CallDetails: Sendable {
         self.services = services
     }
 
-    /// The context, if the code changed it.
     var changedContext: JSONObject? { context == call.context ? nil : context }
 }
 
 /// A call of cloud code.
 public protocol CloudRequest: Sendable {
-    /// Who calls, and from where.
+    /// The caller and its origin.
     var details: CallDetails { get set }
 }
 
@@ -55,7 +54,7 @@ extension CloudRequest {
     public var user: ParseObject? { details.user }
     /// Whether a master key was sent.
     public var isMaster: Bool { details.isMaster }
-    /// The log of the server.
+    /// The server's log.
     public var log: Logger { details.log }
     /// What callers and triggers hand on to triggers.
     public var context: JSONObject {

@@ -1,7 +1,7 @@
 import CloudCode
 import JSON
 
-/// A call of a function.
+/// A function call.
 public struct FunctionRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
     /// The name of the function.
@@ -41,7 +41,7 @@ public struct FunctionAnswer: Encodable, Sendable {
     public func encode(to encoder: any Encoder) throws { try (value ?? .null).encode(to: encoder) }
 }
 
-/// A run of a job.
+/// A job run.
 public struct JobRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
     /// The name of the job.

@@ -18,7 +18,7 @@ public struct Caller: Sendable, Hashable {
 
     /// The power of the keys that were sent.
     public var power: Power
-    /// The user of the session, if there is one.
+    /// The session's user, if any.
     public var user: SessionUser?
     /// The installation that calls, as the SDKs name it.
     public var installationId: String?
@@ -32,9 +32,9 @@ public struct Caller: Sendable, Hashable {
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The tokens of sessions.
+        /// Session tokens.
         public static let sessionTokens = HiddenSecrets(rawValue: 1)
-        /// The login data of users.
+        /// Users' login data.
         public static let loginData = HiddenSecrets(rawValue: 2)
     }
 
@@ -72,7 +72,7 @@ public struct Caller: Sendable, Hashable {
     /// Whether master-only routes are open.
     public var isMaster: Bool { power == .master || power == .readOnlyMaster }
 
-    /// The id of the user, if there is one.
+    /// The user's id, if any.
     public var userId: String? { user?.id }
 
     /// Whether this is the id of the caller's user.
@@ -142,7 +142,7 @@ public protocol RequestFacts: AnyObject, Sendable {
     var headerFields: JSONObject { get }
     /// What the caller hands to triggers.
     var cloudContext: JSONObject { get }
-    /// The id of the request in the log.
+    /// The request's id in the log.
     var logID: String { get }
     /// How many calls of cloud code the request stands in, as far as it says; 0 for a client's.
     var cloudDepth: Int { get }

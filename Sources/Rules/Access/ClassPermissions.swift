@@ -40,7 +40,7 @@ extension ClassSchema {
 
 /// What a caller may do with a class, whatever its permissions are.
 extension Caller {
-    /// Classes whose rows are not objects: they lack the columns of objects.
+    /// Classes whose rows aren't objects and lack their columns.
     private static let ownRoutes: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
     /// Refuses clients what only the master key reaches.

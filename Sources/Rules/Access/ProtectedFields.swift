@@ -5,9 +5,9 @@ import ServerConfiguration
 /// Which fields of which objects a caller does not see: those that the classes protect, and those of an option.
 package struct ProtectedFields: Sendable {
     private let configured: [Name: [Name: [Name]]]
-    /// Whether users see all of themselves.
+    /// Whether users see all own fields.
     private let exemptsOwner: Bool
-    /// How users see what login providers know of them; nil for as it is stored.
+    /// How users see their login data, or nil to show it as stored.
     private let loginData: (@Sendable (JSONObject) -> JSONObject)?
 
     /// - Parameter loginData: How users see what login providers know of them; nil for as it is stored.
@@ -87,7 +87,7 @@ package struct ProtectedFields: Sendable {
         return object
     }
 
-    /// The sets of hidden fields of a class, by whom they are hidden from: the class's own, joined with the option's.
+    /// Hidden fields by principal: the class's own, joined with the option's.
     private func protectedSets(of schema: ClassSchema) -> [Name: Set<Name>] {
         var sets = schema.effectivePermissions.protectedFields.mapValues { Set($0) }
         for (entity, fields) in configured[schema.name] ?? [:] {
@@ -116,7 +116,7 @@ extension ReadAccess {
             "This user is not allowed to \(refused.verb) \(refused.field) on class \(className)")
     }
 
-    /// Whether a name stands for a field that the caller may not see, also one that MongoDB has for it.
+    /// Whether the caller may not see a field, also by its MongoDB name.
     private func hides(_ name: String) -> Bool { hidden.contains(SystemClass.field(queriedAs: name)) }
 
     /// The same for a condition that cannot be read as a whole.

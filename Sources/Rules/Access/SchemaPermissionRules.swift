@@ -37,7 +37,7 @@ extension SchemaRules {
         return ClassLevelPermissions(json: object)
     }
 
-    /// The members that JavaScript finds in a value; nil for what counts as false, and would open the class.
+    /// The members that JavaScript finds in a value, or nil for a falsy one, which would open the class.
     private static func members(of value: JSONValue) -> JSONObject? {
         switch value {
         case .object(let object): object

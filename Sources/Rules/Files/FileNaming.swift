@@ -116,9 +116,8 @@ package struct FileNaming {
         return type
     }
 
-    /// The extensions that must be allowed: the name's, without dots and blanks behind it; the one that the given type
-    /// stands for when the name has none, or when the name's is unknown. With neither a name's nor a type there is
-    /// nothing to judge.
+    /// The extensions to check: the name's, without trailing dots and blanks, and that of the given type if the name
+    /// has none or an unknown one. Without either there is nothing to check.
     private static func judgedExtensions(name: String, isKnown: Bool, given: MediaType?) -> [String] {
         var trimmed = Substring(name)
         while let last = trimmed.last, last == "." || last == " " { trimmed.removeLast() }

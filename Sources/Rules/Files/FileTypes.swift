@@ -38,7 +38,7 @@ package enum FileTypes {
         "video/x-matroska", "video/x-ms-wmv", "video/x-flv", "video/3gpp", "video/3gpp2", "video/mp2t",
     ]
 
-    /// Extensions and types; the first extension of a type is its usual one.
+    /// Extensions and types. A type's first extension is its usual one.
     private static let table: [(String, StaticString)] = [
         ("txt", "text/plain"), ("text", "text/plain"), ("log", "text/plain"), ("conf", "text/plain"),
         ("html", "text/html"), ("htm", "text/html"), ("shtml", "text/html"), ("css", "text/css"),

@@ -49,8 +49,8 @@ extension WrittenFields {
         return filled
     }
 
-    /// Whether a field is among the operations of a write that brings it. The columns of every object are the server's,
-    /// and a password is kept as its hash.
+    /// Whether a field in a write becomes an operation. Object columns belong to the server, and passwords are stored
+    /// as hashes.
     private static func isWritten(_ field: Name, of className: String) -> Bool {
         SystemClass.commonFields[field] == nil && !(field == "password" && className == "_User")
     }

@@ -38,10 +38,10 @@ package enum FileURLRules {
         }
     }
 
-    /// Signs that end a host, or that none can have.
+    /// Characters that end a host or are invalid.
     private static let noSignsOfHosts = Set(#"/\?#@% "#.utf8)
 
-    /// The host that a URL leads to, in lower case; nothing when it leads nowhere, or readers disagree where.
+    /// The host of a URL in lower case, or empty if it has none or parsers disagree on it.
     private static func host(of url: String) -> String {
         // To browsers a backslash ends the host as a slash does: what follows an `@` after it is none.
         let address = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }

@@ -121,7 +121,7 @@ package struct InstallationResolution: Sendable {
 
     private static func row(_ id: String) -> Filter { .field(FieldPath("objectId"), .equal(.string(id))) }
 
-    /// The other rows with a token, of the same app where one is named.
+    /// Other rows with a token, of the same app if one is named.
     private static func holders(of token: String, except key: String, _ value: String, _ body: JSONObject)
         -> InstallationDuplicates
     {
@@ -133,7 +133,7 @@ package struct InstallationResolution: Sendable {
         return InstallationDuplicates(filter: filter, shared: "deviceToken")
     }
 
-    /// - Throws: 136 for a change that would make another device of the row.
+    /// - Throws: 136 if the row would become another device.
     private static func checkIdentity(_ row: InstallationRow, _ body: JSONObject) throws(ParseError) {
         let installationId = body["installationId"]?.stringValue
         if let installationId, let known = row.installationId, !installationId.hasSameBytes(as: known) {

@@ -1,12 +1,12 @@
 import ParseModel
 import ServerConfiguration
 
-/// What a password may be.
+/// Validates passwords.
 package enum PasswordRules {
-    /// The bytes of a password that bcrypt looks at.
+    /// Bytes of a password that bcrypt compares.
     private static let comparedLength = 72
 
-    /// The bytes of a password that a pattern is asked about, at most.
+    /// Bytes of a password that a pattern is matched with.
     private static let longestMatched = 1024
 
     /// Checks a new password against the policy.

@@ -78,7 +78,7 @@ package struct OneTimeCode: Sendable {
         self.period = period
     }
 
-    /// In how many steps before and after the present one a code is taken: clocks differ.
+    /// Steps before and after the present one whose codes are accepted, as clocks differ.
     private static let window = 1
 
     /// The code of a step.

@@ -81,7 +81,7 @@ package struct FactorSecrets: Sendable {
         }
     }
 
-    /// A secret as it is stored.
+    /// A secret as stored: encrypted if a key is configured.
     package func sealed(_ secret: String) throws -> String {
         guard let key else { return secret }
         let box = try AES.GCM.seal(Array(secret.utf8), using: key)

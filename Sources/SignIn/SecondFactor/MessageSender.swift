@@ -65,6 +65,5 @@ struct MessageSender: Sendable {
         template.replacing("{{token}}", with: escape(token)).replacing("{{mobile}}", with: escape(mobile))
     }
 
-    /// A text inside the quotes of a JSON string.
     private static func escaped(_ text: String) -> String { String(JSONValue.string(text).text.dropFirst().dropLast()) }
 }

@@ -14,11 +14,11 @@ struct TextMessages {
     /// Who has messages sent; nil for who signs up.
     let userId: String?
 
-    /// How long, in milliseconds, until another code is sent to the same user: no phone is flooded.
+    /// Milliseconds until a user gets another code, so that no phone is flooded.
     private static let pause: Int64 = 30_000
-    /// How many numbers wait to be confirmed at most.
+    /// Maximum numbers of a user that wait for confirmation. A further one discards the others.
     private static let mostPending = 3
-    /// How many messages go to a number, and are sent for a user, and for all who sign up, within ten minutes.
+    /// Messages within ten minutes: to a number, for a user, and for all sign-ups.
     private static let (mostToNumber, mostForUser, mostForNewUsers) = (10, 10, 100)
 
     /// Sends a code to a number, which waits until the code comes back.
@@ -98,23 +98,23 @@ struct TextMessages {
         Self.expiry(sent).map { $0 < now.milliseconds } ?? true
     }
 
-    /// Whether the last code was sent some time ago.
+    /// Whether enough time has passed since the last code to send another one.
     private func isRested(_ sent: JSONObject, _ now: ParseDate) -> Bool {
         guard let expiry = Self.expiry(sent) else { return true }
         return now.milliseconds - (expiry - Int64(options.messageValidity) * 1000) >= Self.pause
     }
 
-    /// Until when a code is good, in milliseconds since 1970: a date as Roost stores it, or the text that
-    /// parse-server's becomes in PostgreSQL.
+    /// The expiry of a code, in milliseconds since 1970: a date as Roost stores it, or the text that parse-server's
+    /// becomes in PostgreSQL.
     private static func expiry(_ sent: JSONObject) -> Int64? {
         let text = sent["expiry"]?["iso"]?.stringValue ?? sent["expiry"]?.stringValue
         return text.flatMap(ParseDate.init(iso:))?.milliseconds
     }
 
-    /// A number as it stands among those that wait: a member with a dot in its name would be two.
+    /// The key of a waiting number. A dot would split the member's name in two.
     private static func key(_ number: String) -> String { number.replacing(".", with: "-") }
 
-    /// What a number is, however it is written.
+    /// Its digits without leading zeros.
     private static func digits(of number: String) -> Name {
         Name(String(decoding: number.utf8.filter { (0x30...0x39).contains($0) }.drop { $0 == 0x30 }, as: UTF8.self))
     }

@@ -43,7 +43,7 @@ public final class RequestSpan: Span {
         state = Mutex(State(name: name))
     }
 
-    /// The id of the trace, for the log.
+    /// The trace id, for the log.
     package var traceID: String? { place?.trace.traceID.text }
     /// The header field for servers that are called within the span.
     package var traceparent: String? { place?.trace.traceparent }
@@ -109,7 +109,7 @@ final class RecordedRequest: Sendable {
     private let slow: Duration?
     private let ended = Mutex(State())
 
-    /// The limits of a request, with what an array takes besides its bytes.
+    /// A request's limits, and an array's overhead in bytes.
     private static let (mostSpans, mostBytes, arrayBytes) = (200, 64 * 1024, 32)
 
     init(

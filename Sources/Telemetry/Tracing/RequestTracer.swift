@@ -46,7 +46,7 @@ public struct RequestTracer: Tracer {
             start: instant().nanosecondsSinceEpoch)
     }
 
-    /// Decides whether a request is recorded. Returns nil if it isn't, whatever becomes of it.
+    /// Decides whether a request is recorded. Returns nil if not, whatever its outcome.
     private func begin(below parent: TraceContext?) -> RecordedRequest? {
         guard let (settings, exporter) = sampling else { return nil }
         let id = parent?.traceID ?? .random()

@@ -48,7 +48,7 @@ package struct TraceContext: Sendable, Equatable {
         "00-\(traceID.text)-\(Self.digits(spanID))-\(isSampled ? "01" : "00")"
     }
 
-    /// What is handed on of `tracestate`: 32 members and 512 bytes at most.
+    /// The propagated `tracestate`: at most 32 members and 512 bytes.
     private static func handedOn(_ state: String) -> String? {
         guard !state.isEmpty, state.utf8.count <= 512, state.split(separator: ",").count <= 32,
             state.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -56,7 +56,7 @@ package struct TraceContext: Sendable, Equatable {
         return state
     }
 
-    /// The value of digits; nil where one of them is none, or a capital.
+    /// Parses lower-case hexadecimal digits, or returns nil.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {

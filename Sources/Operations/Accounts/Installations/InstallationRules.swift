@@ -10,7 +10,7 @@ struct InstallationRules: SaveRules {
     var backend: Backend
 
     private var device = DeviceIdentity()
-    /// Whether the write says which device it is about, so that another row may stand for it.
+    /// Whether the write identifies its device, so that another row may stand for it.
     private var namesDevice = true
 
     init(backend: Backend) { self.backend = backend }

@@ -47,7 +47,7 @@ public struct Lockout: Sendable, BackendPart {
         throw Self.locked(for: lock, policy)
     }
 
-    /// The refusal of a locked account, with the minutes that are left, which are never said to be more than all.
+    /// The error for a locked account, with the minutes left, at most the policy's.
     private static func locked(for time: Duration, _ policy: Configuration.AccountLockout) -> ParseError {
         let left = max(1, (time / .seconds(60)).rounded(.up))
         return ParseError(
@@ -56,7 +56,7 @@ public struct Lockout: Sendable, BackendPart {
                 + "\(JSONValue.number(min(policy.duration, left)).text) minute(s)")
     }
 
-    /// How many wrong codes of a second factor lock an account, and for how many minutes.
+    /// Locks an account for 5 minutes after 10 wrong second-factor codes.
     private static let factorLockout = Configuration.AccountLockout(
         threshold: 10, duration: 5, unlockOnPasswordReset: true)
 

@@ -37,8 +37,7 @@ struct LogInPipeline: Sendable, BackendPart {
         return session
     }
 
-    /// Ends a session that was opened by a password that was changed while it was compared: the change ended all sessions
-    /// that there were.
+    /// Ends a session whose password changed while it was compared. The change itself ended only earlier sessions.
     ///
     /// - Throws: 101.
     private func checkStillValid(_ hash: String, of userId: String, _ session: Sessions.OpenedSession) async throws {

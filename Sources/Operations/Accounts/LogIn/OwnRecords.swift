@@ -52,7 +52,7 @@ public struct OwnRecords: Sendable, BackendPart {
 
     private static let firstReads = Gate(capacity: .max, share: 1)
 
-    /// Records of more bytes are not remembered, as there may be many of them.
+    /// In bytes. Larger records are not cached, as there may be many of them.
     private static let largestRecord = 16 * 1024
 
     /// A user's record as the user sees it, as JSON: no values are made of it.
@@ -79,7 +79,7 @@ public struct OwnRecords: Sendable, BackendPart {
         try await row(id, user, context)?.objects.first ?? ["objectId": .string(id)]
     }
 
-    /// A user's row as the user sees it; nil where the user does not.
+    /// The user's own row, or nil if the user may not see it.
     ///
     /// From preset 9 on it is read with the user's own rights: class permissions and protected fields apply.
     private func row(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws

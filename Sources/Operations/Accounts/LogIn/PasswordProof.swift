@@ -74,7 +74,7 @@ struct PasswordProof: Sendable, BackendPart {
         }
     }
 
-    /// The hash that a user's password is compared with, if it can be.
+    /// The hash to compare with, or nil if invalid or too expensive.
     private func affordableHash(_ row: LoginCandidate) -> BcryptHash? {
         guard let hash = row.hash.flatMap({ BcryptHash($0) }) else { return nil }
         guard hash.isAffordable else {

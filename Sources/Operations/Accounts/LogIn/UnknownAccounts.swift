@@ -9,7 +9,7 @@ package final class UnknownAccounts: Sendable {
         var lockEnd: ContinuousClock.Instant?
     }
 
-    /// A name is known by a hash that no client can choose: the memory does not grow with the names' length.
+    /// Keyed by a hash that no client can choose, so that long names take no more memory.
     private let counts: Mutex<BoundedTable<Int, Count>>
     private let capacity: Int
 

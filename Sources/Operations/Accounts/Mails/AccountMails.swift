@@ -21,7 +21,7 @@ extension MailUser {
     var recipient: MailRecipient { MailRecipient(id: id, username: username, email: email) }
 }
 
-/// What asks for mails.
+/// Requests for mails.
 public struct AccountMails: Sendable, BackendPart {
     let backend: Backend
 

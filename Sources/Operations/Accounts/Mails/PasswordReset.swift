@@ -51,7 +51,7 @@ public struct PasswordResets: Sendable, BackendPart {
         }
     }
 
-    /// How many mails a user gets in ten minutes.
+    /// Mails per user within ten minutes.
     private static let mostMails = 10
 
     private func sendReset(to user: MailUser, _ context: RequestContext) async throws {

@@ -20,7 +20,6 @@ package struct FairQueue<Work> {
         var work: Work
     }
 
-    /// The work of one address.
     private struct Line {
         var count = 0
         var connections: [ObjectIdentifier?: Deque<Entry>] = [:]

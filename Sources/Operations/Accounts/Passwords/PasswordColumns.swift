@@ -19,7 +19,7 @@ extension Users {
         }
     }
 
-    /// What a path to users names: all of them, or one.
+    /// All users, or one.
     private struct UserPlace {
         var objectId: String?
     }

@@ -77,7 +77,7 @@ package struct Bcrypt: Sendable {
     static let passwordLimit = 72
 
     private let password: [UInt8]
-    /// The variant, the cost and the salt, as in the first 29 characters of a hash; what follows does not count.
+    /// The variant, cost and salt, as in the first 29 characters of a hash. The rest is ignored.
     private let setting: String
 
     /// Takes the bytes of a password that count.

@@ -76,7 +76,6 @@ public enum AuthOptionForm: Sendable {
     /// What the provider checks by itself.
     case any
 
-    /// Whether a value is one.
     func takes(_ value: JSONValue) -> Bool {
         switch (self, value) {
         case (.any, _), (_, .null), (.text, .string), (.texts, .string), (.flag, .bool): true

@@ -52,9 +52,9 @@ extension Providers {
         return providers
     }
 
-    /// The login data of the user whom a provider names, and proves.
+    /// The login data of the user that a provider identifies and proves.
     ///
-    /// - Throws: 101, the same for an unknown id and for a proof that is wrong.
+    /// - Throws: 101, both for an unknown id and for a wrong proof.
     private func loginData(of authData: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         do {
             let claims = try await claims(try named(.object(authData.filter { $0.value["id"] != nil })))

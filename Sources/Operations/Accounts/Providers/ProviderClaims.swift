@@ -32,7 +32,7 @@ extension Providers {
         ParseError.unsupportedService, "This authentication method is unsupported.")
     static let alreadyLinked = ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
 
-    /// The provider of a name, where the deployment has it; throws 252.
+    /// The enabled provider of this name. Throws 252 if there is none.
     func provider(_ name: Name) throws(ParseError) -> (any AuthProvider, JSONObject) {
         let options = configuration.auth[name]?.objectValue ?? [:]
         let isEnabled = options["enabled"] != false && (name != "anonymous" || configuration.enableAnonymousUsers)

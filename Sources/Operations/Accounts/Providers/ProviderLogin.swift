@@ -65,7 +65,6 @@ public struct Providers: Sendable, BackendPart {
         return answer(user, id, change, context)
     }
 
-    /// Checks who the client claims to be, and then what has to be proved besides.
     private func checkLogin(
         _ claims: ProviderClaims, of id: String, stored: JSONObject, countsFactors: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange {
@@ -79,9 +78,9 @@ public struct Providers: Sendable, BackendPart {
         return change
     }
 
-    /// Checks what is proved besides. Wrong proofs are counted like wrong passwords, since there are not many codes.
+    /// Checks additional factors. Wrong codes are counted like wrong passwords, since there are not many.
     ///
-    /// - Throws: 101 when too many were wrong.
+    /// - Throws: 101 after too many wrong codes.
     private func checkFactors(
         _ claims: ProviderClaims, of id: String, stored: JSONObject, counts: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange {

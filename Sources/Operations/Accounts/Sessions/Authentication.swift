@@ -52,8 +52,7 @@ extension Sessions {
         try await store.sessions.roleNames(of: userId).map { Name("role:\($0)") }
     }
 
-    /// With `extendSessionOnUse`, a session that is in the second half of its life gets a new one: once, however many
-    /// requests come with it.
+    /// With `extendSessionOnUse`, renews a session in the second half of its life, once however many requests use it.
     private func extendIfDue(_ entry: SessionCache.Entry, now: ParseDate) async {
         let length = Int64(configuration.sessionLength) * 1000
         guard configuration.extendSessionOnUse, entry.expiresAt != nil,

@@ -9,7 +9,7 @@ struct SessionRules: SaveRules {
 
     /// Whose session opens this one, on the strength of which it stands; nil where something else does, as a password.
     var opener: SessionUser?
-    /// Whose session it was, where the master key may move it to another user.
+    /// The previous owner, if the master key may change it.
     private var ownerBefore: String?
 
     /// - Parameter opener: Whose session opens the one that is saved; nil where something else does.

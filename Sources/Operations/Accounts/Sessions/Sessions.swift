@@ -106,7 +106,7 @@ public struct Sessions: Sendable, BackendPart {
         )
     }
 
-    /// A session as its user sees it: from preset 9 on what class permissions and protected fields leave.
+    /// A session as its user sees it. From preset 9 on, class permissions and protected fields apply.
     private func ownView(_ session: JSONObject, _ user: SessionUser) -> JSONObject {
         guard configuration.preset >= 9, let schema = catalog.schema("_Session") else { return session }
         guard let access = try? backend.permissions.readAccess(schema, .get, Caller(user: user)) else {

@@ -10,21 +10,19 @@ import ServerConfiguration
 struct UserRules: SaveRules {
     var backend: Backend
 
-    /// What the user signs up with, by provider.
     private var claims = ProviderClaims()
-    /// What becomes of the login data of the user.
     private var linking: LoginDataChange?
-    /// The providers that an update names, as a session records what opened it.
+    /// The providers in an update, recorded as the session's origin.
     private var namedProviders = ""
     private var generatedName: String?
-    /// Whether the user needs a name that says nothing, unless a trigger gives another.
+    /// Whether to generate a user name unless a trigger sets one.
     private var needsName = false
     private var changesPassword = false
     private var verification: (token: String, username: String)?
-    /// The address that the user has no more, where a notice goes to it.
+    /// The user's former address, if it gets a notice.
     private var notice: (address: String, username: String)?
 
-    /// How often a user may change the address within ten minutes.
+    /// Address changes per user within ten minutes.
     private static let mostAddressChanges = 10
 
     init(backend: Backend) { self.backend = backend }
@@ -55,7 +53,7 @@ struct UserRules: SaveRules {
         return nil
     }
 
-    /// Who signs up without a provider has a name and a password; with one, a name that says nothing.
+    /// Sign-ups without a provider need a name and a password. Others get a generated name.
     private mutating func checkNames(_ save: inout Save) throws {
         let needsNoPassword = try backend.providers.needsNoPassword(save.body["authData"], save.body, save.caller)
         if claims.isEmpty { save.body["authData"] = nil }
@@ -83,7 +81,7 @@ struct UserRules: SaveRules {
         try backend.users.checkNames(save.body)
     }
 
-    /// What a client may not keep as a field of a user: it would be shown to all who may read the user.
+    /// Fields that clients can't store, because all readers of the user would see them.
     private static let noFields: [Name] = ["sessionToken"]
 
     private mutating func completeSignUp(_ save: inout Save) async throws {
@@ -150,8 +148,8 @@ struct UserRules: SaveRules {
         }
     }
 
-    /// An address that is changed is to be confirmed anew; one that is sent again as it is, is not. That the user has
-    /// an address no more is a notice to it, whether there is another one or none.
+    /// A changed address must be confirmed again, but not one that is sent unchanged. The former address gets a notice,
+    /// even if there is no new one.
     private mutating func completeAddress(_ save: inout Save, _ objectId: String) async throws {
         guard let change = save.body["email"],
             change.stringValue != nil || change.isNull || change["__op"]?.stringValue == "Delete"
@@ -181,7 +179,7 @@ struct UserRules: SaveRules {
         if let token = backend.verifications.beginVerification(of: &save) { verification = (token, username) }
     }
 
-    /// Mails wait in the same transaction in which their users are stored.
+    /// Enqueues mails in the transaction that stores their users.
     private func sendMails(_ save: Save) async throws {
         guard let id = save.objectId ?? save.newId else { return }
         let email = save.body["email"]?.stringValue
@@ -271,8 +269,8 @@ struct UserRules: SaveRules {
         result.body["sessionToken"] = .string(session.token)
     }
 
-    /// Whether users are created or linked on behalf of others, who log in themselves: by cloud code without an
-    /// installation, and since parse-server 9 with the master key and no installation.
+    /// Whether users are created or linked on behalf of others, who log in themselves: by cloud code, and since
+    /// parse-server 9 with the master key and no installation.
     private func isForOthers(_ save: Save) -> Bool {
         save.caller.isCloudCode
             || save.caller.writesEverything && save.caller.installationId == nil && configuration.preset >= 9

@@ -125,7 +125,6 @@ public struct Users: Sendable, BackendPart {
         return candidate ?? found
     }
 
-    /// The user whom a mail to an address is for.
     func user(withMail address: String, _ purpose: AccountRows.TokenPurpose) async throws -> MailUser? {
         if let exact = try await store.accounts.user(withMail: address, purpose) { return exact }
         if configuration.convertEmailToLowercase, !address.lowercased().hasSameBytes(as: address),
