@@ -2,7 +2,6 @@ import CloudCode
 import JSON
 import Logging
 import NIOPosix
-import Operations
 import ParseModel
 import ServerConfiguration
 import Synchronization
@@ -36,11 +35,11 @@ package final class NodeHost: CloudHost {
         case none, running, runningAndWanted
     }
 
-    private let settings: NodeSettings
+    let settings: NodeSettings
     private let sendMail: SendMail?
     private let noteRestart: @Sendable () -> Void
     private let logger: Logger
-    private let pool: WorkerPool
+    let pool: WorkerPool
     private let gate: CallGate
     private let state = Mutex(State())
     private let reloading = Mutex(Reloading.none)
@@ -111,47 +110,8 @@ package final class NodeHost: CloudHost {
         }
     }
 
-    /// The sign-in adapters that run in the processes, by provider.
-    package var authProviders: [Name: any AuthProvider] {
-        var providers: [Name: any AuthProvider] = [:]
-        for name in settings.providers.keys { providers[name] = NodeAuthProvider(name: name, host: self) }
-        return providers
-    }
-
+    /// The sign-in adapters as the processes describe them.
     var adapters: [Name: NodeAuthProvider.Description] { state.withLock { $0.adapters } }
-
-    /// Carries out a step of a sign-in adapter.
-    func adapt(_ call: CloudCall) async throws -> JSONValue? {
-        try ResultReader.result(try await send(.adapter, call), of: call).value
-    }
-
-    /// Sends a mail of an account by the app's own adapter.
-    ///
-    /// - Throws: `ParseError` if the adapter fails, takes longer than 25 seconds or has no process.
-    package func sendByAdapter(_ mail: JSONObject) async throws {
-        var call = CloudCall(.function(Self.mailAdapter))
-        call.params = mail
-        do {
-            _ = try await TimeLimit.run(.seconds(25)) { [call] in try await self.adapt(call) }
-        } catch let error as CloudFailure {
-            throw ParseError(ParseError.scriptFailed, error.message ?? "")
-        }
-    }
-
-    /// The name by which the mail adapter is called. No provider has it.
-    private static let mailAdapter: Name = "@mail"
-
-    /// The socket of a process in which an app's own routes are served; nil if none comes in time.
-    package func appSocket(within limit: Duration) async -> String? {
-        let deadline = ContinuousClock.now + limit
-        while true {
-            if let socket = pool.workers.compactMap(\.appSocket).randomElement() { return socket }
-            let rest = deadline - .now
-            guard rest > .zero, (try? await pool.worker(within: rest)) != nil else { return nil }
-            // The process is there and does not listen yet.
-            try? await Task.sleep(for: min(rest, .milliseconds(50)))
-        }
-    }
 
     package var condition: JSONObject {
         let workers = pool.workers
@@ -225,7 +185,8 @@ package final class NodeHost: CloudHost {
         _ = try ResultReader.result(try await send(.validate, call), of: call)
     }
 
-    private func send(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
+    /// Sends a call to a process, and waits for its answer.
+    func send(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await gate.run(call) {
             let deadline = ContinuousClock.now + settings.startWait
             while true {

@@ -34,9 +34,9 @@ struct IndexApp: Sendable {
     }
 
     /// Reads the options of the app by running its index.js.
-    func read(_ arguments: [String] = [], environment: [String: String] = [:]) async throws -> ServedApp {
+    func read(_ arguments: [String] = []) async throws -> ServedApp {
         var arguments = [folder] + arguments
-        let environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let environment = ProcessInfo.processInfo.environment
         guard let app = try await ServedApp.taken(from: &arguments, environment: environment) else {
             throw ConfigurationError("the folder is no app")
         }

@@ -31,6 +31,8 @@ export class Adapters {
    */
   async add(provider, entry, folder) {
     try {
+      // The mail adapter is called by such a name.
+      if (provider.startsWith('@')) throw new Error('The name of a provider cannot begin with @.');
       const adapter = await make(entry, folder);
       const found = methods.filter(name => typeof adapter[name] === 'function');
       const isWhole = found.includes('validateAuthData')

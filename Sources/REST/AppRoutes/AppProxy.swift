@@ -15,7 +15,7 @@ package struct AppProxy: Sendable {
     private let maximumBodySize: Int
     private let fields: AppFields
     private let limits: Limits
-    /// Leaves a quarter of the places to other networks. Cloud code has places of its own.
+    /// Leaves a quarter of the slots to other networks. Cloud code has slots of its own.
     private let gate: Gate
 
     /// How long an app may take, and how much it may have at a time.
