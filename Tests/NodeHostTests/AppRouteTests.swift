@@ -167,10 +167,11 @@ struct AppRouteTests {
             app.get('/main', (req, res) => res.send(process.argv[1] === fileURLToPath(import.meta.url)));
             app.listen(1337);
             """
-        try await IndexApp.serve(["index.mjs": code, "package.json": #"{"main": "index.mjs"}"#]) {
-            (server, client, _) async throws in
-            #expect(try await server.call("hi")["result"] == "module")
-            #expect(try await client.request("GET", "/main").text == "true")
+        try await IndexApp.serve(["index.mjs": code, "package.json": #"{"main": "index.mjs"}"#]) { server, client, _ in
+            let greeting = try await server.call("hi")
+            #expect(greeting["result"] == "module")
+            let main = try await client.request("GET", "/main")
+            #expect(main.text == "true")
         }
     }
 }

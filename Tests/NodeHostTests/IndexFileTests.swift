@@ -135,7 +135,8 @@ struct IndexFileTests {
         try await IndexApp.with(["index.js": code]) { (app) async throws in
             let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
             #expect(error?.message.contains("one, two. Choose one with --app one") == true, "\(error?.message ?? "")")
-            #expect(try await app.read(["--app", "two"]).options["appId"] == "two")
+            let chosen = try await app.read(["--app", "two"])
+            #expect(chosen.options["appId"] == "two")
         }
     }
 
