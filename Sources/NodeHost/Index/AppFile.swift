@@ -26,9 +26,7 @@ package struct AppFile: Sendable {
     /// - Throws: `ConfigurationError` for a file that doesn't exist.
     package init?(argument: String, currentFolder: String) throws(ConfigurationError) {
         let argumentPath = argument.hasPrefix("/") ? argument : "\(currentFolder)/\(argument)"
-        var isFolder: ObjCBool = false
-        let exists = FileManager.default.fileExists(atPath: argumentPath, isDirectory: &isFolder)
-        if exists, isFolder.boolValue {
+        if FilePaths.isFolder(argumentPath) == true {
             guard let package = FileManager.default.contents(atPath: "\(argumentPath)/package.json") else { return nil }
             guard let json = try? JSONValue(parsing: Array(package)) else {
                 throw ConfigurationError("\(argument)/package.json is not valid JSON")
