@@ -36,7 +36,7 @@ struct Serve: AsyncParsableCommand {
             try await Server.make(arguments: arguments, environment: environment)?.run()
         } catch {
             ErrorText.report(ErrorText.of(error))
-            Foundation.exit(1)
+            endProcess(1)
         }
     }
 
@@ -102,3 +102,6 @@ enum OptionHelp {
         }
     }
 }
+
+// Inside of a command, its own `exit` hides that of the system.
+private func endProcess(_ status: Int32) -> Never { exit(status) }

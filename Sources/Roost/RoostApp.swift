@@ -48,9 +48,11 @@ public struct RoostApp: Sendable {
 
     private static var isOnMainThread: Bool {
         #if canImport(Darwin)
-            pthread_main_np() != 0
+            return pthread_main_np() != 0
         #else
-            gettid() == getpid()
+            // The first thread of a process has the number of the process.
+            let thread = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+            return thread?.hasSuffix("/task/\(getpid())") == true
         #endif
     }
 
@@ -74,7 +76,7 @@ public struct RoostApp: Sendable {
             try await server.run()
         } catch let error as ConfigurationError {
             ErrorText.report(ErrorText.of(error))
-            Foundation.exit(1)
+            exit(1)
         }
     }
 }

@@ -90,7 +90,7 @@ package struct Backup: Sendable {
                 try? FileManager.default.removeItem(atPath: partial)
                 do {
                     report(.writing)
-                    let size = try write(partial, copy, time)
+                    let size = try await write(partial, copy, time)
                     report(.checking)
                     let reader = try BackupReader(partial)
                     _ = try reader.manifest()
@@ -116,7 +116,7 @@ package struct Backup: Sendable {
         }
     }
 
-    private func write(_ partial: String, _ copy: String, _ time: ParseDate) throws -> Int {
+    private func write(_ partial: String, _ copy: String, _ time: ParseDate) async throws -> Int {
         let writer = try BackupWriter(partial)
         let manifest = BackupManifest(
             appId: deployment.configuration.appId, created: time, postgresVersion: try await LocalPostgres.version())
