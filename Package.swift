@@ -443,6 +443,25 @@ if Context.environment["ROOST_FUZZ"] != nil {
             path: "Fuzzing", exclude: ["csv.mjs", "seeds"]))
 }
 
+// The folders of Sources; a module that is in none has a folder of its own.
+let folders = [
+    "Cloud": ["CloudCode", "NodeHost", "Roost", "Webhooks"],
+    "Core": [
+        "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "REST", "Rules",
+        "ServerConfiguration",
+    ],
+    "Features": ["CConsole", "Console", "FileStores", "LiveQuery", "Mail", "Migration", "Pages", "Push", "SignIn"],
+    "Libraries": [
+        "BSON", "CCrypt", "CCurl", "CFile", "CLibpq", "CMalloc", "CVersion", "CZlib", "Encoding", "LocalPostgres",
+        "Logs", "Outgoing", "Tasks", "Telemetry", "Templates",
+    ],
+]
+for (folder, modules) in folders {
+    for target in package.targets where modules.contains(target.name) {
+        target.path = "Sources/\(folder)/\(target.name)"
+    }
+}
+
 // A warning of the compiler is an error in every target of this package.
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]

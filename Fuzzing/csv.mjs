@@ -6,7 +6,7 @@ import { register } from "node:module";
 // The files of the console are modules, though none of them is called `.mjs`.
 const load = `export const load = (url, context, next) => next(url, url.endsWith(".js") ? { ...context, format: "module" } : context)`;
 register(`data:text/javascript,${encodeURIComponent(load)}`);
-const { detect, ObjectReader, records, TableReader } = await import("../Sources/CConsole/files/data/import/reader.js");
+const { detect, ObjectReader, records, TableReader } = await import("../Sources/Features/CConsole/files/data/import/reader.js");
 
 const random = (count) => Math.floor(Math.random() * count);
 const pick = (list) => list[random(list.length)];

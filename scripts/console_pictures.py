@@ -251,7 +251,7 @@ def main():
             "appId": "music", "appName": "Music", "masterKey": MASTER_KEY, "host": "127.0.0.1", "port": port, "dataDir": folder + "/data",
             "cloud": folder + "/main.js", "liveQuery": {"classNames": ["Track", "Artist"]}, "startLiveQueryServer": True,
             "push": {"ios": {"token": {"key": key(), "keyId": "ABC1234567", "teamId": "TEAM123456"}, "topic": "com.example.music"}},
-            "consoleFolder": str(ROOT / "Sources/CConsole/files"), "console": {"signIn": "thisMachine"}}))
+            "consoleFolder": str(ROOT / "Sources/Features/CConsole/files"), "console": {"signIn": "thisMachine"}}))
         output = pathlib.Path(folder, "output")
         with output.open("wb") as file:
             server = subprocess.Popen([binary, "serve", str(configuration)], stdout=file, stderr=subprocess.DEVNULL)

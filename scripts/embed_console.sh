@@ -2,7 +2,7 @@
 # Writes the list of the console's files, which are embedded into the binary. With --check it only says whether the list
 # is that of the folder.
 set -eu
-cd "$(dirname "$0")/../Sources/CConsole"
+cd "$(dirname "$0")/../Sources/Features/CConsole"
 
 list() {
     cat <<'HEAD'

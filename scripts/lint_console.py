@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent / "Sources/CConsole/files"
+ROOT = pathlib.Path(__file__).resolve().parent.parent / "Sources/Features/CConsole/files"
 
 LINES = 300
 # As browsers get them: all of the page, the same compressed; what comes before the first rows, compressed; and what comes

@@ -43,7 +43,7 @@ notes() {
     ' CHANGELOG.md
 }
 
-# Writes over the placeholder of Sources/CVersion/version.c. The file keeps its date: SwiftPM would link it again otherwise.
+# Writes over the placeholder of Sources/Libraries/CVersion/version.c. The file keeps its date: SwiftPM would link it again otherwise.
 stamp() {
     local file=$1 commit=$2 position dates
     [[ "$commit" =~ ^[0-9a-f]{40}\+?$ ]] || fail "$commit is not a commit: 40 hexadecimal digits, and a plus sign for local changes"

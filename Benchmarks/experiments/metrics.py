@@ -15,7 +15,7 @@ TURNS = 5
 
 def _counting():
     """Nanoseconds in which one request is counted, of an optimized build of the meters alone."""
-    sources = [HERE / "meters/main.swift", *sorted((HERE.parent / "Sources/Telemetry").glob("*.swift"))]
+    sources = [HERE / "meters/main.swift", *sorted((HERE.parent / "Sources/Libraries/Telemetry").glob("*.swift"))]
     with tempfile.TemporaryDirectory(prefix="roost-meters.") as folder:
         binary = pathlib.Path(folder) / "meters"
         subprocess.run(["swiftc", "-O", "-swift-version", "6", "-package-name", "roost", *sources, "-o", binary], check=True)

@@ -7,7 +7,7 @@ import Testing
 struct ConsoleFilesTests {
     @Test("The binary has the files of the folder; their comments are not sent")
     func embedded() throws {
-        let folder = Checkout.path("Sources/CConsole/files")
+        let folder = Checkout.path("Sources/Features/CConsole/files")
         let found = try #require(FileManager.default.enumerator(atPath: folder)).allObjects.compactMap { $0 as? String }
         let files = found.filter { name in
             var isFolder: ObjCBool = false
