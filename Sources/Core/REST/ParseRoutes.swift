@@ -55,6 +55,10 @@ public struct ParseRoutes: RequestHandler {
             // Who calls is found out first: a bad token is refused wherever it leads.
             let context = try await self.context(of: envelope, route?.traits ?? [])
             note(context.caller, of: envelope)
+            if envelope.power == .client, !envelope.origin.isInternal {
+                backend.meters.clients.record(
+                    version: envelope.credentials.clientVersion, at: context.now.milliseconds)
+            }
             return context
         }
         guard let route else { throw Self.noRoute(envelope) }

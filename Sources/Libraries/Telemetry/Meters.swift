@@ -9,6 +9,8 @@ public final class Meters: Sendable {
     public let logins: LoginMeters
     /// How long hashes of passwords took, without the time in the queue.
     public let passwordHashes = Histogram(.requests)
+    /// The last request of each kind of app.
+    public let clients = ClientMeters()
     /// Requests that limits refused.
     public let rateLimited: LimitMeters
     /// Database calls.

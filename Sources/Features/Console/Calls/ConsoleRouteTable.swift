@@ -9,7 +9,7 @@ import Rules
 /// The routes of the console beside the session and the interface of apps.
 package enum ConsoleRouteTable {
     package static let all =
-        own + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
+        own + start + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
         + backups
 
     private static let own: [ConsoleRoute] = [

@@ -160,7 +160,7 @@ package final class ConsoleSite: ConsoleHandler {
         let visit = ConsoleVisit(
             request: request, fields: fields, client: client,
             isLocal: !way.isForwarded && IPAddress(way.peer)?.isLoopback == true,
-            origin: (isSecure ? "https://" : "http://") + authority, isSecure: isSecure, path: path,
+            origin: (isSecure ? "https://" : "http://") + authority, port: port, isSecure: isSecure, path: path,
             cookieName: ConsoleSecrets.cookieName(port: port, isSecure: isSecure))
         if rest.hasPrefix("/api/") { return await interface.answer(visit, rest.dropFirst("/api/".count)) }
         guard request.isConditional else {
@@ -203,6 +203,8 @@ struct ConsoleVisit {
     /// Whether answers go to this machine, and so are not worth compressing.
     let isLocal: Bool
     let origin: String
+    /// The port on which the server listens.
+    let port: Int
     let isSecure: Bool
     let path: String
     let cookieName: String

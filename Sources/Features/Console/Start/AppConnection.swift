@@ -1,0 +1,123 @@
+/// What an app has to know to reach this server, as code for each SDK. The master key is no part of it.
+struct AppConnection {
+    /// The server URL, without a slash at the end.
+    var url: String
+    var appId: String
+    var clientKey: String?
+    var javaScriptKey: String?
+    /// Whether the server refuses apps that send no key.
+    var needsKey: Bool
+
+    /// Code that initializes an SDK and makes a first request, by the name of the SDK.
+    var snippets: [(name: String, text: String)] {
+        [
+            ("Swift (Parse iOS SDK)", iOS), ("Parse-Swift", swift), ("Kotlin (Android)", kotlin),
+            ("JavaScript", javaScript), ("Flutter", flutter), ("curl", curl),
+        ]
+    }
+
+    private var client: String? { clientKey ?? (needsKey ? "CLIENT_KEY" : nil) }
+    private var isPlain: Bool { url.hasPrefix("http:") }
+
+    private var iOS: String {
+        let key = client.map { "\n    $0.clientKey = \(Self.quoted($0))" } ?? ""
+        let note = isPlain ? "// For http, set NSAllowsLocalNetworking in Info.plist.\n" : ""
+        return """
+            import ParseCore
+
+            \(note)Parse.initialize(with: ParseClientConfiguration {
+                $0.applicationId = \(Self.quoted(appId))\(key)
+                $0.server = \(Self.quoted(url))
+            })
+            PFQuery(className: "Note").findObjectsInBackground { notes, error in
+                print(notes ?? [], error ?? "connected")
+            }
+            """
+    }
+
+    private var swift: String {
+        let key = client.map { "\n    clientKey: \(Self.quoted($0))," } ?? ""
+        return """
+            import ParseSwift
+
+            struct Note: ParseObject {
+                var originalData: Data?
+                var objectId: String?
+                var createdAt: Date?
+                var updatedAt: Date?
+                var ACL: ParseACL?
+                var text: String?
+            }
+
+            try await ParseSwift.initialize(
+                applicationId: \(Self.quoted(appId)),\(key)
+                serverURL: URL(string: \(Self.quoted(url)))!)
+            let notes = try await Note.query().find()
+            print(notes)
+            """
+    }
+
+    private var kotlin: String {
+        let key = client.map { "\n        .clientKey(\(Self.quoted($0, isTemplate: true)))" } ?? ""
+        let note = isPlain ? "// For http, set android:usesCleartextTraffic=\"true\" in AndroidManifest.xml.\n" : ""
+        return """
+            import com.parse.Parse
+            import com.parse.ParseObject
+            import com.parse.ParseQuery
+
+            \(note)Parse.initialize(
+                Parse.Configuration.Builder(context)
+                    .applicationId(\(Self.quoted(appId, isTemplate: true)))\(key)
+                    .server(\(Self.quoted(url + "/", isTemplate: true)))
+                    .build())
+            ParseQuery.getQuery<ParseObject>("Note").findInBackground { notes, error ->
+                println(error ?: notes)
+            }
+            """
+    }
+
+    private var javaScript: String {
+        let key = (javaScriptKey ?? (needsKey ? "JAVASCRIPT_KEY" : nil)).map { ", \(Self.quoted($0))" } ?? ""
+        return """
+            import Parse from "parse"; // npm install parse
+
+            Parse.initialize(\(Self.quoted(appId))\(key));
+            Parse.serverURL = \(Self.quoted(url));
+            const notes = await new Parse.Query("Note").find();
+            console.log(notes);
+            """
+    }
+
+    private var flutter: String {
+        let key = client.map { ",\n    clientKey: \(Self.quoted($0, isTemplate: true))" } ?? ""
+        return """
+            import 'package:parse_server_sdk_flutter/parse_server_sdk_flutter.dart';
+
+            await Parse().initialize(
+                \(Self.quoted(appId, isTemplate: true)),
+                \(Self.quoted(url, isTemplate: true))\(key));
+            final answer = await QueryBuilder<ParseObject>(ParseObject('Note')).query();
+            print(answer.results);
+            """
+    }
+
+    private var curl: String {
+        let key = client.map { " \\\n  -H \(Self.shell("X-Parse-Client-Key: \($0)"))" } ?? ""
+        let id = Self.shell("X-Parse-Application-Id: \(appId)")
+        return "curl \(Self.shell(url + "/classes/Note")) \\\n  -H \(id)\(key)"
+    }
+
+    /// A string literal. Kotlin and Dart read `$` in one, which is escaped for them.
+    private static func quoted(_ text: String, isTemplate: Bool = false) -> String {
+        var result = "\""
+        for character in text.unicodeScalars where character.value >= 0x20 && character.value != 0x7F {
+            if character == "\\" || character == "\"" || (isTemplate && character == "$") { result += "\\" }
+            result.unicodeScalars.append(character)
+        }
+        return result + "\""
+    }
+
+    private static func shell(_ text: String) -> String {
+        "'" + text.replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,94 @@
+import HTTP
+import JSON
+internal import Operations
+internal import ParseModel
+internal import REST
+internal import ServerConfiguration
+internal import Telemetry
+
+/// The start page: how to connect an app, and the apps that have connected.
+extension ConsoleRouteTable {
+    static let start: [ConsoleRoute] = [
+        ConsoleRoute(.get, "start", .viewer) { StartCalls(call: $0).start() },
+        ConsoleRoute(.get, "start/clients", .viewer) { StartCalls(call: $0).clients() },
+    ]
+}
+
+private struct StartCalls: ConsoleCalls {
+    let call: ConsoleCall
+
+    /// Keys that are meant for apps are shown to operators who may change classes. The master key is never part of it.
+    func start() -> Reply {
+        let configuration = interface.configuration
+        let (url, reach) = address
+        let showsKeys = role >= .developer
+        let connection = AppConnection(
+            url: url, appId: configuration.appId, clientKey: showsKeys ? configuration.clientKey : nil,
+            javaScriptKey: showsKeys ? configuration.javascriptKey : nil,
+            needsKey: [
+                configuration.clientKey, configuration.javascriptKey, configuration.dotNetKey, configuration.restAPIKey,
+            ].contains { $0 != nil })
+        var answer: JSONObject = [
+            "url": .string(url), "reach": .string(reach.rawValue), "host": .string(configuration.host),
+            "appId": .string(configuration.appId), "needsKey": .bool(connection.needsKey),
+            "snippets": .array(connection.snippets.map { ["name": .string($0.name), "text": .string($0.text)] }),
+        ]
+        answer["clientKey"] = connection.clientKey.map { .string($0) }
+        answer["javascriptKey"] = connection.javaScriptKey.map { .string($0) }
+        if reach == .network {
+            answer["code"] = QRCode(url).map { code in
+                .array(code.modules.map { row in .string(String(row.map { $0 ? "1" : "0" })) })
+            }
+        }
+        return .object(answer)
+    }
+
+    func clients() -> Reply {
+        let now = interface.backend.clock.now.milliseconds
+        return .object([
+            "clients": .array(
+                interface.backend.meters.clients.seen.map { kind, milliseconds in
+                    [
+                        "name": .string(kind.name),
+                        "at": .string(ParseDate(milliseconds: milliseconds).iso),
+                        "seconds": .number(Double(max(0, now - milliseconds) / 1000)),
+                    ]
+                })
+        ])
+    }
+
+    private enum Reach: String {
+        /// Other machines reach the server at its URL, as far as it knows.
+        case network
+        /// The option `host` limits the server to this machine.
+        case thisMachine
+        /// The server found no address of its own in a network.
+        case unknown
+    }
+
+    /// The server URL as a phone in this network has to know it.
+    private var address: (url: String, reach: Reach) {
+        let configuration = interface.configuration
+        // publicServerURL, or the name under which the browser opened the console.
+        let known = context.mountURL
+        if !Self.isOfThisMachine(known) { return (known, .network) }
+        if Self.isLoopback(configuration.host) { return (known, .thisMachine) }
+        guard let address = NetworkInterfaces.address() else { return (known, .unknown) }
+        let host = IPAddress(configuration.host).map { $0.bytes.allSatisfy { $0 == 0 } } ?? true
+        return (
+            "\(configuration.scheme)://\(host ? address : configuration.host):\(visit.port)\(configuration.mount)",
+            .network
+        )
+    }
+
+    private static func isOfThisMachine(_ url: String) -> Bool {
+        guard let scheme = url.firstRange(of: "://") else { return true }
+        let authority = url[scheme.upperBound...].prefix { $0 != "/" }
+        guard !authority.hasPrefix("[") else { return authority.hasPrefix("[::1]") }
+        return isLoopback(String(authority.prefix { $0 != ":" }))
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || IPAddress(host)?.isLoopback == true
+    }
+}

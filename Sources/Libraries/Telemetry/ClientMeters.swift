@@ -1,0 +1,64 @@
+/// The time of the last request of each kind of app. Threads record without waiting, and memory is bounded.
+public final class ClientMeters: Sendable {
+    /// The kinds of apps that the header field `X-Parse-Client-Version` distinguishes.
+    public enum Kind: Int, CaseIterable, Sendable {
+        case iOS, macOS, tvOS, watchOS, swift, android, javaScript, php, dotNet
+        /// An app without that header field, such as curl or the Flutter SDK, or with an unknown one.
+        case other
+
+        /// The kind of a version such as `i5.1.1` or `js4.3.1`.
+        public init(version: String?) {
+            let letters = version?.prefix { $0.isASCII && ($0.isLetter || $0 == "-") }
+            switch letters {
+            case "i", "ios", "ios-": self = .iOS
+            case "osx": self = .macOS
+            case "apple-tv": self = .tvOS
+            case "apple-watch": self = .watchOS
+            case "swift": self = .swift
+            case "a": self = .android
+            case "js": self = .javaScript
+            case "php": self = .php
+            case "net", "net-": self = .dotNet
+            default: self = .other
+            }
+        }
+
+        /// The name that people know it by.
+        public var name: String {
+            switch self {
+            case .iOS: "iOS SDK"
+            case .macOS: "macOS SDK"
+            case .tvOS: "tvOS SDK"
+            case .watchOS: "watchOS SDK"
+            case .swift: "Parse-Swift"
+            case .android: "Android SDK"
+            case .javaScript: "JavaScript SDK"
+            case .php: "PHP SDK"
+            case .dotNet: ".NET SDK"
+            case .other: "REST API"
+            }
+        }
+    }
+
+    /// Milliseconds since 1970; zero before the first request.
+    private let latest = Kind.allCases.map { _ in Gauge() }
+
+    init() {}
+
+    /// Records a request.
+    ///
+    /// - Parameters:
+    ///   - version: The header field `X-Parse-Client-Version`.
+    ///   - milliseconds: The time, in milliseconds since 1970.
+    public func record(version: String?, at milliseconds: Int64) {
+        let gauge = latest[Kind(version: version).rawValue]
+        let now = Int(milliseconds)
+        // Threads that only read share the memory.
+        if now - gauge.value >= 250 { gauge.set(now) }
+    }
+
+    /// The kinds that have sent a request, and when they last did in milliseconds since 1970, latest first.
+    public var seen: [(kind: Kind, milliseconds: Int64)] {
+        zip(Kind.allCases, latest).map { ($0, Int64($1.value)) }.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
+    }
+}
