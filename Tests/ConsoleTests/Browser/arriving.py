@@ -2,6 +2,7 @@
 
 import json
 import time
+import urllib.request
 
 # Notes when there are rows, before anything of the page runs.
 NOTE_ROWS = """
@@ -13,14 +14,20 @@ new MutationObserver((_, observer) => {
 """
 
 
+def arrive(console, rest):
+    """Signs in by the ticket, which is valid once."""
+    if getattr(console, "has_arrived", False):
+        return
+    console.browser.open(f"{console.url}#ticket={rest.ticket}")
+    console.wait("document.querySelector('main, .signin')")
+    assert console.value("document.querySelector('.signin')") is None
+    assert console.value("location.hash") == ""
+    console.has_arrived = True
+
+
 def first(console, rest, count=300):
-    """Signs in by the ticket, and makes a class with rows, of which the browser notes when they are there."""
-    if not getattr(console, "has_arrived", False):
-        console.browser.open(f"{console.url}#ticket={rest.ticket}")
-        console.wait("document.querySelector('main, .signin')")
-        assert console.value("document.querySelector('.signin')") is None
-        assert console.value("location.hash") == ""
-        console.has_arrived = True
+    """Makes a class with rows, of which the browser notes when they are there."""
+    arrive(console, rest)
     rest.define("First", name={"type": "String"})
     rest.create_many("First", [{"name": f"hello {number}"} for number in range(count)])
     if not getattr(console, "notes_rows", False):
@@ -47,6 +54,40 @@ def within(budgets, attempts, measure):
         if all(share < 1 for share, _ in least.values()):
             return
     raise AssertionError(f"shares of the budget: {json.dumps(least)}")
+
+
+def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(console, rest):
+    if console.credentials:
+        return
+    for name in [one["className"] for one in rest.call("GET", "/schemas")["results"] if not one["className"].startswith("_")]:
+        rest.call("DELETE", f"/purge/{name}")
+        rest.call("DELETE", f"/schemas/{name}")
+    arrive(console, rest)
+    console.browser.open(console.url)
+    console.wait_text("Server URL", "main")
+    assert console.value("location.pathname").endswith("/console/start")
+    # The server of the scenarios listens on loopback: no phone reaches it.
+    console.wait_text("Only this machine reaches the server", "main")
+    assert console.value("document.querySelector('main .qr')") is None
+    app = rest.headers["X-Parse-Application-Id"]
+    console.value("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.written = text; } } })")
+    console.value("[...document.querySelectorAll('main tr')].find((row) => row.innerText.includes('Application id')).querySelector('button').click()")
+    assert console.wait("window.written") == app
+    for name in ("Swift (Parse iOS SDK)", "Parse-Swift", "Kotlin (Android)", "JavaScript", "Flutter", "curl"):
+        console.click_text(name, "main")
+        code = console.text("main pre.code")
+        assert app in code and rest.headers["X-Parse-Master-Key"] not in code and "master" not in code.lower(), code
+    console.wait_text("Waiting for the first request", "main")
+    # What the console asks for, and who has the master key, is no app.
+    rest.call("GET", "/classes/Note")
+    fields = {"X-Parse-Application-Id": app, "X-Parse-REST-API-Key": rest.client_key, "X-Parse-Client-Version": "i5.1.1"}
+    urllib.request.urlopen(urllib.request.Request(rest.url + "/classes/Note", headers=fields), timeout=60).close()
+    console.wait_text("Connected: iOS SDK", "main")
+    assert "REST API" not in console.text("main"), console.text("main")
+    # Data without a class leads back here.
+    console.open("data")
+    console.click_text("Connect an app", ".content")
+    console.wait_text("Connected: iOS SDK", "main")
 
 
 def scenario_02_the_root_leads_to_rows_after_a_ticket(console, rest):

@@ -185,7 +185,7 @@ class Console:
 
     def api(self, method, path, body=None):
         """Calls a route of the console with the session of the page; gives the status."""
-        return self.value(f"""fetch(location.pathname.replace(/(data|schema|access|users|files|config|performance|health|settings|trash|audit|logs|cloud|push|rest|live)(\\/.*)?$/, '') + 'api/{path}', {{
+        return self.value(f"""fetch(location.pathname.replace(/(data|schema|access|users|files|config|performance|health|settings|trash|audit|logs|cloud|push|rest|live|start)(\\/.*)?$/, '') + 'api/{path}', {{
             method: '{method}', headers: {{ 'X-Roost-Console': localStorage.getItem('roost.token'), 'Content-Type': 'application/json' }},
             body: {'undefined' if body is None else 'JSON.stringify(' + json.dumps(body) + ')'} }}).then((answer) => answer.status)""")
 

@@ -15,6 +15,7 @@ const PAGES = {
   access: { icon: "shield", key: "g w", open: () => import("./access/index.js") },
   users: { icon: "users", key: "g u", open: () => import("./users/index.js") },
   files: { icon: "file", key: "g f", open: () => import("./files/index.js") },
+  start: { icon: "link", key: "g b", open: () => import("./start/index.js") },
   config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
   logs: { icon: "logs", key: "g l", open: () => import("./logs/index.js") },
   cloud: { icon: "cloud", key: "g k", open: () => import("./cloud/index.js") },

@@ -57,6 +57,9 @@ export function toast(text, { action, isBad = false, seconds = isBad ? 20 : 6 } 
 /** Says why something was not done. */
 export const complain = (problem) => toast(problem.message, { isBad: true });
 
+/** Copies a text and says so. */
+export const copy = (text) => (async () => navigator.clipboard.writeText(text))().then(() => toast(t("word.copied")), complain);
+
 const LIMIT = 30;
 const steps = [];
 

@@ -58,16 +58,21 @@ async function openFullest(content, scope) {
   const objects = (name) => counts.peek().get(name)?.objects ?? 0;
   const [fullest] = [...classes.peek().keys()].filter((name) => !isServerClass(name) && objects(name) > 0)
     .sort((left, right) => objects(right) - objects(left));
-  if (fullest === undefined) show(content, undefined, undefined, scope);
+  if (hasNoClass()) go(address("start"), true);
+  else if (fullest === undefined) show(content, undefined, undefined, scope);
   else go(address("data", [fullest]), true);
 }
+
+/** Whether the project is empty: classes of the server's own do not count. */
+const hasNoClass = () => [...classes.peek().keys()].every(isServerClass);
 
 async function show(content, className, objectId, scope) {
   const all = classes.peek();
   setTitle(className);
-  if (!className) put(content, empty(all.size === 0
-    ? { picture: "data", title: t("classes.empty"), text: t("classes.emptyHint") }
-    : { picture: "data", title: t("classes.choose"), text: t("classes.chooseHint") }));
+  const connect = h("a.button.primary", { href: address("start") }, icon("link"), t("classes.connect"));
+  if (!className) put(content, empty(hasNoClass()
+    ? { title: t("classes.empty"), text: t("classes.emptyHint"), actions: [connect] }
+    : { title: t("classes.choose"), text: t("classes.chooseHint"), actions: [connect] }));
   else if (!all.has(className)) put(content, empty({ picture: "search", title: t("classes.none"), text: "" }));
   else if (objectId) {
     put(content, loading());

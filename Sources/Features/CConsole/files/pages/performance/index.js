@@ -16,19 +16,16 @@ import { complain, failed, loading } from "../../parts/states.js";
 import { planTree } from "./plan.js";
 
 addWords({
-  "performance.hint": "This process, number {process}", "performance.span": "How far back", "performance.hour": "Last hour",
-  "performance.day": "Last day", "performance.time": "Time of requests", "performance.half": "for half", "performance.most": "for 99 of 100",
-  "performance.errors": "Errors", "performance.client": "4xx a second", "performance.server": "5xx a second",
-  "performance.connections": "Connections", "performance.clients": "clients", "performance.live": "live queries",
-  "performance.database": "Connections of the database", "performance.active": "at work", "performance.waiting": "requests wait",
-  "performance.memory": "Memory", "performance.process": "this process", "performance.calls": "Calls of the database",
-  "performance.callTime": "Time of calls", "performance.callErrors": "Errors of the database",
-  "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.",
-  "performance.routes": "Routes", "performance.since": "Since {when}", "performance.route": "Route", "performance.call": "Call",
-  "performance.count": "Number", "performance.mean": "Mean", "performance.failures": "Failed",
-  "performance.fault": "{client} by clients, {server} by the server",
-  "performance.other": "other paths", "performance.none": "Nothing was asked yet.", "performance.under": "under {ms}",
-  "performance.over": "over {ms}",
+  "performance.hint": "This process, number {process}", "performance.span": "How far back", "performance.hour": "Last hour", "performance.day": "Last day",
+  "performance.time": "Time of requests", "performance.half": "for half", "performance.most": "for 99 of 100", "performance.errors": "Errors",
+  "performance.client": "4xx a second", "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients",
+  "performance.live": "live queries", "performance.database": "Connections of the database", "performance.active": "at work", "performance.waiting": "requests wait",
+  "performance.memory": "Memory", "performance.process": "this process", "performance.calls": "Calls of the database", "performance.callTime": "Time of calls",
+  "performance.callErrors": "Errors of the database",
+  "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.", "performance.routes": "Routes",
+  "performance.since": "Since {when}", "performance.route": "Route", "performance.call": "Call", "performance.count": "Number", "performance.mean": "Mean",
+  "performance.failures": "Failed", "performance.fault": "{client} by clients, {server} by the server", "performance.other": "other paths",
+  "performance.none": "Nothing was asked yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
 });
 
 /** How often the figures are read again. */
@@ -135,20 +132,14 @@ function table(rows, since, bounds, name) {
 }
 
 addWords({
-  "statements.advice": "Indexes that would help", "statements.title": "Slow statements",
-  "statements.ofDatabase": "As PostgreSQL has counted them, of all processes.",
+  "statements.advice": "Indexes that would help", "statements.title": "Slow statements", "statements.ofDatabase": "As PostgreSQL has counted them, of all processes.",
   "statements.ofProcess": "Statements of this process slower than {ms}. For all processes, add pg_stat_statements to shared_preload_libraries and run CREATE EXTENSION pg_stat_statements.",
-  "statements.none": "No statement took long.",
-  "statements.noAdvice": "No index is missing for what was asked so far.",
-  "statements.off": "Nothing is noted: the option indexAdvice is off.",
-  "statements.createOf": "Create index on {class}: {fields}",
+  "statements.none": "No statement took long.", "statements.noAdvice": "No index is missing for what was asked so far.",
+  "statements.off": "Nothing is noted: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
-  "statements.copy": "No index that a class can declare does this. An administrator of the database runs:",
-  "statements.built": "Index {index} is built.",
-  "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most",
-  "statements.planOf": "Plan of a statement",
-  "statements.unused": "Indexes that nothing used for a month",
-  "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
+  "statements.copy": "No index that a class can declare does this. An administrator of the database runs:", "statements.built": "Index {index} is built.",
+  "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most", "statements.planOf": "Plan of a statement",
+  "statements.unused": "Indexes that nothing used for a month", "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
 });
 
 /** The panels of statements and of advice. */

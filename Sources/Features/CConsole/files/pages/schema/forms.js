@@ -11,15 +11,11 @@ import { confirm, openForm } from "../../parts/dialog.js";
 import { complain, toast } from "../../parts/states.js";
 
 addWords({
-  "class.hint": "Letters, digits and _, beginning with a letter: Track",
-  "name.empty": "Enter a name.", "name.wrong": "{name} can't be a name.",
-  "class.create": "Create class", "class.done": "Class {class} created",
-  "field.change": "Field {field}",
-  "field.hint": "Letters, digits and _, beginning with a letter: playCount",
-  "field.required": "Objects must have it",
-  "field.default": "Value of new objects that come without one",
-  "field.create": "Add field", "field.done": "Field {field} added to {class}", "field.changed": "Field {field} changed",
-  "field.fixed": "A field keeps its name and type. For another, add a field, copy the values and delete this one.",
+  "class.hint": "Letters, digits and _, beginning with a letter: Track", "name.empty": "Enter a name.", "name.wrong": "{name} can't be a name.",
+  "class.create": "Create class", "class.done": "Class {class} created", "field.change": "Field {field}",
+  "field.hint": "Letters, digits and _, beginning with a letter: playCount", "field.required": "Objects must have it",
+  "field.default": "Value of new objects that come without one", "field.create": "Add field", "field.done": "Field {field} added to {class}",
+  "field.changed": "Field {field} changed", "field.fixed": "A field keeps its name and type. For another, add a field, copy the values and delete this one.",
 });
 
 /** The route of a class. */
@@ -97,14 +93,12 @@ export function editField(className, field) {
 addWords({
   "gone.field": "Delete field {field}",
   "gone.fieldText": "{n} of {total} {total|object has|objects have} a value in {field}. The values go with the field, and not into the trash.",
-  "gone.relation": "The members of {field} go with it, and not into the trash.",
-  "gone.typed": "Type {name} to go on", "gone.fieldDone": "Field {field} deleted", "gone.index": "Delete index {index}",
-  "gone.indexText": "Finds that use it read all objects of the class again. No value goes.",
+  "gone.relation": "The members of {field} go with it, and not into the trash.", "gone.typed": "Type {name} to go on", "gone.fieldDone": "Field {field} deleted",
+  "gone.index": "Delete index {index}", "gone.indexText": "Finds that use it read all objects of the class again. No value goes.",
   "gone.indexDone": "Index {index} deleted", "gone.drop": "Delete class {class}",
   "gone.dropText": "The class goes with its {n} {n|object|objects}, its fields, indexes and permissions. Nothing goes into the trash.",
   "gone.dropDone": "Class {class} deleted", "gone.empty": "Delete all objects of {class}",
-  "gone.emptyText": "{n} {n|object goes|objects go}, and not into the trash. The class stays.",
-  "gone.emptyDone": "{class} is empty",
+  "gone.emptyText": "{n} {n|object goes|objects go}, and not into the trash. The class stays.", "gone.emptyDone": "{class} is empty",
   "gone.pointed": "Fields that point to it stay, and lead nowhere: {fields}.",
 });
 
@@ -172,10 +166,9 @@ export function emptyClass(className) {
 }
 
 addWords({
-  "index.new": "New index",
-  "index.hint": "The order counts: an index on owner, then title serves finds by owner, and by owner and title.",
-  "index.then": "Then", "index.none": "no other", "index.order": "Order of {field}", "index.ascending": "ascending", "index.descending": "descending",
-  "index.create": "Build index", "index.missing": "Choose a field.", "index.unique": "No two objects have the same values",
+  "index.new": "New index", "index.hint": "The order counts: an index on owner, then title serves finds by owner, and by owner and title.", "index.then": "Then",
+  "index.none": "no other", "index.order": "Order of {field}", "index.ascending": "ascending", "index.descending": "descending", "index.create": "Build index",
+  "index.missing": "Choose a field.", "index.unique": "No two objects have the same values",
 });
 
 /** Asks for the fields of an index, builds it, and shows for how long that has taken. Gives the name. */

@@ -1,0 +1,99 @@
+/** The start page: how an app reaches this server, which apps have, and the first steps with data. */
+
+import { send } from "../../core/api.js";
+import { EVERY, POLL, watched } from "../../core/attention.js";
+import { button, h, icon, iconButton, put, svg } from "../../core/dom.js";
+import { address, go } from "../../core/router.js";
+import { mayChangeClasses, session, setTitle } from "../../core/session.js";
+import { addWords, ago, t } from "../../core/words.js";
+import { copy, failed, loading } from "../../parts/states.js";
+
+addWords({
+  "start.hint": "Connect an app and add the first data.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
+  "start.clientKey": "Client key", "start.javascriptKey": "JavaScript key", "start.scan": "Scan the code to take the server URL to a phone.", "start.code": "QR code of the server URL",
+  "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, start it with --host 0.0.0.0.",
+  "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
+  "start.needsKey": "Apps have to send a key that this server is configured with. A developer or an owner sees it here.",
+  "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app\u2026", "start.connected": "Connected: {name}",
+  "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.browse": "Browse the data", "start.invite": "Invite an operator",
+});
+
+/** Opens the page until `scope` ends. */
+export function open(scope) {
+  const body = h(".scroll", loading());
+  setTitle(t("rail.start"));
+  const read = async () => {
+    try {
+      put(body, content((await send("GET", "start", { signal: scope })).body, scope));
+    } catch (problem) {
+      if (!scope.aborted) put(body, failed(problem, read));
+    }
+  };
+  read();
+  return h(".page", h("header.head", h("h1", t("rail.start")), h("span.quiet.words", t("start.hint"))), body);
+}
+
+function content(server, scope) {
+  const status = h("div");
+  // Screen readers hear of an app once, and not every time that its last request gets older.
+  const said = h("p.sr", { role: "status" });
+  follow(status, said, scope);
+  const row = (name) => server[name] && h("tr", h("th", { scope: "row" }, t("start." + name)), h("td", h("code", server[name])),
+    h("td.actions", iconButton("copy", `${t("error.copy")} ${t("start." + name)}`, () => copy(server[name]))));
+  const hint = server.reach === "network" ? server.code && t("start.scan") : t("start." + server.reach, server);
+  return [
+    h("section.panel", h("h2", t("start.connect")), h(".connect", h(".facts", h("table.list", h("tbody", ["url", "appId", "clientKey", "javascriptKey"].map(row))),
+      hint && h("p.quiet", hint), server.needsKey && !mayChangeClasses() && h("p.quiet", t("start.needsKey"))), server.code && drawn(server.code))),
+    h("section.panel", h("h2", t("start.snippets")), snippets(server.snippets), h("div", status, said)),
+    h("section.panel", h("h2", t("start.data")), h(".line.wrap", steps())),
+  ];
+}
+
+function snippets(all) {
+  const element = h(".facts");
+  const show = (chosen) => put(element, h(".line.wrap", all.map((one) => h("button.button", { "aria-pressed": String(one === chosen), onclick: ({ currentTarget }) => {
+    const place = [...currentTarget.parentElement.children].indexOf(currentTarget);
+    show(one);
+    element.firstElementChild.children[place].focus();
+  } }, one.name)), h(".space"), button(".button", () => copy(chosen.text), icon("copy"), t("error.copy"))), h("pre.mono.code", chosen.text));
+  show(all[0]);
+  return element;
+}
+
+function steps() {
+  const make = async (isImport) => {
+    const name = await (await import("../schema/forms.js")).makeClass();
+    if (!name) return;
+    if (isImport) await (await import("../data/import.js")).openImport(name);
+    go(address("data", [name]));
+  };
+  const { role } = session.peek().operator;
+  return [
+    mayChangeClasses() && button(".button.primary", () => make(false), icon("plus"), t("start.class")),
+    mayChangeClasses() && button(".button", () => make(true), icon("file"), t("start.import")),
+    h("a.button", { href: address("data") }, icon("data"), t("start.browse")),
+    role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), t("start.invite")),
+  ];
+}
+
+/** Dark modules on white in both themes: cameras need the contrast. */
+function drawn(rows) {
+  const d = rows.flatMap((row, y) => [...row].map((cell, x) => (cell === "1" ? `M${x} ${y}h1v1h-1z` : ""))).join("");
+  const size = rows.length + 8;
+  return svg("svg", { viewBox: `-4 -4 ${size} ${size}`, class: "qr", role: "img", "aria-label": t("start.code") }, svg("path", { d }));
+}
+
+/** Shows which apps have sent a request, as they do. */
+async function follow(status, said, scope) {
+  for (let before; !scope.aborted;) {
+    try {
+      const { clients } = (await send("GET", "start/clients", { signal: scope, headers: POLL })).body;
+      const texts = clients.map(({ name }) => t("start.connected", { name }));
+      put(status, texts.length ? clients.map(({ seconds }, index) => h("p.good", icon("check"), ` ${texts[index]}, ${ago(Date.now() - seconds * 1000)}`)) : h("p.quiet", t("start.waiting")));
+      if (texts.join() !== before) put(said, texts.join(". "));
+      before = texts.join();
+    } catch { /* The frame says that the server does not answer; the next round asks again. */ }
+    await new Promise((done) => setTimeout(done, EVERY));
+    await watched(scope);
+  }
+}
