@@ -1,4 +1,4 @@
-/** A request of the REST API: written, sent with the rights of the session, and given as code without a key. */
+/** A request of the REST API: written, sent with the rights of the session, and given as a command without a key. */
 
 import { send } from "../../core/api.js";
 import { button, h, icon, labelled, option, problemLine, put, textField } from "../../core/dom.js";
@@ -9,24 +9,18 @@ import { addWords, bytes, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { confirm } from "../../parts/dialog.js";
-import { complain, toast } from "../../parts/states.js";
+import { copy } from "../../parts/states.js";
 import { viewAs } from "../cloud/call.js";
-import { code, url } from "./code.js";
+import { curl, url } from "./code.js";
 
 addWords({
-  "rest.hint": "Any request of the REST API, and the same as code.",
-  "rest.method": "Method", "rest.path": "Path below the mount",
-  "rest.query": "Parameters, one a line: where={\"plays\":{\"$gt\":5}}",
-  "rest.body": "Body (JSON)",
-  "rest.onlyReads": "As another, only reads and calls of functions are sent.",
-  "rest.planHint": "How the database would find these objects",
-  "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON",
-  "rest.code": "The same as code", "rest.copied": "Copied",
-  "rest.keys": "Keys are read from the environment: none stands in the code.",
-  "rest.history": "Sent before", "rest.bad": "The body is no JSON: {problem}",
-  "rest.badQuery": "A parameter is written like name=value: {line}",
-  "rest.badPath": "A path is written like classes/Track: without dots between slashes, and without ?.",
-  "rest.sure": "{method} {path}",
+  "rest.hint": "Any request of the REST API, and the same as an app sends it.", "rest.method": "Method", "rest.path": "Path below the mount",
+  "rest.query": "Parameters, one a line: where={\"plays\":{\"$gt\":5}}", "rest.body": "Body (JSON)",
+  "rest.onlyReads": "As another, only reads and calls of functions are sent.", "rest.planHint": "How the database would find these objects",
+  "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "The same from an app",
+  "rest.sdk": "Code for the SDKs", "rest.keys": "Keys come from environment variables. Apps send no master key: do what needs it here or in cloud code.",
+  "rest.history": "Sent before", "rest.bad": "The body is no JSON: {problem}", "rest.badQuery": "A parameter is written like name=value: {line}",
+  "rest.badPath": "A path is written like classes/Track: without dots between slashes, and without ?.", "rest.sure": "{method} {path}",
   "rest.sureText": "This deletes. Objects go to the trash; classes, files, hooks and schedules do not.",
 });
 
@@ -61,7 +55,6 @@ export function open(scope) {
   const submit = button(".button.primary", () => attempt(), icon("check"), t("word.send"));
   const plan = button(".button", () => attempt(["explain", "true"]), t("word.plan"));
   plan.title = t("rest.planHint");
-  let language = "curl";
 
   /** The request that stands in the fields. */
   function read() {
@@ -137,30 +130,22 @@ export function open(scope) {
       path.focus();
     } }, h("b.mono", one.method), h("span.grow.mono", shown(one.path + (one.query ? " " + one.query : ""), 160)), h("span", { class: one.status >= 400 ? "bad" : "quiet" }, String(one.status)))));
   }
-  const copy = async (text) => {
-    try {
-      await navigator.clipboard.writeText(text);
-      toast(t("rest.copied"));
-    } catch (refusal) {
-      complain(refusal);
-    }
-  };
   function draw() {
     const isWrite = ["POST", "PUT"].includes(method.value);
     bodyRow.hidden = !isWrite;
     plan.hidden = method.value !== "GET" || !/^\/*(classes\/[^/]+|users|roles|sessions|installations)\/*$/i.test(path.value.trim());
     who.hidden = as.value !== "user";
     hint.hidden = as.value === "master" || mayBeAnother();
-    let texts;
+    let text;
     try {
       const request = read();
-      texts = code({ ...request, address: url(server.publicServerURL ?? location.origin + server.mount, request.path, request.query), who: as.value, appId: server.appId });
+      text = curl({ ...request, address: url(server.publicServerURL ?? location.origin + server.mount, request.path, request.query), who: as.value, appId: server.appId });
     } catch (reason) {
       put(codes, h("h2", t("rest.code")), h("p.quiet", plain(reason.message, 200)));
       return;
     }
-    put(codes, h("h2", t("rest.code")), h(".line", ["curl", "swift", "javascript"].map((name) => h("button.button", { "aria-pressed": String(name === language), onclick: () => { language = name; draw(); } }, name === "curl" ? "curl" : name === "swift" ? "Swift" : "JavaScript")),
-      button(".button", () => copy(texts[language]), icon("copy"), t("error.copy"))), h("pre.mono.code", texts[language]), h("p.quiet", t("rest.keys")));
+    put(codes, h("h2", t("rest.code")), h(".line", button(".button", () => copy(text), icon("copy"), t("error.copy")), h("a", { href: address("start") }, t("rest.sdk"))),
+      h("pre.mono.code", text), h("p.quiet", t("rest.keys")));
   }
   const paths = h("datalist", { id: "rest-paths" });
   const complete = () => put(paths, [...PATHS, ...[...(classes.peek()?.keys() ?? [])].filter((name) => !name.startsWith("_")).flatMap((name) => [`classes/${name}`, `schemas/${name}`])].map((text) => h("option", { value: text })));
