@@ -214,7 +214,7 @@ import Testing
 
     @Test("A malformed include is error 1, and one beyond a limit 102; null is none")
     func errors() async throws {
-        try await TestServer.runLive(Self.options) { _, client in
+        try await TestServer.runLive(Self.options) { (_, client) async throws in
             func answer(_ include: JSONValue) async throws -> [JSONValue?] {
                 let answer = try await client.subscribe(1, "Song", ["include": include])
                 #expect(answer["op"] == "error" && answer["requestId"] == 1, "\(answer.text)")
