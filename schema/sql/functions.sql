@@ -645,21 +645,6 @@ CREATE OR REPLACE FUNCTION roost_truth(value jsonb) RETURNS boolean LANGUAGE sql
     SELECT COALESCE(value NOT IN ('null', 'false', '0'), false)
 $$;
 
--- A date in JSON, or a text that names one, in UTC; NULL for anything else.
-CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$'
-        THEN text::timestamp with time zone AT TIME ZONE 'UTC' WHEN text IS NOT NULL THEN roost_moment(text) END
-    FROM (SELECT CASE jsonb_typeof(value) WHEN 'object' THEN value ->> 'iso' WHEN 'string' THEN value #>> '{}' END
-    ) AS t(text)
-$$;
-
--- The place of a value's type in the order of MongoDB: missing, null, numbers, texts, objects, arrays, booleans, dates.
-CREATE OR REPLACE FUNCTION roost_rank(value jsonb) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE jsonb_typeof(value) WHEN 'null' THEN 1 WHEN 'number' THEN 2 WHEN 'string' THEN 3
-        WHEN 'object' THEN CASE WHEN value ->> '__type' = 'Date' THEN 7 ELSE 4 END
-        WHEN 'array' THEN 5 WHEN 'boolean' THEN 6 ELSE 0 END
-$$;
-
 -- The moment that an ISO 8601 text names, in UTC if it has no zone; NULL for other texts. Nothing is left to PostgreSQL's
 -- own reading of dates: it raises an error for a day that no calendar has.
 CREATE OR REPLACE FUNCTION roost_moment(content text) RETURNS timestamp LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -682,6 +667,21 @@ BEGIN
     RETURN make_timestamp(part[1]::int, part[2]::int, part[3]::int, COALESCE(part[4], '0')::int,
         COALESCE(part[5], '0')::int, (COALESCE(part[6], '0') || '.' || left(COALESCE(part[7], '0'), 3))::float8) - shift;
 END
+$$;
+
+-- A date in JSON, or a text that names one, in UTC; NULL for anything else.
+CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$'
+        THEN text::timestamp with time zone AT TIME ZONE 'UTC' WHEN text IS NOT NULL THEN roost_moment(text) END
+    FROM (SELECT CASE jsonb_typeof(value) WHEN 'object' THEN value ->> 'iso' WHEN 'string' THEN value #>> '{}' END
+    ) AS t(text)
+$$;
+
+-- The place of a value's type in the order of MongoDB: missing, null, numbers, texts, objects, arrays, booleans, dates.
+CREATE OR REPLACE FUNCTION roost_rank(value jsonb) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE jsonb_typeof(value) WHEN 'null' THEN 1 WHEN 'number' THEN 2 WHEN 'string' THEN 3
+        WHEN 'object' THEN CASE WHEN value ->> '__type' = 'Date' THEN 7 ELSE 4 END
+        WHEN 'array' THEN 5 WHEN 'boolean' THEN 6 ELSE 0 END
 $$;
 
 -- A time in UTC as a date in JSON; an error for years that four digits cannot write.
