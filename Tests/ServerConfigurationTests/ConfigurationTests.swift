@@ -90,8 +90,8 @@ struct ConfigurationSourceTests {
     func unknownNamesBefore9() throws {
         let file: JSONObject = ["prot": 1, "accountLockout": ["threshold": 3, "duration": 1, "treshold": 4]]
         let warnings = [
-            "option accountLockout.treshold is unknown and was ignored",
-            "option prot is unknown and was ignored",
+            "option accountLockout.treshold is unknown and was ignored. Did you mean threshold?",
+            "option prot is unknown and was ignored. Did you mean port?",
         ]
         #expect(try told(file.merging(["preset": 8]) { $1 }).sorted() == warnings)
         #expect(try told(file, environment: ["ROOST_PRESET": "7"]).sorted() == warnings)
