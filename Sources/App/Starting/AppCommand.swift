@@ -95,6 +95,7 @@ private struct AppReport {
         var options: JSONObject = [:]
         var secrets: [String] = []
         for setting in configuration.settings where setting.source == .file {
+            if case .ignored? = OptionTable.find(setting.name)?.support { continue }
             guard let value = setting.value else {
                 if setting.isSecret, let option = OptionTable.find(setting.name) { secrets.append(option.environment) }
                 continue
