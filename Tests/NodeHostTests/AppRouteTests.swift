@@ -16,6 +16,7 @@ struct AppRouteTests {
         app.use('/parse', server.app);
         app.get('/hello', (req, res) => res.json({ ip: req.ip, headers: req.headers, url: req.url }));
         app.get('/parse/own', (req, res) => res.send('never'));
+        app.use('/%70arse', (req, res) => res.send('never'));
         app.get('/query', async (req, res) => res.json({ count: await new Parse.Query('Song').count() }));
         app.get('/cookies', (req, res) => {
           res.setHeader('Set-Cookie', ['a=1', 'b=2']);
@@ -60,6 +61,7 @@ struct AppRouteTests {
             #expect(try await client.request("GET", "/nothing").text == "Cannot GET /nothing")
             for path in [
                 "/parse/own", "/PARSE/own", "//parse/own", "/x/../parse/own", "/%70arse/own", "/x%2f..%2fparse/own",
+                "/%70arse/%zz", "/%70arse/%ff", "/%70arse/%",
             ] {
                 let answer = try await client.request("GET", path)
                 #expect(answer.status >= 400 && answer.text != "never", "\(path): \(answer.text)")
@@ -92,6 +94,16 @@ struct AppRouteTests {
             #expect(headers["cookie"] == "a=1; b=2")
             #expect(headers["host"] == .string("127.0.0.1:\(client.port)"))
             #expect(headers["x-request-id"] != nil)
+            let unpadded = Data("app:testMaster".utf8).base64EncodedString().filter { $0 != "=" }
+            let others = try await client.request(
+                "GET", "/hello", headers: ["Authorization": "Basic \(unpadded)", "Proxy-Other": "1"])
+            #expect(others.status == 200)
+            #expect(others.json["headers"]?["authorization"] == nil && others.json["headers"]?["proxy-other"] == nil)
+            let old = try await client.connect { connection in
+                try await connection.send("GET /hello HTTP/1.0\r\n\r\n")
+                return try await connection.receive()
+            }
+            #expect(old?.status == 200, "\(old?.text ?? "")")
         }
         try await IndexApp.serve(Self.files, ["trustProxy": 1]) { _, client, _ in
             let answer = try await client.request(

@@ -77,7 +77,8 @@ private struct AppReport {
     /// A value without the members whose secrets are masked.
     private static func withoutMasked(_ value: JSONValue) -> JSONValue? {
         switch value {
-        case .string(let text): text.contains(Setting.mask) ? nil : value
+        // A plain nil is a null of JSON here.
+        case .string(let text): text.contains(Setting.mask) ? JSONValue?.none : value
         case .array(let list): .array(list.compactMap(withoutMasked))
         case .object(let object): .object(object.compactMapValues(withoutMasked))
         default: value

@@ -4,6 +4,8 @@
 
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
 import net from 'node:net';
 import path from 'node:path';
 import { callSite } from './callSites.mjs';
@@ -43,7 +45,9 @@ net.Server.prototype.listen = function (...args) {
   const [first, second] = args;
   const options = first !== null && typeof first === 'object' ? first : { port: first, host: typeof second === 'string' ? second : undefined };
   const port = Number(options.port ?? 0);
-  if (Number.isInteger(port) && port >= 0 && port < 65536) listens.push({ port, host: options.host, at: callSite() });
+  // Roost takes the port of the app's HTTP server, not that of a server of another protocol.
+  const isHTTP = this instanceof http.Server || this instanceof https.Server;
+  if (isHTTP && Number.isInteger(port) && port >= 0 && port < 65536) listens.push({ port, host: options.host, at: callSite() });
   const callback = args.find(argument => typeof argument === 'function');
   this.address = () => ({ port, address: options.host ?? '::', family: 'IPv6' });
   if (callback) this.once('listening', callback);
@@ -75,9 +79,12 @@ try {
 }
 installStandIns();
 let isLoaded = false;
-loadMain(main, true).then(() => {
+loadMain(main, true).catch(error => {
+  if (servers.length === 0) finish(error);
+  noted({ what: 'rejection', text: String(error?.stack ?? error) });
+}).then(() => {
   isLoaded = true;
-}, error => (servers.length > 0 ? noted({ what: 'rejection', text: String(error?.stack ?? error) }) : finish(error)));
+});
 
 // The app is read when it has made its server, listens, and has been quiet for a moment.
 setInterval(() => {

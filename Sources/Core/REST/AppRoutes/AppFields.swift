@@ -33,7 +33,7 @@ struct AppFields: Sendable {
         let dropped = Self.named(by: request.headers.all).union(Self.ofConnection).union(Self.ofClient)
         for (name, value) in request.headers.all {
             let lowercased = name.asciiLowercased
-            guard !dropped.contains(lowercased) else { continue }
+            guard !dropped.contains(lowercased), !lowercased.hasPrefix("proxy-") else { continue }
             switch lowercased {
             case "authorization" where isKey(value): continue
             case "cookie":
@@ -42,6 +42,8 @@ struct AppFields: Sendable {
             default: fields.add(name: name, value: value)
             }
         }
+        // Clients of HTTP/1.0 need not name a host, and the app gets HTTP/1.1.
+        if !fields.contains(name: "Host") { fields.add(name: "Host", value: host.isEmpty ? "localhost" : host) }
         fields.add(name: "X-Forwarded-For", value: client)
         fields.add(name: "X-Forwarded-Proto", value: scheme)
         if !host.isEmpty { fields.add(name: "X-Forwarded-Host", value: host) }
@@ -80,9 +82,12 @@ struct AppFields: Sendable {
 
     /// Whether Basic credentials have a key of the server.
     private func isKey(_ value: String) -> Bool {
-        let parts = value.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, String(parts[0]).asciiLowercased == "basic",
-            let data = Data(base64Encoded: String(parts[1].trimmingSpaces())),
+        let parts = value.split(maxSplits: 1) { $0 == " " || $0 == "\t" }
+        guard parts.count == 2, String(parts[0]).asciiLowercased == "basic" else { return false }
+        // Node reads it without its padding, too.
+        let encoded = parts[1].trimmingSpaces().prefix { $0 != "=" }
+        let padding = String(repeating: "=", count: (4 - encoded.utf8.count % 4) % 4)
+        guard let data = Data(base64Encoded: encoded + padding, options: .ignoreUnknownCharacters),
             let password = String(decoding: data, as: UTF8.self).split(separator: ":", maxSplits: 1).last
         else { return false }
         return [keys.masterKey, keys.readOnlyMasterKey, keys.maintenanceKey].contains { key in

@@ -159,7 +159,7 @@ package struct AppProxy: Sendable {
     static func isBelow(_ mount: String, _ target: String) -> Bool {
         var path = String(target.prefix { $0 != "?" && $0 != "#" })
         // Twice encoded as well.
-        for _ in 0..<2 { path = PercentEncoding.decode(path) ?? path }
+        for _ in 0..<2 { path = decoded(path) }
         var components: [Substring] = []
         for component in path.split(whereSeparator: { $0 == "/" || $0 == "\\" }) {
             switch component {
@@ -171,5 +171,22 @@ package struct AppProxy: Sendable {
         let wanted = mount.split(separator: "/")
         return components.count >= wanted.count
             && zip(components, wanted).allSatisfy { String($0).asciiLowercased == String($1).asciiLowercased }
+    }
+
+    /// A path without its escapes. What is no escape stays, so that it doesn't hide the others.
+    private static func decoded(_ path: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Substring(path).utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count > 1,
+                let high = rest.first?.hexadecimalDigit, let low = rest.dropFirst().first?.hexadecimalDigit
+            {
+                bytes.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
