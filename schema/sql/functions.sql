@@ -111,14 +111,41 @@ BEGIN
 END
 $$;
 
--- The document with a value at a path, or as it is where there is no value.
-CREATE OR REPLACE FUNCTION roost_kept(document jsonb, path text[], value jsonb) RETURNS jsonb
+-- What is kept of a document so far, with what a path leads to in the document; in arrays on the way, in each object.
+-- NULL where the path meets neither object nor array.
+CREATE OR REPLACE FUNCTION roost_included(kept jsonb, document jsonb, path text[]) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+DECLARE
+    child jsonb;
+BEGIN
+    IF cardinality(path) = 0 THEN RETURN document; END IF;
+    IF jsonb_typeof(document) = 'object' THEN
+        kept := CASE WHEN jsonb_typeof(kept) = 'object' THEN kept ELSE '{}'::jsonb END;
+        child := roost_included(kept -> path[1], document -> path[1], path[2:]);
+        RETURN CASE WHEN child IS NULL THEN kept ELSE kept || jsonb_build_object(path[1], child) END;
+    ELSIF jsonb_typeof(document) = 'array' THEN
+        RETURN (SELECT COALESCE(jsonb_agg(roost_included(kept -> (place - 1)::int, element, path) ORDER BY place), '[]')
+            FROM (SELECT element, row_number() OVER (ORDER BY number) AS place
+                  FROM jsonb_array_elements(document) WITH ORDINALITY AS e(element, number)
+                  WHERE jsonb_typeof(element) IN ('object', 'array')) AS f);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- The document without what a path leads to; in arrays on the way, in each object.
+CREATE OR REPLACE FUNCTION roost_excluded(document jsonb, path text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
-    IF value IS NULL THEN
+    IF jsonb_typeof(document) = 'array' THEN
+        RETURN (SELECT COALESCE(jsonb_agg(roost_excluded(element, path) ORDER BY number), '[]')
+            FROM jsonb_array_elements(document) WITH ORDINALITY AS e(element, number));
+    ELSIF jsonb_typeof(document) <> 'object' OR document -> path[1] IS NULL THEN
         RETURN document;
+    ELSIF cardinality(path) = 1 THEN
+        RETURN document - path[1];
     END IF;
-    RETURN roost_set(document, path, value);
+    RETURN document || jsonb_build_object(path[1], roost_excluded(document -> path[1], path[2:]));
 END
 $$;
 
@@ -200,6 +227,16 @@ CREATE OR REPLACE FUNCTION roost_number(value jsonb) RETURNS double precision LA
     SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN value::text::double precision END
 $$;
 
+-- A value that an aggregation has computed, which may grow with each step or stage.
+CREATE OR REPLACE FUNCTION roost_bounded(value jsonb) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF pg_column_size(value) > 16777216 THEN
+        RAISE EXCEPTION 'A computed value is larger than 16 MB' USING ERRCODE = 'RS102';
+    END IF;
+    RETURN value;
+END
+$$;
+
 -- An array in JSON; NULL for anything else.
 CREATE OR REPLACE FUNCTION roost_array(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'array' THEN value END
@@ -273,7 +310,7 @@ $$;
 -- The lists one after the other; null where one of them is missing.
 CREATE OR REPLACE FUNCTION roost_concatenated(lists jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN bool_or(list = 'null') THEN 'null'::jsonb ELSE COALESCE((
-        SELECT jsonb_agg(element ORDER BY place, position)
+        SELECT roost_bounded(jsonb_agg(element ORDER BY place, position))
         FROM jsonb_array_elements(lists) WITH ORDINALITY AS l(list, place),
             jsonb_array_elements(roost_list(list, '$concatArrays', true)) WITH ORDINALITY AS e(element, position)
     ), '[]') END
@@ -314,7 +351,7 @@ $$;
 -- The texts of a list one after the other; null where one of them is missing.
 CREATE OR REPLACE FUNCTION roost_concat(texts jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN bool_or(value = 'null') THEN 'null'::jsonb
-        ELSE to_jsonb(string_agg(roost_string(value, '$concat'), '' ORDER BY place)) END
+        ELSE roost_bounded(to_jsonb(string_agg(roost_string(value, '$concat'), '' ORDER BY place))) END
     FROM jsonb_array_elements(texts) WITH ORDINALITY AS t(value, place)
 $$;
 
@@ -437,6 +474,14 @@ DECLARE
     place int := strpos(content, wanted);
 BEGIN
     IF content IS NULL OR wanted IS NULL OR other IS NULL THEN RETURN 'null'; END IF;
+    -- How often the text occurs is asked only where it could be too often.
+    IF operation = '$replaceAll' AND octet_length(content)::bigint * octet_length(other) > 16777216
+        AND octet_length(wanted) > 0
+        AND (octet_length(content) - octet_length(replace(content, wanted, '')))::bigint / octet_length(wanted)
+            * octet_length(other) > 16777216
+    THEN
+        RAISE EXCEPTION 'A computed value is larger than 16 MB' USING ERRCODE = 'RS102';
+    END IF;
     IF operation = '$replaceAll' THEN RETURN to_jsonb(replace(content, wanted, other)); END IF;
     RETURN to_jsonb(CASE WHEN place = 0 THEN content
         ELSE left(content, place - 1) || other || substr(content, place + length(wanted)) END);
@@ -526,16 +571,6 @@ CREATE OR REPLACE FUNCTION roost_unmatched() RETURNS jsonb LANGUAGE plpgsql VOLA
 BEGIN
     RAISE EXCEPTION '$switch could not find a matching branch for an input, and no default was specified.'
         USING ERRCODE = 'RS102';
-END
-$$;
-
--- A value that may grow with each step of a $reduce.
-CREATE OR REPLACE FUNCTION roost_bounded(value jsonb) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-    IF pg_column_size(value) > 16777216 THEN
-        RAISE EXCEPTION 'A value of $reduce is larger than 16 MB' USING ERRCODE = 'RS102';
-    END IF;
-    RETURN value;
 END
 $$;
 
@@ -783,7 +818,16 @@ BEGIN
     IF value IS NULL THEN
         RETURN CASE WHEN document #> path IS NULL THEN document ELSE roost_unset(document, path) END;
     END IF;
-    RETURN roost_set(document, path, value);
+    RETURN roost_bounded(roost_set(document, path, value));
+END
+$$;
+
+-- The document with an object at a path, into which fields are put; an array stays.
+CREATE OR REPLACE FUNCTION roost_opened(document jsonb, path text[]) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+BEGIN
+    IF jsonb_typeof(document #> path) IN ('object', 'array') THEN RETURN document; END IF;
+    RETURN roost_set(document, path, '{}');
 END
 $$;
 

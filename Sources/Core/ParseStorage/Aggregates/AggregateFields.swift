@@ -33,7 +33,8 @@ struct AggregateFields {
         switch name {
         case "$group", "$bucket", "$count", "$sortByCount", "$replaceRoot", "$replaceWith": true
         // One that only leaves out fields keeps all others.
-        case "$project": operand.objectValue?.values.contains { $0 != 0 && $0 != false } ?? false
+        case "$project":
+            AggregateCompiler.flattened(operand.objectValue ?? [:]).values.contains { $0 != 0 && $0 != false }
         default: false
         }
     }

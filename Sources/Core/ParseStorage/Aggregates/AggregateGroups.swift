@@ -33,6 +33,9 @@ extension AggregateCompiler {
         var members = [("'objectId'", key.shown)]
         var columns = ["\(key.value) AS grouped"]
         for (field, accumulator) in accumulators {
+            guard !field.text.utf8.contains(UInt8(ascii: ".")) else {
+                throw ParseError(ParseError.invalidQuery, "The field name '\(field)' cannot contain '.'")
+            }
             let name = builder.bind(.text(try Self.checked(field.text)))
             members.append(("\(name)::text", "a\(columns.count)"))
             columns.append("\(try self.accumulator(accumulator, input.document)) AS a\(columns.count)")

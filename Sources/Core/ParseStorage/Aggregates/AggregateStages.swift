@@ -96,7 +96,8 @@ extension AggregateCompiler {
 
     /// `$project`: fields to keep, to leave out, or to compute.
     private mutating func projection(_ operand: JSONValue) throws(ParseError) -> String {
-        guard let object = operand.objectValue, !object.isEmpty else { throw Self.malformed("$project") }
+        guard let given = operand.objectValue, !given.isEmpty else { throw Self.malformed("$project") }
+        let object = Self.flattened(given)
         func isRemoval(_ value: JSONValue) -> Bool { value == 0 || value == false }
         let ids: Set<Name> = ["_id", "objectId"]
         // Where both names are there, `_id` is left out and `objectId` computed.
@@ -107,9 +108,13 @@ extension AggregateCompiler {
         {
             var document = "doc"
             for field in object.keys where isRemoval(object[field] ?? .null) {
-                document = "(\(document) #- \(try path(field.text)))"
+                document = "roost_excluded(\(document), \(try path(field.text)))"
             }
             return document
+        }
+        if let removed = others.first(where: { isRemoval($0.value) })?.key {
+            throw ParseError(
+                ParseError.invalidQuery, "Cannot do exclusion on field \(removed) in inclusion projection")
         }
         var kept = "'{}'::jsonb"
         var computed: JSONObject = [:]
@@ -117,8 +122,7 @@ extension AggregateCompiler {
         for field in fields {
             let value = field == "objectId" ? id : object[field] ?? 1
             if value == 1 || value == true || value.numberValue != nil {
-                let steps = try path(field.text)
-                kept = "roost_kept(\(kept), \(steps), doc #> \(steps))"
+                kept = "roost_included(\(kept), doc, \(try path(field.text)))"
             } else if !isRemoval(value) {
                 computed[field] = value
             }
@@ -126,13 +130,52 @@ extension AggregateCompiler {
         return computed.isEmpty ? kept : try additions(.object(computed), to: kept)
     }
 
-    /// Puts computed fields into a document. A field whose value is missing is removed.
-    private mutating func additions(_ operand: JSONValue, to document: String) throws(ParseError) -> String {
+    /// Whether a value of a `$project` keeps a field or leaves it out.
+    private static func isSwitch(_ value: JSONValue) -> Bool { value.numberValue != nil || value.boolValue != nil }
+
+    private static func hasSwitch(_ object: JSONObject) -> Bool {
+        object.values.contains { isSwitch($0) || plainObject($0).map(hasSwitch) ?? false }
+    }
+
+    /// An object of fields, and no operator or typed value.
+    private static func plainObject(_ value: JSONValue) -> JSONObject? {
+        guard let object = value.objectValue, !object.isEmpty, object["__type"] == nil,
+            !object.keys.contains(where: { $0.hasPrefix("$") })
+        else { return nil }
+        return object
+    }
+
+    /// The members of a `$project`, with those of objects inside that keep or leave out fields under dotted names.
+    static func flattened(_ object: JSONObject) -> JSONObject {
+        var flattened: JSONObject = [:]
+        for (field, value) in object {
+            if let inner = plainObject(value), hasSwitch(inner) {
+                for (name, value) in Self.flattened(inner) { flattened[Name("\(field.text).\(name.text)")] = value }
+            } else {
+                flattened[field] = value
+            }
+        }
+        return flattened
+    }
+
+    /// Puts computed fields into a document. A field whose value is missing is removed. The members of an object are fields
+    /// of the one that is there.
+    ///
+    /// - Parameter prefix: What stands before the names.
+    private mutating func additions(_ operand: JSONValue, to document: String, under prefix: String = "")
+        throws(ParseError) -> String
+    {
         guard let object = operand.objectValue else { throw Self.malformed("$addFields") }
         var result = document
         for (field, value) in object {
-            let steps = try newPath(field.text)
-            result = "roost_put(\(result), \(steps), \(try expression(value, .json("doc"))))"
+            let name = prefix + field.text
+            let steps = try newPath(name)
+            if let inner = Self.plainObject(value) {
+                result = "roost_opened(\(result), \(steps))"
+                result = try additions(.object(inner), to: result, under: name + ".")
+            } else {
+                result = "roost_put(\(result), \(steps), \(try expression(value, .json("doc"))))"
+            }
         }
         return result
     }
@@ -142,7 +185,7 @@ extension AggregateCompiler {
         let names = given.compactMap(\.stringValue)
         guard !names.isEmpty, names.count == given.count else { throw Self.malformed("$unset") }
         var document = "doc"
-        for name in names { document = "(\(document) #- \(try path(name)))" }
+        for name in names { document = "roost_excluded(\(document), \(try path(name)))" }
         return "SELECT \(document) AS doc \(from)"
     }
 

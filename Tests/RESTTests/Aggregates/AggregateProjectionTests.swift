@@ -1,0 +1,72 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Fields inside of lists and objects that stages keep, leave out or compute, and values that grow.
+@Suite("Projections of aggregations") struct AggregateProjectionTests {
+    private static func make(_ server: TestServer) async throws {
+        _ = try await server.create(
+            "Row",
+            [
+                "o": ["a": 1, "b": ["c": 2]], "tags": ["x"],
+                "items": [["price": 1, "size": 2, "name": "n"], 5, ["price": 3]],
+            ])
+    }
+
+    @Test("A projection goes through lists, and takes objects for fields inside")
+    func projections() async throws {
+        try await TestServer.run { server in
+            try await Self.make(server)
+            let table: [(JSONValue, JSONValue)] = [
+                (["items.price": 1], ["items": [["price": 1], ["price": 3]]]),
+                (["items.price": 1, "items.size": 1], ["items": [["price": 1, "size": 2], ["price": 3]]]),
+                (["o": ["a": 1]], ["o": ["a": 1]]), (["o": ["b": ["c": true]]], ["o": ["b": ["c": 2]]]),
+                (
+                    ["o": ["a": 0], "items": 0, "createdAt": 0, "updatedAt": 0],
+                    ["o": ["b": ["c": 2]], "tags": ["x"]]
+                ),
+                (["o.nosuch": 1], ["o": [:]]), (["tags.0": 1], ["tags": []]),
+                (["o": ["x": "$o.a"]], ["o": ["x": 1]]),
+            ]
+            for (fields, expected) in table {
+                var project = fields.objectValue ?? [:]
+                project["_id"] = 0
+                let answer = try await Sales.aggregate(server, [["$project": .object(project)]], "Row")
+                #expect(same(.array(answer.results), [expected]), "\(fields): \(answer.text)")
+            }
+            let kept: JSONValue = ["$project": ["_id": 0, "o": 1, "items": 1]]
+            let without: JSONValue = [["size": 2, "name": "n"], 5, [:]]
+            for stage: JSONValue in [["$unset": "items.price"], ["$project": ["items.price": 0]]] {
+                let answer = try await Sales.aggregate(server, [stage, ["$project": ["_id": 0, "items": 1]]], "Row")
+                #expect(same(.array(answer.results), [["items": without]]), "\(stage): \(answer.text)")
+            }
+            let added = try await Sales.aggregate(
+                server, [["$unset": "items"], ["$addFields": ["o": ["a": 7, "d": ["e": "$o.a"]]]], kept], "Row")
+            #expect(
+                same(.array(added.results), [["o": ["a": 7, "b": ["c": 2], "d": ["e": 1]]]]), "\(added.text)")
+            for stage: JSONValue in [
+                ["$project": ["o": 1, "tags": 0]], ["$project": ["o": 1, "tags": false]],
+                ["$group": ["_id": .null, "a.b": ["$sum": 1]]],
+            ] {
+                let refused = try await Sales.aggregate(server, [stage], "Row")
+                #expect(refused.code == 102, "\(stage): \(refused.text)")
+            }
+        }
+    }
+
+    @Test("A value that doubles with each stage is refused above 16 MB")
+    func growth() async throws {
+        try await TestServer.run { server in
+            try await Self.make(server)
+            let text: JSONValue = ["$set": ["v": ["$concat": ["$v", "$v"]]]]
+            let nested: JSONValue = ["$set": ["v": ["$v", "$v"]]]
+            let replacement: JSONValue = ["input": "$v", "find": "a", "replacement": "$v"]
+            let replaced: JSONValue = ["$set": ["v": ["$replaceAll": replacement]]]
+            for stage in [text, nested, replaced] {
+                let stages: [JSONValue] = [["$set": ["v": "aa"]]] + Array(repeating: stage, count: 40)
+                let answer = try await Sales.aggregate(server, .array(stages), "Row")
+                #expect(answer.code == 102 && answer.text.contains("16 MB"), "\(stage): \(answer.text)")
+            }
+        }
+    }
+}
