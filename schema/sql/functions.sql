@@ -237,6 +237,14 @@ BEGIN
 END
 $$;
 
+-- A number with so many digits behind the point; one in the middle becomes the even one.
+CREATE OR REPLACE FUNCTION roost_rounded(number double precision, digits int) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN digits BETWEEN -20 AND 100
+        AND abs(number::numeric - round(number::numeric, digits)) * 2 = 10::numeric ^ (-digits)
+        THEN round(number::numeric / 2, digits) * 2 ELSE round(number::numeric, digits) END::double precision
+$$;
+
 -- An array in JSON; NULL for anything else.
 CREATE OR REPLACE FUNCTION roost_array(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'array' THEN value END

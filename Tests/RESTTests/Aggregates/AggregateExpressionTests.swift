@@ -11,6 +11,7 @@ import Testing
         (["$divide": ["$count", 4]], 2.5), (["$divide": ["$count", 0]], .null), (["$mod": ["$count", 4]], 2),
         (["$abs": ["$subtract": [1, 3]]], 2), (["$ceil": 1.2], 2), (["$floor": 1.8], 1), (["$trunc": -1.8], -1),
         (["$sqrt": 9], 3), (["$round": [2.567, 2]], 2.57), (["$round": 2.567], 3),
+        (["$round": 2.5], 2), (["$round": [-1.25, 1]], -1.2), (["$round": [155, -1]], 160),
         (["$eq": ["$item", "apple"]], true), (["$ne": ["$item", "apple"]], false), (["$gt": ["$count", 9]], true),
         (["$gte": ["$count", 10]], true), (["$lt": ["$count", 10]], false), (["$lte": ["$count", 10]], true),
         (["$and": ["$ok", ["$gt": ["$price", 1]]]], true), (["$or": [false, ["$eq": [1, 2]]]], false),

@@ -48,6 +48,7 @@ enum AggregateOperators {
     private static func rounded(_ function: String, _ numbers: [String]) -> String? {
         guard numbers.count <= 2 else { return nil }
         let digits = numbers.count > 1 ? "\(numbers[1])::int" : "0"
+        if function == "round" { return "roost_rounded(\(numbers[0]), \(digits))" }
         return "\(function)(\(numbers[0])::numeric, \(digits))::double precision"
     }
 
