@@ -178,7 +178,7 @@ package struct AppProxy: Sendable {
         var bytes: [UInt8] = []
         var rest = Substring(path).utf8
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count > 1,
+            if byte == UInt8(ascii: "%"),
                 let high = rest.first?.hexadecimalDigit, let low = rest.dropFirst().first?.hexadecimalDigit
             {
                 bytes.append(high << 4 | low)
