@@ -130,7 +130,11 @@ struct SignInAdapterTests {
     func steps() async throws {
         let module = """
             module.exports = {
-              beforeFind: data => { data.id = data.code.split('-')[0]; delete data.code; data.proof = 'p'; },
+              beforeFind: data => {
+                data.id = data.code === 'all' ? { $ne: '' } : data.code.split('-')[0];
+                delete data.code;
+                data.proof = 'p';
+              },
               validateAuthData: data => { if (data.code) throw new Error('code'); },
               challenge: data => ({ question: data.topic }),
               afterFind: () => ({}),
@@ -141,6 +145,8 @@ struct SignInAdapterTests {
             #expect(first.status == 201, "\(first.text)")
             let second = try await Self.signUp(server, ["code": "7-b"])
             #expect(second["objectId"] == first["objectId"], "\(second.text)")
+            let strange = try await Self.signUp(server, ["code": "all"])
+            #expect(strange.code == 141 && strange.error == "Auth failed. beforeFind gave no id.", "\(strange.text)")
             let token = second.string("sessionToken")
             let shown = try await server.send("GET", "/users/\(first.string("objectId"))", as: .session(token))
             #expect(shown["authData"]?["my"] == ["id": "7"], "\(shown.text)")

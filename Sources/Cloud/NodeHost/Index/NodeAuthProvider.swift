@@ -36,7 +36,12 @@ struct NodeAuthProvider: AuthProvider {
     func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard description?.methods.contains("beforeFind") == true else { return data }
         let answer = try await run("beforeFind", ["authData": .object(data)])
-        return answer?["authData"]?.objectValue ?? data
+        let data = answer?["authData"]?.objectValue ?? data
+        // Users are looked for by it.
+        guard data["id"]?.stringValue?.isEmpty == false || data["id"]?.numberValue != nil else {
+            throw ParseError(ParseError.scriptFailed, "Auth failed. beforeFind gave no id.")
+        }
+        return data
     }
 
     func validate(_ data: JSONObject, _ options: JSONObject) async throws {
