@@ -45,8 +45,11 @@ import Testing
     @Test("Declares functions IMMUTABLE for Citus only in databases that have it")
     func functions() async throws {
         try await TestStore.run { test in
-            let volatile =
-                "SELECT proname::text FROM pg_proc WHERE starts_with(proname, 'roost_') AND provolatile = 'v' ORDER BY 1"
+            // Aggregations alone call roost_unmatched, and change nothing.
+            let volatile = """
+                SELECT proname::text FROM pg_proc
+                WHERE starts_with(proname, 'roost_') AND provolatile = 'v' AND proname <> 'roost_unmatched' ORDER BY 1
+                """
             let rows = try await test.client.query(volatile)
             #expect((0..<rows.rowCount).map { rows.string($0, 0) } == ["roost_change_number", "roost_is_over"])
             // Citus is in no package of Debian: here the text of its functions is only tried.
