@@ -147,7 +147,7 @@ struct SignInAdapterTests {
             #expect(second["objectId"] == first["objectId"], "\(second.text)")
             let strange = try await Self.signUp(server, ["code": "all"])
             #expect(strange.code == 141 && strange.error == "Auth failed. beforeFind gave no id.", "\(strange.text)")
-            let token = second.string("sessionToken")
+            let token = try second.string("sessionToken")
             let shown = try await server.send("GET", "/users/\(first.string("objectId"))", as: .session(token))
             #expect(shown["authData"]?["my"] == ["id": "7"], "\(shown.text)")
             let asked = try await server.send("POST", "/challenge", ["challengeData": ["my": ["topic": "t"]]])
