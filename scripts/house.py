@@ -17,17 +17,17 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (73_000, 99_448),
-    "files": (560, 861),
-    "lines of Core": (40_000, 60_500),
-    "lines of Tests": (62_000, 84_261),
+    "lines": (73_000, 100_074),
+    "files": (560, 866),
+    "lines of Core": (40_000, 60_594),
+    "lines of Tests": (62_000, 84_518),
     "files outside of Distribution that name Citus": (6, 18),
     "files outside of Replicas that name replicas": (6, 10),
     "files outside of Console that name it": (6, 24),
     "files outside of Push that name it": (6, 10),
     "folders of Sources": (6, 6),
     "types with more than 40 functions": (0, 1),
-    "functions of the largest type": (40, 108),
+    "functions of the largest type": (40, 112),
     "folders with more than 15 files": (0, 1),
     "files with more than 300 lines": (0, 13),
     "repetitions of 8 lines": (0, 0),
