@@ -114,13 +114,27 @@ run() {
 # Browsers, buckets and clusters of several servers take the processors from all that has a time limit: they run apart, a
 # few at a time.
 heavy='ConsoleScenarioTests|ConsoleLoadTests|DatabaseFileTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
+# The types of suites, which are named by what the output calls them: the type itself, or a text in quotes. A file has the
+# name of its suite.
+suite_types() {
+    local name file
+    while read -r name; do
+        case $name in
+        \"*)
+            file=$(grep -rlF --include=*.swift "$name" Tests | head -n 1)
+            basename "${file:-unknown}" .swift
+            ;;
+        *) echo "$name" ;;
+        esac
+    done
+}
 # Runs suites that failed once more beside few other tests: what waits for a time limit can fail on a busy machine. A test
 # that fails twice has failed, and so has everything after a crash or in more than three suites.
 retry() {
     local suites
     if grep -a -qE "Fatal error|error: Exited" "$folder/output"; then return; fi
-    suites=$(grep -a -E "recorded an issue" "$folder/output" | grep -a -oE "[A-Za-z]+Tests\.swift:" |
-        sed 's/\.swift:$//' | sort -u) || true
+    suites=$(grep -a -oE '✘ Suite ("[^"]*"|[A-Za-z]+) (with .* )?failed after' "$folder/output" |
+        sed -E 's/✘ Suite ("[^"]*"|[A-Za-z]+) .*/\1/' | sort -u | suite_types) || true
     if [ -z "$suites" ] || [ "$(wc -l <<<"$suites")" -gt 3 ]; then return; fi
     echo "==> once more, beside few other tests:" $suites
     if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 2); fi

@@ -57,6 +57,8 @@ public final class WebhookHost: CloudHost {
         do {
             try await read()
         } catch {
+            // The server is stopping.
+            guard !Task.isCancelled else { return }
             logger.warning("the webhooks could not be read", metadata: ["error": "\(error)"])
         }
     }

@@ -79,6 +79,8 @@ public struct CacheInvalidation: Sendable, BackendPart {
             try await catalog.reload()
         } catch {
             watch.missedChange()
+            // The server is stopping.
+            guard !Task.isCancelled else { return }
             logger.warning("the schema could not be read", metadata: ["error": "\(error)"])
         }
     }
@@ -113,6 +115,8 @@ public struct CacheInvalidation: Sendable, BackendPart {
     private func announce(_ payload: String) async {
         do {
             try await store.client.notify(channel: Self.cacheChannel, payload: payload)
+        } catch let error as PostgresError where error.kind == .shutdown {
+            // The server is stopping.
         } catch {
             // Others learn of it when their entries grow too old.
             logger.warning("other processes were not told of a change", metadata: ["error": "\(error)"])
