@@ -18,7 +18,7 @@ package struct ConsoleAccess {
     package func open() async throws -> String {
         let configuration = deployment.configuration
         guard configuration.console.reach != .closed, !configuration.readOnly else {
-            throw ConfigurationError("the console is closed: see the option console.enabled")
+            throw ConfigurationError("the console is off. Turn it on with the option console.enabled")
         }
         return try await withBackend { backend in
             let ticket = try await ConsoleSignIn.ticket(in: backend.store)
@@ -32,7 +32,7 @@ package struct ConsoleAccess {
     /// - Throws: `ParseError` for a name, password or role that cannot be.
     package func addOperator(name: String, password: String, role: String) async throws {
         guard ConsoleRole(rawValue: role) != nil else {
-            throw ConfigurationError("a role is owner, developer, editor or viewer")
+            throw ConfigurationError("role must be owner, developer, editor or viewer")
         }
         try await withBackend { backend in
             _ = try await backend.operators.add(name: name, password: password, role: role, from: "")

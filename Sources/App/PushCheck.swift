@@ -27,14 +27,14 @@ package struct PushCheck {
         let findings = try await trial().send("A notification to try Roost.", to: device)
         guard !findings.isEmpty else {
             let app = device.app.map { " of the app \($0)" } ?? ""
-            throw ConfigurationError("no entry of the option push is for devices of type \(device.type)\(app)")
+            throw ConfigurationError("the option push has no entry for devices of type \(device.type)\(app)")
         }
         return findings
     }
 
     private func trial() throws -> PushTrial {
         guard let push = deployment.configuration.push else {
-            throw ConfigurationError("the option push is not set: docs/push.md says how")
+            throw ConfigurationError("the option push is not set (docs/push.md)")
         }
         return PushTrial(push, outgoing: deployment.configuration.outgoing, logger: LogOutput.quiet)
     }
@@ -47,7 +47,7 @@ package struct PushCheck {
         let found = try await DatabaseAccess(deployment, logger: LogOutput.quiet).withClient {
             try await PushTarget.find(target, $0)
         }
-        guard let found else { throw ConfigurationError("there is no installation \(target)") }
+        guard let found else { throw ConfigurationError("no installation with objectId \(target)") }
         guard let token = found.token else { throw ConfigurationError("the installation \(target) has no deviceToken") }
         let types = found.types.map { Name($0) }
         let served = types.first { deployment.configuration.push?.serves($0) == true }

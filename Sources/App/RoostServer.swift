@@ -344,7 +344,7 @@ public struct RoostServer: Service {
         do {
             backend.caches.begin(filesIn: try await folder.mark())
         } catch {
-            logger.warning("the folder of files has no mark", metadata: ["error": "\(error)"])
+            logger.warning("the files folder has no marker file", metadata: ["error": "\(error)"])
         }
     }
 

@@ -143,10 +143,10 @@ struct CertificateReload: Service {
             do {
                 // Files are read where no connection waits for it.
                 try await NIOThreadPool.singleton.runIfActive { try certificate.reload() }
-                logger.notice("the certificate was read anew")
+                logger.notice("certificate reloaded")
                 if let warning = certificate.warning { logger.warning("\(warning)") }
             } catch {
-                logger.error("the certificate stays as it was", metadata: ["reason": "\(error)"])
+                logger.error("certificate not reloaded, keeping the old one", metadata: ["reason": "\(error)"])
             }
         }
     }

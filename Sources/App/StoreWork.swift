@@ -126,7 +126,7 @@ package struct StoreWork: Sendable {
                 guard
                     let clear = Deployment.encrypted(
                         stored, configuration, olderKey: oldKey ?? configuration.previousEncryptionKey)
-                else { throw CommandFailure("there is no encryptionKey in the configuration") }
+                else { throw CommandFailure("encryptionKey is not configured") }
                 return try await FileRotation(stored, clear, jobs: jobs, isDryRun: isDryRun).run {
                     progress(CopyReport($0))
                 }
@@ -146,7 +146,7 @@ package struct StoreWork: Sendable {
             return try await files.withOne(deployment.configuration.fileStore, body)
         case "fallback":
             guard let store = deployment.configuration.fileStoreFallbacks.first else {
-                throw CommandFailure("there is no filesFallback in the configuration: name a store")
+                throw CommandFailure("filesFallback is not configured. Name a store")
             }
             return try await files.withOne(store, body)
         default:

@@ -62,7 +62,7 @@ struct ConsoleOperatorCommand: AsyncParsableCommand {
             let isTyped = isatty(STDIN_FILENO) == 1
             let password = isTyped ? getpass("Password of \(name): ").map { String(cString: $0) } : readLine()
             guard let password, !password.isEmpty else {
-                throw ConfigurationError("the standard input has no password")
+                throw ConfigurationError("no password on standard input")
             }
             try await ConsoleAccess(CommandRun.deployment(others)).addOperator(
                 name: name, password: password, role: role)

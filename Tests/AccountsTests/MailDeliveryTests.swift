@@ -279,7 +279,7 @@ import Testing
                     #expect(try late.mails().count == 1)
                 }
                 let written = lines.all
-                #expect(written.contains { $0.contains("a mail could not be sent, and will be tried again") })
+                #expect(written.contains { $0.contains("mail not sent, will retry") })
                 #expect(!written.contains { $0.contains(token) || $0.contains("ann@m.example") })
             }
         }

@@ -66,7 +66,7 @@ import Testing
                     #expect(!kept.contains(secret))
                     #expect(lines.all.filter { $0.contains(secret) } == [])
                 }
-                #expect(lines.all.contains { $0.contains("a mail was given up") && $0.contains(reason) })
+                #expect(lines.all.contains { $0.contains("mail failed") && $0.contains(reason) })
             }
             #expect(try catcher.mails().isEmpty)
         }
@@ -96,7 +96,7 @@ import Testing
                         try await server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL")
                     }
                     let isTold = try await eventually {
-                        try await reasons() == ["no access token was given out: the answer was 400 (invalid_grant)"]
+                        try await reasons() == ["no access token: the response was 400 (invalid_grant)"]
                     }
                     let found = try await reasons()
                     #expect(isTold, "\(found)")

@@ -70,9 +70,9 @@ import Testing
         "What is no schedule is told in words",
         arguments: [
             (["params": "["], "params is no JSON object"), (["params": "[]"], "params is no JSON object"),
-            (["startAfter": 5], "startAfter is no date"), (["timeOfDay": "25:00"], "timeOfDay is no time"),
+            (["startAfter": 5], "startAfter must be a date"), (["timeOfDay": "25:00"], "timeOfDay is no time"),
             (["daysOfWeek": [1]], "daysOfWeek is no list of seven"),
-            (["repeatMinutes": 1e300], "repeatMinutes is no number of minutes"),
+            (["repeatMinutes": 1e300], "repeatMinutes must be a number of minutes"),
         ] as [(JSONObject, String)])
     func unreadable(fields: JSONObject, reason: String) {
         var row = fields
@@ -87,7 +87,7 @@ import Testing
         arguments: [[:], ["objectId": "s"], ["jobName": "j"], ["objectId": 1, "jobName": "j"]] as [JSONObject])
     func nameless(row: JSONObject) {
         let error = #expect(throws: JobSchedule.Unreadable.self) { try JobSchedule(row) }
-        #expect(error?.reason == "it names no job")
+        #expect(error?.reason == "jobName is required")
     }
 
     @Test(

@@ -107,7 +107,7 @@ struct ConfigurationMistakeTests {
         #expect(
             message.split(separator: "\n").map(String.init) == [
                 "error: unknown option --prot. Did you mean --port?",
-                "error: unexpected argument after the value of --appId: quote values with blanks",
+                "error: unexpected argument after the value of --appId. Quote values that contain spaces",
                 "maxLimit must be a number (--maxLimit)", "port needs a value (--port)",
                 "preset must be between 4 and 9 (--preset)",
             ])

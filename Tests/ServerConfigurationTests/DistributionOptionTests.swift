@@ -51,11 +51,11 @@ import Testing
             (["unique": "lookup"], "unknown option distribution.unique"),
             (
                 ["classes": ["_User": ["by": "objectId"]]],
-                "distribution.classes._User: the classes of the system stay \"local\", on the server that is connected to"
+                "distribution.classes._User: system classes are always \"local\""
             ),
             (
                 ["classes": ["_Role": "reference"]],
-                "distribution.classes._Role: the classes of the system stay \"local\", on the server that is connected to"
+                "distribution.classes._Role: system classes are always \"local\""
             ),
             (["classes": []], "distribution.classes must be an object of classes"),
             (

@@ -150,7 +150,7 @@ struct OptionRuleTests {
         }
         #expect(
             refusal(["databaseSchema": "mine", "databaseOptions": ["schema": "yours"]])
-                == "databaseOptions.schema names another schema than databaseSchema or another option does")
+                == "databaseOptions.schema names a different schema than databaseSchema or another option")
         #expect(
             refusal(["databaseOptions": ["initOptions": ["schema": ["mine", "public"]]]])
                 == "databaseOptions.initOptions.schema must be the name of one schema")
@@ -410,7 +410,7 @@ struct OptionRuleTests {
             (["maxLimit": -1], "maxLimit must be a number of at least 1"),
             (
                 ["filesAdapter": "@parse/s3-file-adapter"],
-                "option filesAdapter: there is no module @parse/s3-file-adapter. The nearest is @parse/s3-files-adapter"
+                "option filesAdapter: unknown module @parse/s3-file-adapter. The nearest is @parse/s3-files-adapter"
             ),
         ] as [(JSONObject, String)])
     func ranges(file: JSONObject, expected: String) {

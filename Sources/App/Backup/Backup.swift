@@ -75,8 +75,8 @@ package struct Backup: Sendable {
     package func run() async throws -> Report {
         guard deployment.configuration.databaseURI == nil else {
             throw CommandFailure(
-                "the database is not Roost's own: back it up with pg_dump, as docs/operations.md says, or leave out "
-                    + "databaseURI")
+                "roost backup copies Roost's private PostgreSQL only. Back up databaseURI with pg_dump "
+                    + "(docs/operations.md)")
         }
         try checkFree()
         let access = DatabaseAccess(deployment, logger: logger)
@@ -108,11 +108,11 @@ package struct Backup: Sendable {
     private func checkFree() throws {
         var status = stat()
         guard lstat(target, &status) != 0 else {
-            throw CommandFailure("\(target) is there already: name another file")
+            throw CommandFailure("\(target) already exists. Name another file")
         }
         let parent = FilePaths.folder(of: target)
         guard access(parent, W_OK) == 0 else {
-            throw CommandFailure("nothing can be written in \(parent): \(CommandFailure.reason())")
+            throw CommandFailure("cannot write in \(parent): \(CommandFailure.reason())")
         }
     }
 
@@ -188,7 +188,7 @@ package struct Backup: Sendable {
             // File systems without links; there another process may take the name in between.
             try checkFree()
             guard rename(partial, target) == 0 else {
-                throw CommandFailure("\(target) cannot be given its name: \(CommandFailure.reason())")
+                throw CommandFailure("\(target) cannot be renamed: \(CommandFailure.reason())")
             }
         }
         FreshFolder.keepName(of: target)
@@ -205,7 +205,8 @@ extension Backup {
         else { return nil }
         let paths = [folder, deployment.filesDirectory].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
         guard paths[0] != paths[1] else {
-            throw ConfigurationError("option console.backupFolder: clients download what lies in \(folder)")
+            throw ConfigurationError(
+                "console.backupFolder must not lie inside the files folder, which clients can download: \(folder)")
         }
         return BackupMaker(folder: folder) { name, progress in
             _ = try await LongWork.backups.carryOut {

@@ -36,7 +36,7 @@ package final class BackupReader {
         left = Int(status.st_size)
     }
 
-    private var damaged: CommandFailure { CommandFailure("\(path) is damaged, or no backup that roost backup made") }
+    private var damaged: CommandFailure { CommandFailure("\(path) is damaged, or was not made by roost backup") }
 
     private func read(_ count: Int) throws -> [UInt8] {
         guard count <= left else { throw damaged }

@@ -34,7 +34,8 @@ package struct Restore: Sendable {
     package func run() async throws -> String {
         guard deployment.configuration.databaseURI == nil else {
             throw CommandFailure(
-                "the configuration names a database elsewhere, and a backup holds Roost's own: leave out databaseURI")
+                "a backup restores Roost's private PostgreSQL, but the configuration sets databaseURI. Remove databaseURI"
+            )
         }
         let reader = try BackupReader(file)
         let manifest = try reader.manifest()
@@ -101,7 +102,7 @@ package final class RestoreSink: BackupSink {
     private func place(of path: String) throws -> String {
         let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let folder = parts.first.flatMap({ folders[String($0)] }) else {
-            throw CommandFailure("the backup has \(path) in it, which belongs to no backup of Roost's")
+            throw CommandFailure("the backup has \(path) in it, which is not part of a Roost backup")
         }
         return parts.count == 1 ? folder : "\(folder)/\(parts[1])"
     }

@@ -62,7 +62,7 @@ package final class FreshFolder: Sendable {
             guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be used: \(CommandFailure.reason())") }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 close(descriptor)
-                throw CommandFailure("another process writes \(path)")
+                throw CommandFailure("another process is writing \(path)")
             }
             let entries = try FileManager.default.contentsOfDirectory(atPath: path)
             if entries.isEmpty { return descriptor }
@@ -70,7 +70,7 @@ package final class FreshFolder: Sendable {
             for entry in entries { try FileManager.default.removeItem(atPath: path + "/" + entry) }
             close(descriptor)
         }
-        throw CommandFailure("\(path) is used by others")
+        throw CommandFailure("\(path) is in use by another process")
     }
 
     func makeFolder(_ name: String) throws {
@@ -85,7 +85,7 @@ package final class FreshFolder: Sendable {
     package func appear() throws {
         fsync(descriptor)
         guard rename(path, target) == 0 else {
-            throw CommandFailure("\(target) cannot be given its name: \(CommandFailure.reason())")
+            throw CommandFailure("\(target) cannot be renamed: \(CommandFailure.reason())")
         }
         Self.keepName(of: target)
     }

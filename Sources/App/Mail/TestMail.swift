@@ -15,7 +15,7 @@ package struct TestMail {
     /// - Throws: `ConfigurationError` without an `emailAdapter`; `MailTrial.Refused` when the mail is not taken.
     package func send(to address: String) async throws -> String {
         guard let delivery = configuration.accountMail.delivery else {
-            throw ConfigurationError("no emailAdapter is configured: docs/accounts.md says how")
+            throw ConfigurationError("emailAdapter is not configured (docs/accounts.md)")
         }
         let caller = delivery.transport.isHTTP ? try HTTPCaller(configuration.outgoing) : nil
         do {

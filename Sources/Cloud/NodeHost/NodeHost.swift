@@ -96,7 +96,7 @@ package final class NodeHost: CloudHost {
         for worker in workers { use(worker) }
         if let worker = workers.first, let offer = worker.offer {
             logger.info(
-                "cloud code is loaded",
+                "cloud code loaded",
                 metadata: [
                     "file": "\(settings.main)", "node": "\(offer.node)", "sdk": "\(offer.sdk)",
                     "process": "\(worker.processIdentifier)", "workers": "\(settings.workers)",
@@ -218,10 +218,10 @@ package final class NodeHost: CloudHost {
                 if isStopping() { return worker.end(nil) }
                 use(worker, inPlaceOfThoseBefore: moment)
             }
-            logger.info("cloud code is loaded again", metadata: ["file": "\(settings.main)"])
+            logger.info("cloud code reloaded", metadata: ["file": "\(settings.main)"])
         } catch {
             logger.error(
-                "cloud code cannot be loaded again: what ran before goes on",
+                "cloud code could not be reloaded, the previous version keeps running",
                 metadata: ["file": "\(settings.main)", "error": "\(error)"])
         }
     }
@@ -263,7 +263,7 @@ package final class NodeHost: CloudHost {
         var way = way
         while !isStopping() {
             let pause = crashes.note(after: lifetime, backOff: settings.backOff)
-            logger.error("cloud code died", metadata: ["end": "\(way)", "nextStart": "\(pause)"])
+            logger.error("cloud code process died", metadata: ["end": "\(way)", "nextStart": "\(pause)"])
             try? await Task.sleep(for: pause)
             // A reload may have filled the place meanwhile.
             guard !isStopping(), pool.hasFreePlace else { return }

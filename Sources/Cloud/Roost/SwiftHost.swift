@@ -23,7 +23,7 @@ package final class SwiftHost: CloudHost {
     package func start(_ services: CloudServices) async throws {
         self.services.withLock { $0 = services }
         for target in duplicates {
-            logger.warning("cloud code: \(target) is registered twice: the last one is called")
+            logger.warning("cloud code: \(target) is registered twice, the last registration wins")
         }
         services.offer(entries.values.map(\.registration))
     }

@@ -47,7 +47,7 @@ enum WebhookAnswer {
         case (.beforeFind, .array(let objects)?): result.found = .objects(try read(objects))
         case (.afterFind, .array(let objects)?): result.found = .objects(try read(objects))
         case (.afterFind, let value?) where value.isTruthy:
-            throw CloudFailure("Webhook answered afterFind with what is no list.")
+            throw CloudFailure("The webhook's afterFind response must be a list.")
         default: break
         }
         return result
@@ -56,7 +56,7 @@ enum WebhookAnswer {
     private static func read(_ list: [JSONValue]) throws -> [JSONObject] {
         try list.map { element in
             guard case .object(let object) = element else {
-                throw CloudFailure("Webhook answered with a list of what are no objects.")
+                throw CloudFailure("The webhook's afterFind response must be a list of objects.")
             }
             return object
         }

@@ -103,7 +103,7 @@ struct WebhookAddress: Sendable {
         guard let colon = url.firstIndex(of: ":") else { throw CloudFailure("The webhook has no URL.") }
         let scheme = url[..<colon].lowercased()
         guard scheme == "http" || scheme == "https", url[colon...].hasPrefix("://") else {
-            throw CloudFailure("The URL of a webhook must begin with http:// or https://.")
+            throw CloudFailure("The webhook's URL must begin with http:// or https://.")
         }
         let rest = url[url.index(colon, offsetBy: 3)...]
         let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex

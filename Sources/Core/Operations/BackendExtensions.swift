@@ -58,7 +58,7 @@ public struct BackendExtensions: Sendable {
             }
             guard let provider = allAuthProviders[name] else {
                 if Self.unbuiltProviders.contains(name) {
-                    throw ConfigurationError("option auth.\(name): this provider of parse-server's is not built")
+                    throw ConfigurationError("option auth.\(name): this provider is not supported")
                 }
                 throw ConfigurationError("error: unknown option auth.\(name)")
             }

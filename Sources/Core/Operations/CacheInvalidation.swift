@@ -69,8 +69,8 @@ public struct CacheInvalidation: Sendable, BackendPart {
         guard other.isNew else { return }
         logger.warning(
             """
-            another process on this database keeps uploaded files in another folder, so that each misses what the other \
-            stores: let filesDirectory lead all of them to one folder, or choose another filesAdapter
+            another process on this database stores uploads in another folder, so each misses the other's files. Point \
+            filesDirectory of all processes at one folder, or use another filesAdapter
             """)
     }
 
@@ -81,7 +81,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
             watch.missedChange()
             // The server is stopping.
             guard !Task.isCancelled else { return }
-            logger.warning("the schema could not be read", metadata: ["error": "\(error)"])
+            logger.warning("schema could not be read", metadata: ["error": "\(error)"])
         }
     }
 
@@ -119,7 +119,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
             // The server is stopping.
         } catch {
             // Others learn of it when their entries grow too old.
-            logger.warning("other processes were not told of a change", metadata: ["error": "\(error)"])
+            logger.warning("other processes not notified of a change", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -30,7 +30,7 @@ public struct JobSchedule: Sendable {
     public init(_ row: JSONObject) throws(Unreadable) {
         func fail(_ reason: String) -> Unreadable { Unreadable(reason: reason) }
         guard let objectId = row["objectId"]?.stringValue, let jobName = row["jobName"]?.nameValue else {
-            throw fail("it names no job")
+            throw fail("jobName is required")
         }
         self.objectId = objectId
         self.jobName = jobName
@@ -38,7 +38,7 @@ public struct JobSchedule: Sendable {
         parameters = try Self.parameters(row["params"] ?? .null)
         if let text = row["startAfter"], !text.isNull, text != "" {
             guard let date = text.stringValue.flatMap(ParseDate.init(iso:)) else {
-                throw fail("startAfter is no date")
+                throw fail("startAfter must be a date")
             }
             start = Self.minute(date.milliseconds + 59_999)
         } else {
@@ -47,7 +47,7 @@ public struct JobSchedule: Sendable {
         minuteOfDay = try Self.minuteOfDay(row["timeOfDay"] ?? .null)
         days = try Self.days(row["daysOfWeek"] ?? .null)
         let minutes = row["repeatMinutes"]?.numberValue ?? 0
-        guard minutes.isFinite, minutes < 1e9 else { throw fail("repeatMinutes is no number of minutes") }
+        guard minutes.isFinite, minutes < 1e9 else { throw fail("repeatMinutes must be a number of minutes") }
         interval = minutes >= 1 ? Int64(minutes) : nil
     }
 

@@ -59,7 +59,7 @@ final class StoreBreaker: Sendable {
             defer { state = State() }
             return state.closedUntil != nil
         }
-        if opened { logger.notice("the file store can be reached again", metadata: ["store": "\(name)"]) }
+        if opened { logger.notice("file store reachable again", metadata: ["store": "\(name)"]) }
     }
 
     /// The store has not answered, or said that it cannot.
@@ -80,7 +80,7 @@ final class StoreBreaker: Sendable {
         }
         if closed {
             logger.error(
-                "the file store cannot be reached: uploads are refused until it answers",
+                "file store unreachable, rejecting uploads until it responds",
                 metadata: ["store": "\(name)", "reason": "\(reason)"])
         }
     }

@@ -84,7 +84,7 @@ public final class ChangeFeed: ChangeObserver {
 
     private func take(_ change: Change, relays: Bool) {
         if append(change, relays: relays) { return }
-        logger.error("a change is not told to live queries: too many wait")
+        logger.error("live query change dropped: queue is full")
         endFollowers(of: Name(change.className))
         if relays { missElsewhere() }
     }

@@ -106,7 +106,7 @@ struct ChangeRelay: Sendable {
         if fits {
             queue.signal.yield()
         } else {
-            logger.error("other processes are not told of a change: too many wait")
+            logger.error("change not sent to other processes: queue is full")
         }
     }
 
@@ -126,7 +126,7 @@ struct ChangeRelay: Sendable {
                         try await announce(announcement)
                     } catch {
                         logger.warning(
-                            "other processes do not know of live queries here", metadata: ["error": "\(error)"])
+                            "could not announce live queries to other processes", metadata: ["error": "\(error)"])
                     }
                 }
             }
@@ -166,7 +166,7 @@ struct ChangeRelay: Sendable {
                 } catch {
                     if Task.isCancelled { return }
                     logger.warning(
-                        "other processes were not told of changes",
+                        "changes not sent to other processes",
                         metadata: ["changes": "\(batch.count)", "error": "\(error)"])
                     try? await Task.sleep(for: Self.timeToRecover)
                     queue.state.withLock { $0.appendLoss() }
@@ -237,7 +237,7 @@ struct ChangeRelay: Sendable {
             feed.observe(relayed: received.change(object, place))
         } catch {
             logger.warning(
-                "a change of another process is not told: the object could not be read",
+                "change of another process not published: the object could not be read",
                 metadata: ["class": "\(received.className)", "error": "\(error)"])
             feed.endFollowers(of: className)
         }

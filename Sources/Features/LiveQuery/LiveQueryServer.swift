@@ -104,7 +104,7 @@ public final class LiveQueryServer: WebSocketHandler {
         do {
             try await relay.announceClients()
         } catch {
-            logger.error("other processes do not know of live queries here", metadata: ["error": "\(error)"])
+            logger.error("could not announce live queries to other processes", metadata: ["error": "\(error)"])
             throw ParseError(ParseError.internalServerError, "An internal server error occurred")
         }
     }

@@ -167,11 +167,12 @@ extension LiveQueryServer {
             .get()
         guard backend.configuration.liveQuery.publishes(prepared.className) else {
             throw ParseError(
-                ParseError.invalidClassName, "The option liveQuery does not name the class \(prepared.className.text).")
+                ParseError.invalidClassName,
+                "The option liveQuery doesn't include the class \(prepared.className.text).")
         }
         let watch = LiveWatch(prepared, context, of: self)
         guard watches.add(watch, as: name) else {
-            throw ParseError(ParseError.requestLimitExceeded, "Too many queries are followed.")
+            throw ParseError(ParseError.requestLimitExceeded, "Too many live queries are being watched.")
         }
         await watch.begin()
         // It outlives the question.

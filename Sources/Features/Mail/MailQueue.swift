@@ -94,7 +94,7 @@ public final class MailQueue: Mailer {
                     }
                 } catch {
                     if !Task.isCancelled {
-                        logger.warning("mails could not be looked for", metadata: ["error": "\(error)"])
+                        logger.warning("could not read the mail queue", metadata: ["error": "\(error)"])
                     }
                 }
             }
@@ -154,7 +154,7 @@ public final class MailQueue: Mailer {
                 try await note(outcome, of: mail, store)
             } catch {
                 // It is taken again when the lease has ended: it may have been sent.
-                logger.warning("a mail is left for later", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
+                logger.warning("mail postponed", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
             }
         }.value
     }
@@ -175,13 +175,13 @@ public final class MailQueue: Mailer {
                 meters.results.add(.failed)
                 try await store.mails.giveUp(mail.id, reason: failure.reason)
                 return logger.error(
-                    "a mail was given up",
+                    "mail failed",
                     metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
             }
             meters.results.add(.postponed)
             try await store.mails.postpone(mail.id, by: pause, reason: failure.reason)
             logger.warning(
-                "a mail could not be sent, and will be tried again",
+                "mail not sent, will retry",
                 metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
         }
     }

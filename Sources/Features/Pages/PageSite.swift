@@ -46,7 +46,7 @@ public struct PageSite: Sendable {
             do {
                 own[Name(name)] = try TextTemplate(String(decoding: content, as: UTF8.self), .html)
             } catch {
-                throw ConfigurationError("option pages.pagesPath: \(name) is no template of Mustache's")
+                throw ConfigurationError("option pages.pagesPath: \(name) is not a valid Mustache template")
             }
         }
         self.own = own
@@ -57,7 +57,7 @@ public struct PageSite: Sendable {
             translations = try Self.translations(options.localizationJsonPath)
             placeholders = try PageText(.object(options.placeholders)).members
         } catch {
-            throw ConfigurationError("failed to load JSON file: a text of the pages is no template of Mustache's")
+            throw ConfigurationError("failed to load JSON file: a text of the pages is not a valid Mustache template")
         }
     }
 

@@ -35,7 +35,7 @@ public final class PushServices: Sendable {
     ) throws -> any PushSender {
         let option = "push.\(type)"
         let report: @Sendable (String) -> Void = {
-            logger.warning("a push service is not reached", metadata: ["service": "\(type)", "reason": "\($0)"])
+            logger.warning("push service unreachable", metadata: ["service": "\(type)", "reason": "\($0)"])
         }
         switch service {
         case .apple(let settings):

@@ -65,7 +65,7 @@ public struct PushTrial: Sendable {
                 } catch {
                     findings.append(
                         Finding(
-                            type: type.text, entry: "", step: "the keys can be read",
+                            type: type.text, entry: "", step: "read the keys",
                             problem: (error as? ConfigurationError)?.message ?? "\(error)"))
                 }
             }
@@ -90,7 +90,7 @@ public struct PushTrial: Sendable {
             var problem: String? = "there was no answer"
             await sender.send(message, to: [device]) { outcomes in problem = outcomes.last?.outcome.reason }
             findings.append(
-                Finding(type: target.type.text, entry: sender.name, step: "a notification is taken", problem: problem))
+                Finding(type: target.type.text, entry: sender.name, step: "send a notification", problem: problem))
             if problem == nil { break }
         }
         await services.shutdown()

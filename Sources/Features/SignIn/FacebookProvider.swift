@@ -23,7 +23,7 @@ struct FacebookProvider: AuthProvider {
         let apps = ProviderOptions.texts(options["appIds"]) + ProviderOptions.texts(options["clientId"])
         guard !apps.isEmpty else {
             throw ConfigurationError(
-                "option auth.\(name).appIds is missing: without it, or clientId, tokens of other apps would be taken")
+                "option auth.\(name).appIds is missing. Without it or clientId, tokens of other apps would be accepted")
         }
     }
 

@@ -34,7 +34,7 @@ struct GameCenterProvider: AuthProvider {
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false, ProviderOptions.text(options["bundleId"]) == nil else { return }
         throw ConfigurationError(
-            "option auth.\(name).bundleId is missing: without it players of other apps would be let in")
+            "option auth.\(name).bundleId is required. Without it, players of other apps would be accepted")
     }
 
     func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {

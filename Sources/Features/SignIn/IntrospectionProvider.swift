@@ -27,7 +27,7 @@ struct IntrospectionProvider: AuthProvider {
                 "OAuth2 token introspection endpoint URL is missing from configuration! (auth.\(name))")
         }
         if ProviderOptions.text(options["appidField"]) != nil, ProviderOptions.texts(options["appIds"]).isEmpty {
-            throw ConfigurationError("option auth.\(name).appIds is missing beside appidField")
+            throw ConfigurationError("option auth.\(name).appIds is required with appidField")
         }
     }
 

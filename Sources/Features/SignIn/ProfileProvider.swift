@@ -35,8 +35,8 @@ struct ProfileProvider: AuthProvider {
         guard options["enabled"] != false, !takesTokens(options) else { return }
         for key: Name in ["clientId", "clientSecret"] where ProviderOptions.text(options[key]) == nil {
             throw ConfigurationError(
-                "\(service.title) \(key) is required. Or set auth.\(name).enableInsecureAuth, to take access tokens from "
-                    + "clients, which may be those of other apps")
+                "\(service.title) \(key) is required. Or set auth.\(name).enableInsecureAuth to accept access tokens "
+                    + "from clients, which may belong to other apps")
         }
     }
 

@@ -62,6 +62,6 @@ enum ProviderOptions {
     static func require(_ key: Name, of name: Name, in options: JSONObject) throws(ConfigurationError) {
         guard texts(options[key]).isEmpty else { return }
         throw ConfigurationError(
-            "option auth.\(name).\(key) is missing: without it tokens of other apps would be taken")
+            "option auth.\(name).\(key) is required. Without it, tokens of other apps would be accepted")
     }
 }

@@ -40,7 +40,7 @@ struct TokenProvider: AuthProvider {
         let read = rules.read(options)
         try ProviderOptions.require(rules.audienceOption, of: name, in: read)
         guard rules.check(read, []) != nil else {
-            throw ConfigurationError("option auth.\(name) lacks what tells its issuer")
+            throw ConfigurationError("option auth.\(name) needs an issuer")
         }
     }
 

@@ -24,8 +24,8 @@ package struct Account: Sendable {
         guard getuid() == 0 else { return Account(identity: nil) }
         guard let entry = getpwnam("postgres") else {
             throw LocalPostgres.Failure(
-                "PostgreSQL does not run as root, and there is no user postgres: install the package postgresql, "
-                    + "run as another user, or give a databaseURI")
+                "PostgreSQL can't run as root, and there is no user postgres. Install the package postgresql, run as "
+                    + "another user, or set databaseURI")
         }
         return Account(identity: (entry.pointee.pw_uid, entry.pointee.pw_gid))
     }
@@ -49,11 +49,11 @@ package struct Account: Sendable {
             var status = stat()
             guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
                 status.st_uid == getuid() || status.st_uid == identity?.user
-            else { throw LocalPostgres.Failure("\(path) is of another user: remove it") }
+            else { throw LocalPostgres.Failure("\(path) belongs to another user. Remove it") }
         }
-        guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure("\(path) cannot be made private") }
+        guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure("\(path) cannot be given mode 0700") }
         if let identity, chown(path, identity.user, identity.group) != 0 {
-            throw LocalPostgres.Failure("\(path) cannot be given to the user postgres")
+            throw LocalPostgres.Failure("\(path) cannot be handed over to the user postgres")
         }
     }
 

@@ -88,7 +88,7 @@ extension LocalPostgres {
         if let identity = account.identity {
             for entry in try FileManager.default.subpathsOfDirectory(atPath: folder) {
                 guard lchown(folder + "/" + entry, identity.user, identity.group) == 0 else {
-                    throw Failure("\(entry) cannot be given to the user postgres")
+                    throw Failure("\(entry) cannot be handed over to the user postgres")
                 }
             }
         }
@@ -132,7 +132,7 @@ extension LocalPostgres {
         let path = try await PostgresBinaries.newest().path(name)
         guard FileManager.default.isExecutableFile(atPath: path) else {
             throw Failure(
-                "\(name) is missing beside PostgreSQL's other programs: install the package postgresql-client")
+                "\(name) is missing from PostgreSQL's programs. Install the package postgresql-client")
         }
         let log = folder + "/backup.log"
         let (status, output) = try await Command.run(

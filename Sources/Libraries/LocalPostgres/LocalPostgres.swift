@@ -66,7 +66,7 @@ public actor LocalPostgres {
         try account.checkReach(of: dataFolder)
         let socketFolder = try self.socketFolder(account)
         if !FileManager.default.fileExists(atPath: cluster + "/PG_VERSION") {
-            logger.info("making a PostgreSQL cluster", metadata: ["folder": "\(cluster)"])
+            logger.info("creating a PostgreSQL cluster", metadata: ["folder": "\(cluster)"])
             try await command(binaries.path("initdb"), Self.initialization(of: cluster), account)
         }
         if try await command(binaries.path("pg_ctl"), ["-D", cluster, "status"], account, mayFail: true) == 0 {
@@ -120,12 +120,12 @@ public actor LocalPostgres {
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(500))
             guard !Task.isCancelled, !isAlive, let binaries, let account = try? Account.forServer() else { continue }
-            logger.error("PostgreSQL died: starting it again")
+            logger.error("PostgreSQL died, restarting it")
             do {
                 try await command(binaries.path("pg_ctl"), startArguments, account)
             } catch {
                 // Processes that the dead one left behind may still hold its memory: once more in a moment.
-                logger.warning("PostgreSQL could not be started yet", metadata: ["reason": "\(error)"])
+                logger.warning("PostgreSQL not started yet", metadata: ["reason": "\(error)"])
             }
         }
     }
@@ -219,7 +219,7 @@ extension LocalPostgres {
             // The other may be starting it, or about to end: then it is this process's turn.
             if isReady { return (Self.connectionString(socketPath), true) }
             guard ContinuousClock.now < deadline else {
-                throw Failure("another process holds \(dataFolder), and its PostgreSQL does not take connections")
+                throw Failure("another process uses \(dataFolder), and its PostgreSQL accepts no connections")
             }
             try await Task.sleep(for: .milliseconds(100))
         }

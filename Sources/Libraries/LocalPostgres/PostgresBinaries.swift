@@ -34,7 +34,7 @@ package struct PostgresBinaries: Sendable {
         }
         guard let newest, newest.version >= 13 else {
             throw LocalPostgres.Failure(
-                "no PostgreSQL of version 13 or later was found: install the package postgresql, or give a databaseURI")
+                "PostgreSQL 13 or later was not found. Install the package postgresql, or set databaseURI")
         }
         return newest
     }

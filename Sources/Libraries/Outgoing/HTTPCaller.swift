@@ -62,7 +62,7 @@ public final class HTTPCaller: Sendable {
 
     private static func certificates(in path: String) throws -> [NIOSSLCertificate] {
         if let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty { return certificates }
-        let reason = access(path, R_OK) == 0 ? "it holds no certificate in PEM" : String(cString: strerror(errno))
+        let reason = access(path, R_OK) == 0 ? "it holds no PEM certificate" : String(cString: strerror(errno))
         throw HTTPCallFailure(description: "option trustedCertificates: \(path) cannot be read: \(reason)")
     }
 

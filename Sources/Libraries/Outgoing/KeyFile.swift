@@ -31,7 +31,7 @@ public struct KeyFile: Sendable {
         {
             bytes = Array(data)
         } else {
-            throw ConfigurationError("option \(option): there is no file \(path)")
+            throw ConfigurationError("option \(option): no such file \(path)")
         }
     }
 

@@ -62,7 +62,7 @@ public struct ServiceAccount: Sendable {
         let type = member("type") ?? "service_account"
         guard type == "service_account" else {
             throw ConfigurationError(
-                "option \(option): credentials of the type \(type.prefix(40)) are not built, use those of a service account"
+                "option \(option): credentials of the type \(type.prefix(40)) are not supported. Use those of a service account"
             )
         }
         guard let email = member("client_email", "clientEmail"), let key = member("private_key", "privateKey") else {
@@ -104,7 +104,7 @@ public struct ServiceAccount: Sendable {
         guard let token = Token(reply) else {
             let code = reply.json?["error"]?.stringValue.map { " (\($0.prefix(40)))" } ?? ""
             throw Failure(
-                reason: "no access token: the answer was \(reply.status)\(code)",
+                reason: "no access token: the response was \(reply.status)\(code)",
                 isFinal: reply.status == 400 || reply.status == 401)
         }
         return token

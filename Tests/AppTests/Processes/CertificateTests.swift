@@ -73,7 +73,7 @@ import Testing
             try "no certificate".write(
                 toFile: running.folder + "/certificate.pem", atomically: true, encoding: .utf8)
             kill(running.process.identifier, SIGHUP)
-            let isTold = try await eventually { running.log.contains("the certificate stays as it was") }
+            let isTold = try await eventually { running.log.contains("certificate not reloaded, keeping the old one") }
             #expect(isTold, "\(running.log)")
             #expect(running.log.contains("\(running.folder)/certificate.pem cannot be read"))
             #expect(await running.get("two.example") == 200)
@@ -92,9 +92,9 @@ import Testing
         arguments: [
             ("missing.pem", "key.pem", "missing.pem cannot be read: No such file or directory"),
             ("certificate.pem", "missing.pem", "missing.pem cannot be read: No such file or directory"),
-            ("key.pem", "key.pem", "key.pem cannot be read: it holds no certificate in PEM"),
+            ("key.pem", "key.pem", "key.pem cannot be read: it holds no PEM certificate"),
             ("certificate.pem", "certificate.pem", "certificate.pem cannot be read: it holds no key in PEM"),
-            ("certificate.pem", "other/key.pem", "does not fit the certificate"),
+            ("certificate.pem", "other/key.pem", "does not match the certificate"),
             // The start fails for the want of a database, and the warning comes before.
             ("ended/certificate.pem", "ended/key.pem", "ended/certificate.pem ended at"),
         ])

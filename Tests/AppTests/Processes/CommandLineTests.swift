@@ -113,7 +113,7 @@ struct CommandLineTests {
             "\(short.errors)")
         let blank = try await CommandLineRun.roost(["serve", "--appId", "a", "--masterKey", "my", "Swordfish"])
         #expect(
-            blank.messages == ["unexpected argument after the value of --masterKey: quote values with blanks"],
+            blank.messages == ["unexpected argument after the value of --masterKey. Quote values that contain spaces"],
             "\(blank.errors)")
     }
 

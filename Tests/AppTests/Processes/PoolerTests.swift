@@ -287,7 +287,7 @@ struct PoolerTests {
 
                         filter.open()
                         let arrive = try await eventually {
-                            lines.all.contains("notice PostgreSQL's notifications arrive")
+                            lines.all.contains("notice receiving PostgreSQL notifications")
                         }
                         #expect(arrive)
                         try await Self.expectEvents(from: server, at: other)

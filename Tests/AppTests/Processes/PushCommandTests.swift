@@ -53,12 +53,12 @@ struct PushCommandTests {
                 #expect(!failed.status, "\(failed.text)")
                 #expect(
                     failed.text.contains(
-                        "failed  osx  the keys can be read: option push.osx.token.key: there is no file"))
+                        "failed  osx  read the keys: option push.osx.token.key: no such file"))
                 #expect(
                     failed.text.contains("failed  ios  APNs app.one sandbox  localhost:\(port) answers: no connection"))
                 #expect(
                     failed.text.contains(
-                        "Google gives an access token: no access token: the answer was 400 (invalid_grant)"))
+                        "Google gives an access token: no access token: the response was 400 (invalid_grant)"))
                 #expect(sink.tokens.isEmpty)
             }
         }
@@ -74,14 +74,14 @@ struct PushCommandTests {
             #expect(sent.status && sent.text.contains("ok      ios  APNs app.two sandbox"), "\(sent.text)")
             #expect(sink.notifications.map(\.token) == ["ab01"])
             let bad = try await Self.run(["test", "ios:bad0"], ["push": push])
-            #expect(!bad.status && bad.text.contains("a notification is taken: BadDeviceToken"), "\(bad.text)")
+            #expect(!bad.status && bad.text.contains("send a notification: BadDeviceToken"), "\(bad.text)")
             let none = try await Self.run(["test", "android:x"], ["push": push])
-            #expect(!none.status && none.text.contains("no entry of the option push is for devices of type android"))
+            #expect(!none.status && none.text.contains("the option push has no entry for devices of type android"))
             // A service that is not there is not waited for without an end.
             let away: JSONValue = ["ios": sink.identity.apple("app.one", port: try await FreePort.find())]
             let unreached = try await Self.run(["test", "ios:ab01"], ["push": away])
             #expect(!unreached.status, "\(unreached.text)")
-            #expect(unreached.text.contains("a notification is taken: no connection"), "\(unreached.text)")
+            #expect(unreached.text.contains("send a notification: no connection"), "\(unreached.text)")
             sink.forget()
             try await TestServer.run { server in
                 let device = try await server.send(
@@ -95,7 +95,7 @@ struct PushCommandTests {
                 #expect(reached.status && reached.text.contains("APNs app.one sandbox"), "\(reached.text)")
                 #expect(sink.notifications.map(\.token) == ["ab02"])
                 let missing = try await Self.run(["test", "nosuch"], options)
-                #expect(!missing.status && missing.text.contains("there is no installation nosuch"))
+                #expect(!missing.status && missing.text.contains("no installation with objectId nosuch"))
             }
         }
     }

@@ -216,7 +216,7 @@ struct StartFailureTests {
     @Test("Trusted certificates that can't be read are named with their option")
     func trustedCertificates() async throws {
         for (path, reason) in [
-            ("/nosuch.pem", "No such file or directory"), ("/proc/version", "it holds no certificate in PEM"),
+            ("/nosuch.pem", "No such file or directory"), ("/proc/version", "it holds no PEM certificate"),
         ] {
             let message = try await Self.failure([
                 "databaseURI": "postgres://u@127.0.0.1/d", "trustedCertificates": .string(path),

@@ -165,7 +165,7 @@ import Testing
         arguments: [
             ("http://127.0.0.1:9/f", "Webhook could not be reached."),
             ("http://nosuch.invalid/f", "Webhook could not be reached."),
-            ("ftp://127.0.0.1/f", "The URL of a webhook must begin with http:// or https://."),
+            ("ftp://127.0.0.1/f", "The webhook's URL must begin with http:// or https://."),
             ("nothing", "The webhook has no URL."),
             ("http://", "The webhook has no URL."),
         ])

@@ -90,7 +90,7 @@ import Testing
         #expect(notification.body == ["own": 1])
         #expect(
             lines.all.contains(
-                "warning devices of other locales than a push names get no text push=\(PushFixture.id(row))"))
+                "warning devices whose locale the push does not name get no text push=\(PushFixture.id(row))"))
     }
 
     @Test("A field that installations do not have is had by none; a text finds its element in channels")

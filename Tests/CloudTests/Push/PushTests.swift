@@ -224,7 +224,7 @@ import Testing
             let kept = try await server.find(
                 "_Installation", ["where": ["deviceToken": ["$exists": true]], "count": 1, "limit": 0], as: .master)
             #expect(kept["count"] == 10)
-            #expect(lines.all.count { $0.contains("a push service refuses most tokens") } == 1)
+            #expect(lines.all.count { $0.contains("push service rejected most tokens") } == 1)
         }
     }
 
@@ -279,7 +279,7 @@ import Testing
             try await PushFixture.device(server, "g1-a-token-of-google", "android")
             let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "a secret text"]])
             #expect(row["numSent"] == 21, "\(row.text)")
-            let batches = lines.all.filter { $0.contains("devices were sent to") }
+            let batches = lines.all.filter { $0.contains("push batch sent") }
             #expect((2...5).contains(batches.count), "\(batches)")
             let key = sink.identity.appleKey.pemRepresentation.split(separator: "\n")[1]
             for secret in tokens + ["g1-a-token-of-google", String(key), "access-1", "bearer ey", "a secret text"] {

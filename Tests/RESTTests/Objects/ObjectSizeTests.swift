@@ -14,7 +14,7 @@ import Testing
         try await TestServer.run(Self.options) { server in
             let created = try await server.send("POST", "/classes/Song", ["t": Self.text(Self.limit)])
             #expect(created.status == 400 && created.code == 116)
-            #expect(created.error == "The object is too large. It may have 65536 bytes at most.")
+            #expect(created.error == "The object is too large. The limit is 65536 bytes.")
             let fields: JSONObject = [
                 "a": Self.text(Self.limit / 2), "list": [Self.text(1000)], "object": ["a": 1], "n": 0,
             ]

@@ -60,10 +60,10 @@ import Testing
                 for identity in [TestServer.Identity.anonymous, .master] {
                     Self.expect(
                         try await server.find("Node", ["include": path], as: identity), 116,
-                        "The answer exceeds the maximum size of 2097152 bytes")
+                        "The response exceeds the maximum size of 2097152 bytes")
                 }
                 let get = try await server.send("GET", "/classes/Node/\(id)?include=\(path.stringValue ?? "")")
-                Self.expect(get, 116, "The answer exceeds the maximum size")
+                Self.expect(get, 116, "The response exceeds the maximum size")
             }
             let fitting = try await server.find("Node", ["include": "me.me"]).succeeded()
             let first = fitting.results.first?["me"]?.arrayValue ?? []
@@ -96,7 +96,7 @@ import Testing
             let text = JSONValue.string(String(repeating: "x", count: 30_000))
             let cases: [(TestServer.Identity, Int, String)] = [
                 (.anonymous, 3, "The transaction takes too much memory"),
-                (.master, 13, "The answer exceeds the maximum size"),
+                (.master, 13, "The response exceeds the maximum size"),
             ]
             for (identity, most, refusal) in cases {
                 let id = try await server.create("Large", ["list": [text]])

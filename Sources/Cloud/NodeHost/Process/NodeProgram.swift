@@ -23,7 +23,7 @@ package enum NodeProgram {
     static func checkedFile(_ path: String) throws(ConfigurationError) -> String {
         let file = URL(fileURLWithPath: path).standardizedFileURL.path
         guard FilePaths.isFolder(file) == false else {
-            throw ConfigurationError("option cloud: there is no file \(file)")
+            throw ConfigurationError("option cloud: no such file \(file)")
         }
         guard FileManager.default.isReadableFile(atPath: file) else {
             throw ConfigurationError("option cloud: the file \(file) cannot be read")
@@ -42,8 +42,8 @@ package enum NodeProgram {
         let candidates = wanted.map { [$0] } ?? folders.map { "\($0)/node" }
         guard let path = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
             throw ConfigurationError(
-                wanted.map { "option cloudNode: \($0) is no program" }
-                    ?? "option cloud: Node.js is needed to run cloud code in JavaScript, and there is no program node on "
+                wanted.map { "option cloudNode: \($0) is not an executable" }
+                    ?? "option cloud: Node.js is needed to run cloud code in JavaScript, and no program node was found on "
                     + "the PATH (Debian: apt-get install nodejs)")
         }
         return path
@@ -55,7 +55,7 @@ package enum NodeProgram {
         guard let major = Int(version.drop { $0 == "v" }.prefix { $0 != "." }), major >= oldest else {
             throw ConfigurationError(
                 "option cloud: Node.js \(oldest) or later is needed, and \(path) "
-                    + (version.isEmpty ? "tells no version" : "is \(version)"))
+                    + (version.isEmpty ? "is of unknown version" : "is \(version)"))
         }
     }
 

@@ -260,7 +260,7 @@ final class NodeWorker: Sendable {
     private func checked(_ message: [UInt8]) throws(ParseError) -> [UInt8] {
         guard message.count <= settings.frameLimit else {
             throw ParseError(
-                ParseError.objectTooLarge, "Cloud code can be told no more than \(settings.frameLimit) bytes at once.")
+                ParseError.objectTooLarge, "A message to cloud code can't exceed \(settings.frameLimit) bytes.")
         }
         return message
     }
@@ -342,7 +342,7 @@ final class NodeWorker: Sendable {
         case .pong(let lag):
             state.withLock { $0.missedPongs = 0 }
             if lag > 1000 {
-                logger.warning("the event loop of cloud code was late", metadata: ["ms": "\(Int(min(lag, 1e9)))"])
+                logger.warning("cloud code blocked its event loop", metadata: ["ms": "\(Int(min(lag, 1e9)))"])
             }
         }
     }
@@ -408,7 +408,7 @@ final class NodeWorker: Sendable {
                 return state.missedPongs
             }
             guard missed < 2 else {
-                logger.error("cloud code does not answer: its process is killed")
+                logger.error("cloud code does not respond, killing its process")
                 // Zero would mean the whole group of this process.
                 if processIdentifier > 0 { kill(processIdentifier, SIGKILL) }
                 return end("its event loop hung")

@@ -81,11 +81,11 @@ public final class ServerCertificate: Sendable {
 
     private static func load(_ certificateFile: String, _ keyFile: String) throws(Unusable) -> Loaded {
         guard let chain = try? NIOSSLCertificate.fromPEMFile(certificateFile), let own = chain.first else {
-            throw Unusable("certificate", certificateFile, "no certificate in PEM")
+            throw Unusable("certificate", certificateFile, "no PEM certificate")
         }
         // A server has no user who types a passphrase, which BoringSSL would ask the terminal for.
         guard let key = try? NIOSSLPrivateKey(file: keyFile, format: .pem, passphraseCallback: { $0([UInt8]()) }) else {
-            throw Unusable("key", keyFile, "no key in PEM without a passphrase")
+            throw Unusable("key", keyFile, "no unencrypted PEM key")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
@@ -96,7 +96,7 @@ public final class ServerCertificate: Sendable {
         do {
             return Loaded(context: try NIOSSLContext(configuration: configuration), end: Int(own.notValidAfter))
         } catch {
-            throw Unusable(description: "the key \(keyFile) does not fit the certificate \(certificateFile)")
+            throw Unusable(description: "the key \(keyFile) does not match the certificate \(certificateFile)")
         }
     }
 }

@@ -77,7 +77,9 @@ final class ConnectionGate: ChannelInboundHandler {
         let now = NIODeadline.now()
         if lastWarning.map({ now - $0 >= Self.warningInterval }) ?? true {
             lastWarning = now
-            logger.warning("connections have to wait", metadata: ["reason": "\(reason)", "limit": "\(limit)"])
+            logger.warning(
+                "connection limit reached, new connections wait",
+                metadata: ["reason": "\(reason)", "limit": "\(limit)"])
         }
         makeRoom(context)
     }

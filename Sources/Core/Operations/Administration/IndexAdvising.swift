@@ -16,7 +16,8 @@ public struct IndexAdvising: Sendable {
     public func answer() async throws -> JSONObject {
         do {
             guard let advice = try await advice() else {
-                throw ParseError(ParseError.operationForbidden, "Advice on indexes is off (option indexAdvice).")
+                throw ParseError(
+                    ParseError.operationForbidden, "Index advice is off. Turn it on with the option indexAdvice.")
             }
             return ["results": .array(advice.map { .object($0.json) }), "unused": .array(try await unused())]
         } catch let error as PostgresError {
@@ -71,7 +72,7 @@ public struct IndexAdvising: Sendable {
             return true
         } catch {
             // The next minute brings another attempt.
-            backend.logger.debug("notes for advice on indexes are not written", metadata: ["error": "\(error)"])
+            backend.logger.debug("index advice not stored", metadata: ["error": "\(error)"])
             return false
         }
     }

@@ -45,7 +45,7 @@ public struct Sweeps: Sendable, BackendPart {
             return
         } catch {
             // The next minute brings another attempt.
-            logger.info("not swept", metadata: ["what": "\(what)", "error": "\(error)"])
+            logger.info("cleanup failed", metadata: ["what": "\(what)", "error": "\(error)"])
         }
     }
 }

@@ -81,7 +81,8 @@ public struct CheckedImport: Sendable {
                 try backend.configuration.requestKeywordDenylist.check(object)
                 let row = try ImportRow(value, of: wish.className)
                 guard wish.takesHidden || row.hidden.isEmpty else {
-                    throw ParseError(ParseError.operationForbidden, "Hashes and tokens are imported by developers.")
+                    throw ParseError(
+                        ParseError.operationForbidden, "Only developers can import password hashes and tokens.")
                 }
                 try check(row, schema)
                 parsed.append((place, row))

@@ -35,15 +35,15 @@ public struct Operators: Sendable, BackendPart {
     public func add(name: String, password: String, role: String, from address: String) async throws -> String {
         guard (1...Self.longestName).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else {
-            throw ParseError(ParseError.usernameMissing, "The name of an operator has 1 to 100 characters.")
+            throw ParseError(ParseError.usernameMissing, "The operator's name must have 1 to 100 characters.")
         }
         guard !Self.otherWays.contains(Name(name)), !name.utf8.starts(with: Self.keyPrefix.utf8) else {
-            throw ParseError(ParseError.usernameTaken, "\(name) is what the audit calls another way into the console.")
+            throw ParseError(ParseError.usernameTaken, "\(name) is reserved by the audit log. Choose another name.")
         }
         let hash = try await hash(password, from: address)
         let id = Identifiers.alphanumeric(10)
         guard try await store.operators.add(id: id, name: name, hash: hash, role: role) else {
-            throw ParseError(ParseError.usernameTaken, "There is an operator \(name) already.")
+            throw ParseError(ParseError.usernameTaken, "An operator named \(name) already exists.")
         }
         return id
     }
@@ -58,7 +58,7 @@ public struct Operators: Sendable, BackendPart {
         var changed: String?
         if let password { changed = try await hash(password, from: address) }
         guard try await store.operators.change(id: id, hash: changed, role: role, dropsFactor: dropsFactor) else {
-            throw ParseError(ParseError.objectNotFound, "There is no such operator.")
+            throw ParseError(ParseError.objectNotFound, "The operator doesn't exist.")
         }
     }
 
@@ -66,7 +66,7 @@ public struct Operators: Sendable, BackendPart {
         guard password.count >= Self.shortestPassword, !password.utf8.contains(0) else {
             throw ParseError(
                 ParseError.passwordMissing,
-                "The password of an operator has at least \(Self.shortestPassword) characters.")
+                "The operator's password must have at least \(Self.shortestPassword) characters.")
         }
         return try await services.passwords.hash(password, from: address)
     }

@@ -25,21 +25,21 @@ public struct SavedViews: Sendable {
             byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
         }
         guard (1...32).contains(view.id.utf8.count), view.id.utf8.allSatisfy(isLetterOrDigit) else {
-            throw ParseError(ParseError.invalidQuery, "The id of a view is 1 to 32 letters and digits.")
+            throw ParseError(ParseError.invalidQuery, "The view's id must be 1 to 32 letters and digits.")
         }
         guard (1...128).contains(view.className.utf8.count) else {
-            throw ParseError(ParseError.invalidClassName, "A view is of a class.")
+            throw ParseError(ParseError.invalidClassName, "The view needs a className.")
         }
         guard (1...200).contains(view.name.utf8.count) else {
-            throw ParseError(ParseError.invalidKeyName, "The name of a view has 1 to 200 bytes.")
+            throw ParseError(ParseError.invalidKeyName, "The view's name must have 1 to 200 bytes.")
         }
         guard JSONValue.object(view.content).text.utf8.count <= Self.mostBytes.one else {
-            throw ParseError(ParseError.objectTooLarge, "A view has at most \(Self.mostBytes.one) bytes.")
+            throw ParseError(ParseError.objectTooLarge, "A view can't exceed \(Self.mostBytes.one) bytes.")
         }
         guard try await backend.store.views.put(view, most: Self.most, mostBytes: Self.mostBytes.all) else {
             throw ParseError(
                 ParseError.operationForbidden,
-                "The view is another operator's, or there are \(Self.most) views or \(Self.mostBytes.all) bytes of them already."
+                "The view belongs to another operator, or the limit of \(Self.most) views or \(Self.mostBytes.all) bytes is reached."
             )
         }
     }

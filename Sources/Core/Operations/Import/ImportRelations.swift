@@ -26,7 +26,7 @@ extension Imports {
             throw ParseError(ParseError.invalidKeyName, "Relation \(field) does not exist in \(className).")
         }
         guard type.isRelation else {
-            throw ParseError(ParseError.incorrectType, "Field \(field) of \(className) is no relation.")
+            throw ParseError(ParseError.incorrectType, "Field \(field) of \(className) is not a relation.")
         }
         var outcomes: [Result<WriteResult, any Error>] = []
         outcomes.reserveCapacity(rows.count)
@@ -63,7 +63,7 @@ extension Imports {
 
     private static func id(_ key: String, of row: JSONValue) throws(ParseError) -> String {
         guard let id = row[key]?.stringValue, !id.isEmpty, id.unicodeScalars.count <= longestId, !id.utf8.contains(0)
-        else { throw ParseError(ParseError.incorrectType, "\(key) must be the id of an object.") }
+        else { throw ParseError(ParseError.incorrectType, "\(key) must be an object id.") }
         return id
     }
 }

@@ -54,7 +54,7 @@ final class JobMessages: Sendable {
                 try await store.jobs.setMessage(text, ofJob: id)
             } catch {
                 logger.warning(
-                    "the message of a job was not written", metadata: ["job": "\(id)", "error": "\(error)"])
+                    "job message not stored", metadata: ["job": "\(id)", "error": "\(error)"])
             }
         }
     }

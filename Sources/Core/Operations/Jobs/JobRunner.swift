@@ -137,7 +137,7 @@ public final class JobRunner: Sendable {
             do {
                 return try await store.jobs.end(id, of: owner, end)
             } catch {
-                logger.warning("the end of a job is not written yet", metadata: ["run": "\(id)", "error": "\(error)"])
+                logger.warning("job result not stored yet", metadata: ["run": "\(id)", "error": "\(error)"])
             }
             if hasStopped { return }
             try? await Task.sleep(for: pause)
@@ -175,7 +175,7 @@ public final class JobRunner: Sendable {
             try await sweep()
         } catch {
             if !Task.isCancelled {
-                logger.warning("jobs could not be looked at", metadata: ["error": "\(error)"])
+                logger.warning("could not read jobs", metadata: ["error": "\(error)"])
             }
         }
     }
@@ -183,7 +183,7 @@ public final class JobRunner: Sendable {
     /// Marks the runs of processes that give no sign of life.
     func sweep() async throws {
         let count = try await store.jobs.endThoseOfDeadProcesses(silentFor: Self.silenceLimit, message: Self.stopped)
-        if count > 0 { logger.warning("jobs ended with their processes", metadata: ["count": "\(count)"]) }
+        if count > 0 { logger.warning("marked jobs of dead processes as failed", metadata: ["count": "\(count)"]) }
     }
 
     /// Ends all jobs: they are cancelled, and what has not ended soon is marked as stopped.
@@ -202,7 +202,7 @@ public final class JobRunner: Sendable {
         do {
             try await store.jobs.endAll(of: owner, message: Self.stopped)
         } catch {
-            logger.warning("jobs that end with the server are not marked", metadata: ["error": "\(error)"])
+            logger.warning("could not mark unfinished jobs at shutdown", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -22,7 +22,7 @@ struct JobScheduler {
                 try await look(&reported)
             } catch {
                 if !Task.isCancelled {
-                    runner.logger.warning("schedules of jobs could not be looked at", metadata: ["error": "\(error)"])
+                    runner.logger.warning("could not read job schedules", metadata: ["error": "\(error)"])
                 }
             }
             try? await Task.sleep(for: pause)
@@ -41,7 +41,7 @@ struct JobScheduler {
             } catch let error as JobSchedule.Unreadable {
                 guard reported.insert(.object(row)).inserted else { continue }
                 runner.logger.warning(
-                    "a schedule of a job is not run",
+                    "job schedule skipped",
                     metadata: [
                         "schedule": "\(row["objectId"]?.stringValue ?? "")", "job": "\(row["jobName"]?.text ?? "")",
                         "reason": "\(error.reason)",

@@ -179,7 +179,7 @@ public struct LiveQueries: Sendable, BackendPart {
         case .invalid(let error): error
         case .needsDatabase(let name): ParseError(102, "\(name) \(LiveQuery.needsDatabase)")
         case .unsupportedPattern(let pattern): ParseError(102, "Invalid regular expression: \(pattern)")
-        case .tooMuchWork: ParseError(ParseError.timeout, "The condition of the live query takes too much time.")
+        case .tooMuchWork: ParseError(ParseError.timeout, "Evaluating the live query's condition took too long.")
         }
     }
 }

@@ -41,7 +41,7 @@ public struct Pushes: Sendable, BackendPart {
                 push.isLocal = time.isLocal
                 start = time.last
             } else {
-                logger.warning("a push with a time is sent at once: the option scheduledPush is false")
+                logger.warning("scheduled push sent immediately because the option scheduledPush is false")
             }
         } else if let time = body.time, time.isLocal, configuration.schedulesPushes {
             // It has begun where clocks are ahead, and is yet to come elsewhere.
@@ -59,7 +59,7 @@ public struct Pushes: Sendable, BackendPart {
         try await waitForRoom()
         try await store.pushes.insert(push)
         if body.hasTextsOfLocalesOnly {
-            logger.warning("devices of other locales than a push names get no text", metadata: ["push": "\(push.id)"])
+            logger.warning("devices whose locale the push does not name get no text", metadata: ["push": "\(push.id)"])
         }
         // The trigger sees the row as it waits; then it is begun.
         await noteChange(of: push.id)

@@ -28,7 +28,7 @@ struct SchemaDefinition {
     /// - Throws: What the schemas API throws for the same.
     mutating func applied(to current: ClassSchema?) throws(ParseError) -> ClassSchema {
         guard Names.isClassName(name), !Names.isJoinName(name), !SystemClass.volatileNames.contains(name) else {
-            throw ParseError(ParseError.invalidClassName, "Class \(name) cannot be declared.")
+            throw ParseError(ParseError.invalidClassName, "Class \(name) can't be declared in schema.definitions.")
         }
         warnings = []
         var schema = current ?? ClassSchema(name: name)

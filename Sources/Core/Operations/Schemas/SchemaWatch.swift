@@ -56,7 +56,7 @@ final class SchemaWatch: Sendable {
                     last = fingerprint
                 } catch {
                     missedChange()
-                    logger.debug("classes could not be compared", metadata: ["error": "\(error)"])
+                    logger.debug("could not compare classes", metadata: ["error": "\(error)"])
                 }
             }
             try? await Task.sleep(for: min(period, Self.urgentPeriod))

@@ -113,7 +113,7 @@ final class ChangeReporter: Sendable {
             for observer in observers where observer.observes(className) { await observer.observe(reported) }
         } catch {
             logger.error(
-                "a change is not told: the object could not be read",
+                "change not published: the object could not be read",
                 metadata: ["class": "\(change.className)", "error": "\(error)"])
             await miss(change.className)
         }

@@ -27,7 +27,7 @@ public struct Triggers: Sendable, BackendPart {
         guard backend.isInTransaction else { return }
         throw ParseError(
             ParseError.invalidJSON,
-            "What cloud code is called for, besides saves and deletions, cannot be part of a transaction.")
+            "Only save and delete triggers can run inside a transaction.")
     }
 
     /// Whether there is any trigger.

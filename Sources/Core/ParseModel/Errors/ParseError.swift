@@ -32,7 +32,7 @@ public struct ParseError: Error, Sendable, Equatable {
     }
 
     /// The error for a write on a server that is `readOnly`.
-    public static let serverOnlyReads = ParseError(operationForbidden, "This server only reads.")
+    public static let serverOnlyReads = ParseError(operationForbidden, "This server is read-only.")
 }
 
 /// The numbers that Roost answers, by the names that the SDKs give them.

@@ -258,7 +258,7 @@ public struct FilterParser: Sendable {
         // What asks for other objects counts from an object of a class, and an element is none.
         let leaves = constraints.map { Filter.field(FieldPath(key), $0) }
         guard !Filter.all(leaves + [filter]).hasSubqueries else {
-            throw ParseError(ParseError.invalidQuery, "A query cannot stand inside of $elemMatch")
+            throw ParseError(ParseError.invalidQuery, "$elemMatch cannot contain a subquery")
         }
         return isOperators ? .someElement(constraints) : .someObject(filter)
     }
@@ -309,7 +309,7 @@ public struct FilterParser: Sendable {
     private static func checkLength(_ pattern: String) throws(ParseError) {
         guard pattern.utf8.count <= RegexPattern.longest else {
             throw ParseError(
-                ParseError.invalidQuery, "A regular expression is longer than \(RegexPattern.longest) bytes")
+                ParseError.invalidQuery, "A regular expression can't exceed \(RegexPattern.longest) bytes")
         }
     }
 

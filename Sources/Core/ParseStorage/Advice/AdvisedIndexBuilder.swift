@@ -42,7 +42,7 @@ public struct AdvisedIndexBuilder: Sendable {
         } catch let error as PostgresError where error.kind == .cancelled || error.kind == .shutdown {
             return nil
         } catch {
-            logger.warning("advised indexes are not built", metadata: ["error": "\(error)"])
+            logger.warning("index advice not applied", metadata: ["error": "\(error)"])
             return nil
         }
     }
@@ -78,7 +78,7 @@ public struct AdvisedIndexBuilder: Sendable {
                 try await NoteTable(client: client).refuse(advice.name)
             }
             logger.warning(
-                "an advised index could not be built", metadata: ["index": "\(advice.name)", "error": "\(error)"])
+                "advised index could not be built", metadata: ["index": "\(advice.name)", "error": "\(error)"])
             return nil
         }
         let rows = try await session.query(
@@ -87,10 +87,10 @@ public struct AdvisedIndexBuilder: Sendable {
         guard rows.rowCount > 0, rows.bool(0, 0) == true else {
             try await NoteTable(client: client).refuse(advice.name)
             logger.warning(
-                "an advised index is not built: another index has its name", metadata: ["index": "\(advice.name)"])
+                "advised index not built: its name is taken", metadata: ["index": "\(advice.name)"])
             return nil
         }
-        logger.notice("an index was built", metadata: ["index": "\(advice.name)", "reason": "\(advice.words)"])
+        logger.notice("index built", metadata: ["index": "\(advice.name)", "reason": "\(advice.words)"])
         return advice.name
     }
 
@@ -136,7 +136,7 @@ public struct AdvisedIndexBuilder: Sendable {
                 _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
             } catch {
                 logger.info(
-                    "an index is dropped at the next turn", metadata: ["index": "\(name)", "error": "\(error)"])
+                    "index will be dropped on the next run", metadata: ["index": "\(name)", "error": "\(error)"])
             }
         }.value
     }

@@ -32,13 +32,13 @@ struct RefusingIndexes {
     /// Drops an index and notes it, so that clients don't have a table read again and again for building it anew.
     func drop(_ index: String) async throws {
         store.logger.warning(
-            "an advised index is dropped, as a value is too long for it", metadata: ["index": "\(index)"])
+            "advised index dropped: a value is too long for it", metadata: ["index": "\(index)"])
         try await SchemaTransaction(client: store.client).run("DROP INDEX IF EXISTS \(SQL.identifier(index))")
         do {
             try await NoteTable(client: store.client).refuse(index)
         } catch {
             store.logger.warning(
-                "it is not noted that an advised index was dropped",
+                "dropping of an advised index not recorded",
                 metadata: ["index": "\(index)", "error": "\(error)"])
         }
     }

@@ -99,7 +99,7 @@ extension AggregateCompiler {
         }
         guard pattern.utf8.count <= RegexPattern.longest else {
             throw ParseError(
-                ParseError.invalidQuery, "A regular expression is longer than \(RegexPattern.longest) bytes")
+                ParseError.invalidQuery, "A regular expression can't exceed \(RegexPattern.longest) bytes")
         }
         let translated = builder.bind(.text(try RegexPattern.postgres(pattern, options: flags)))
         let text = "roost_string(\(try expression(input, document)), '$regexMatch')"

@@ -92,7 +92,7 @@ public struct AuditRows: Sendable {
                     .text(entry.method), .text(entry.path), entry.className.map { .text($0) } ?? .null(.text),
                     .int(Int64(entry.count)), .textArray(entry.ids), .textArray(entry.fields), Self.json(entry.before),
                 ]))
-        guard let id = rows.int(0, 0) else { throw PostgresError(.server, "an entry of the audit has no number") }
+        guard let id = rows.int(0, 0) else { throw PostgresError(.server, "audit entry without a number") }
         return Int(id)
     }
 

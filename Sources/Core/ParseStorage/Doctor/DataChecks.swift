@@ -39,7 +39,7 @@ struct DataChecks: Sendable {
                 if count > 0 { findings.append(question.finding(count, rows.textArray(0, 1) ?? [])) }
             } catch let error as PostgresError where error.kind == .server {
                 let why = error.sqlState == "57014" ? "it takes longer than \(limits.time)" : error.message
-                findings.append(Finding(.notLookedAt, .note, question.subject, "not looked at: \(why)"))
+                findings.append(Finding(.notLookedAt, .note, question.subject, "not checked: \(why)"))
             }
         }
         return findings
@@ -78,7 +78,7 @@ struct DataChecks: Sendable {
         ) { count, examples in
             Finding(
                 .danglingPointers, .warning, "\(className).\(field)",
-                "pointers to objects of \(target) that are not there: \(count)", examples: examples)
+                "pointers to missing objects of \(target): \(count)", examples: examples)
         }
     }
 
@@ -101,7 +101,7 @@ struct DataChecks: Sendable {
         return Question(subject: join, sql: Self.counting(rows + condition)) { count, examples in
             Finding(
                 .orphanedRelationRows, .warning, "\(className).\(field)",
-                "rows of the relation that lead from or to objects that are not there: \(count)", examples: examples,
+                "relation rows from or to missing objects: \(count)", examples: examples,
                 remedy: remedy)
         }
     }
@@ -122,7 +122,7 @@ struct DataChecks: Sendable {
         return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .literalOperations, .warning, "\(className).\(field)",
-                "objects that hold an operation (__op) as data, stored instead of carried out: \(count)",
+                "objects with an operation (__op) stored as data: \(count)",
                 examples: examples)
         }
     }
@@ -164,7 +164,7 @@ struct DataChecks: Sendable {
         return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .sameInAnyCase, .warning, "\(className).\(field)",
-                "values that several \(what) have but for the case of letters: \(count)", examples: examples)
+                "values shared by several \(what) ignoring case: \(count)", examples: examples)
         }
     }
 }

@@ -35,9 +35,9 @@ package struct LayoutDiagnosis {
         guard let stored = facts.tables[schema.name] else {
             return [
                 Finding(
-                    .missingTable, .error, schema.name, "the class is listed and has no table",
+                    .missingTable, .error, schema.name, "the class has no table",
                     remedy: .init(
-                        words: "make the empty table of \(schema.name)",
+                        words: "create the empty table of \(schema.name)",
                         statements: ["CREATE TABLE IF NOT EXISTS \(table) (\(definitions.joined(separator: ", ")))"]))
             ]
         }
@@ -51,7 +51,7 @@ package struct LayoutDiagnosis {
                     Finding(
                         .missingColumn, .error, "\(schema.name).\(name)", "the field has no column",
                         remedy: .init(
-                            words: "make the column \(name) of \(schema.name)",
+                            words: "create the column \(name) of \(schema.name)",
                             statements: ["ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS \(definition)"])))
                 continue
             }
@@ -70,7 +70,7 @@ package struct LayoutDiagnosis {
             findings.append(
                 Finding(
                     .unknownColumn, .note, "\(schema.name).\(column.name)",
-                    "the column of type \(column.typeName) belongs to no field: no client sees it"))
+                    "the column of type \(column.typeName) belongs to no field, so clients can't see it"))
         }
         return findings
     }
@@ -108,9 +108,9 @@ package struct LayoutDiagnosis {
             let table = TableLayout.joinTable(field: name.text, className: schema.name)
             guard field.type.isRelation, facts.tables[Name(table)] == nil, table.utf8.count <= 63 else { return nil }
             return Finding(
-                .missingRelation, .warning, "\(schema.name).\(name)", "the relation has no table, so that it is empty",
+                .missingRelation, .warning, "\(schema.name).\(name)", "the relation has no table and is empty",
                 remedy: .init(
-                    words: "make the empty table of the relation \(schema.name).\(name)",
+                    words: "create the empty table of the relation \(schema.name).\(name)",
                     statements: [
                         "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
                             + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))",
@@ -125,7 +125,7 @@ package struct LayoutDiagnosis {
                 guard !name.hasPrefix("_"), Field(json: json) == nil else { return nil }
                 return Finding(
                     .unknownType, .error, "\(row.name).\(name)",
-                    "the field is of the type \(json["type"]?.text ?? "nothing"), which Parse does not have")
+                    "the field is of the type \(json["type"]?.text ?? "nothing"), which Parse doesn't define")
             }
         }
     }
@@ -149,7 +149,8 @@ package struct LayoutDiagnosis {
                 return Finding(
                     .unownedTable, .note, table.name,
                     isRelation
-                        ? "the relation belongs to no field: it was left behind" : "the table belongs to no class",
+                        ? "orphaned relation table: its field no longer exists"
+                        : "orphaned table: its class no longer exists",
                     advice: isRelation ? "DROP TABLE \(SQL.identifier(table.name))" : nil)
             }
     }
@@ -168,14 +169,14 @@ package struct LayoutDiagnosis {
         var findings = groups(classes.map(\.name)).map { names in
             Finding(
                 .sameInAnyCase, .warning, names.joined(separator: ", "),
-                "the classes differ in case only: exports to other file systems and tools mix them up")
+                "the class names differ only in case: tools and case-insensitive file systems mix them up")
         }
         for schema in classes {
             for names in groups(schema.fields.keys.map(\.text)) {
                 findings.append(
                     Finding(
                         .sameInAnyCase, .warning, "\(schema.name): \(names.joined(separator: ", "))",
-                        "the fields differ in case only: clients easily write the wrong one"))
+                        "the field names differ only in case: clients easily write the wrong one"))
             }
         }
         return findings
@@ -186,7 +187,7 @@ package struct LayoutDiagnosis {
         facts.indexes.filter { !$0.isValid }.map { index in
             Finding(
                 .invalidIndex, .warning, "\(index.table): \(index.name)",
-                "the index was not built to its end: it costs each write, and helps no read",
+                "the index is invalid (its build failed): it slows down writes and is never used",
                 remedy: .init(
                     words: "build the index \(index.name) of \(index.table) anew",
                     statements: ["REINDEX INDEX CONCURRENTLY \(SQL.identifier(index.name))"]))

@@ -46,9 +46,9 @@ package struct SettingsDiagnosis {
             findings.append(
                 Finding(
                     .setting, .warning, "\(table): autovacuum_enabled",
-                    "autovacuum leaves the table alone: it only grows",
+                    "autovacuum is off for this table, so it only grows",
                     remedy: .init(
-                        words: "let autovacuum take care of \(table)",
+                        words: "turn on autovacuum for \(table)",
                         statements: ["ALTER TABLE \(SQL.identifier(table)) RESET (autovacuum_enabled)"])))
         }
         return findings

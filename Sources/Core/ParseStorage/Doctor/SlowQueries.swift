@@ -21,7 +21,7 @@ package struct SlowQueries: Sendable {
         let unused = try await IndexUse(client: client).unused().map {
             Finding(
                 .unusedIndex, .note, $0.name,
-                "nobody used this index of \($0.table) for \($0.days) days; it takes \($0.bytes / 1024) KB",
+                "unused index of \($0.table) for \($0.days) days; it takes \($0.bytes / 1024) KB",
                 advice: "DROP INDEX CONCURRENTLY \(SQL.identifier($0.name))")
         }
         return relationFindings() + unused + noted + (try await statementFindings())
@@ -39,7 +39,7 @@ package struct SlowQueries: Sendable {
         } catch let error as PostgresError where error.kind == .server {
             return [
                 Finding(
-                    .notLookedAt, .note, "pg_stat_statements", "slow statements are not looked at: \(error.message)")
+                    .notLookedAt, .note, "pg_stat_statements", "slow queries not checked: \(error.message)")
             ]
         }
     }
@@ -56,7 +56,7 @@ package struct SlowQueries: Sendable {
                 else { return nil }
                 return Finding(
                     .missingIndex, .warning, "\(schema.name).\(name)",
-                    "the relation is read whole to find what belongs to one object",
+                    "lookups by one object scan the whole relation",
                     remedy: .init(
                         words: "build an index for the relation \(schema.name).\(name) beside other work",
                         statements: [

@@ -10,12 +10,12 @@ public enum AnswerSize {
     public static func tooLarge(_ limit: Int) -> ParseError {
         ParseError(
             ParseError.objectTooLarge,
-            "The answer exceeds the maximum size of \(limit) bytes; ask for fewer objects, keys or includes.")
+            "The response exceeds the maximum size of \(limit) bytes; ask for fewer objects, keys or includes.")
     }
 
     /// The refusal of an answer whose rows take too much memory.
     static let tooMuchMemory = ParseError(
-        ParseError.objectTooLarge, "The answer takes too much memory; ask for fewer objects, keys or includes.")
+        ParseError.objectTooLarge, "The response takes too much memory; ask for fewer objects, keys or includes.")
 
     /// The refusal of an object that another server stored, and that is nested deeper than values are read.
     static let tooDeep = ParseError(

@@ -120,11 +120,11 @@ public struct DateIndexer: Sendable {
             _ = try await session.query(
                 "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: missing.className)))"
                     + " ON \(SQL.identifier(missing.className)) (\"createdAt\", \"objectId\")", [])
-            logger.info("an index by date was built", metadata: ["class": "\(missing.className)"])
+            logger.info("date index built", metadata: ["class": "\(missing.className)"])
         } catch let error as PostgresError where error.kind == .server {
             // One table that cannot be indexed does not keep the others from it.
             logger.warning(
-                "an index by date could not be built",
+                "date index could not be built",
                 metadata: ["class": "\(missing.className)", "error": "\(error)"])
         }
     }
@@ -165,7 +165,7 @@ struct PartitionIndex {
             else { continue }
             _ = try await session.query("ALTER INDEX \(whole) ATTACH PARTITION \(index)")
         }
-        logger.info("an index by date was built", metadata: ["class": "\(className)"])
+        logger.info("date index built", metadata: ["class": "\(className)"])
     }
 
     private func dropBroken(_ index: String, _ session: PostgresSession) async throws {

@@ -108,7 +108,7 @@ struct IndexBuild {
                 return
             } catch let error as PostgresError where error.sqlState == "40P01" && attempt < 5 {
                 // A change of the same table waited for this one while this one waited for it.
-                logger.info("an index is built again", metadata: ["index": "\(name)", "reason": "\(error)"])
+                logger.info("rebuilding an index", metadata: ["index": "\(name)", "reason": "\(error)"])
             }
         }
     }
@@ -121,7 +121,7 @@ struct IndexBuild {
                     _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
                 } catch {
                     logger.warning(
-                        "an index that could not be built is left behind until the next start",
+                        "failed index build left behind until the next start",
                         metadata: ["index": "\(name)", "error": "\(error)"])
                 }
             }

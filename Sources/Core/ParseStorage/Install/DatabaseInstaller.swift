@@ -77,7 +77,7 @@ public struct DatabaseInstaller: Sendable {
         ).bool(0, 0)
         if isThere == true { return }
         try await ProcessLock.schemaChange.make("CREATE SCHEMA IF NOT EXISTS \(name)", client)
-        logger.notice("a schema was made", metadata: ["schema": "\(schema)"])
+        logger.notice("schema created", metadata: ["schema": "\(schema)"])
     }
 
     /// The database keeps texts in another encoding than UTF-8.
@@ -208,7 +208,7 @@ public struct DatabaseInstaller: Sendable {
             } catch {
                 // Data that violates a unique index was there before: the server still works, as parse-server does.
                 logger.warning(
-                    "an index could not be created", metadata: ["statement": "\(statement)", "error": "\(error)"])
+                    "index could not be created", metadata: ["statement": "\(statement)", "error": "\(error)"])
             }
         }
     }

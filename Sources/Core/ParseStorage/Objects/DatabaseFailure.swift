@@ -38,23 +38,24 @@ package enum DatabaseFailure {
         case "RS116": ObjectSize.tooLarge(Int(error.message) ?? 0)
         case "57014", "25P03": ParseError(ParseError.timeout, "The query took too long and was stopped")
         case "40001", "40P01", "55P03":
-            ParseError(ParseError.timeout, "Others use what is to be changed. Nothing was changed, try again later")
+            ParseError(
+                ParseError.timeout, "The rows are locked by another request. Nothing was changed, try again later")
         case "2201B": ParseError(ParseError.invalidQuery, "Invalid regular expression")
-        case "22001": ParseError(ParseError.incorrectType, "A text is too long for its field")
+        case "22001": ParseError(ParseError.incorrectType, "A string is too long for its field")
         case "22021", "22P05":
             ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
         case "22003": ParseError(ParseError.incorrectType, "A number is out of range")
         case "22007", "22008", "22009", "22015": ParseError(ParseError.incorrectType, "A date is out of range")
         case let state where state.hasPrefix("22"):
-            ParseError(ParseError.incorrectType, "A value does not fit what it is used for")
+            ParseError(ParseError.incorrectType, "A value has the wrong type for its use")
         case let state where state.hasPrefix("23"):
             ParseError(ParseError.incorrectType, "A value is not allowed for its field")
         case let state where state.hasPrefix("54"):
             ParseError(ParseError.invalidQuery, "The request is too large for the database")
         case "42601", "42602", "42622", "42701", "42939":
-            ParseError(ParseError.invalidKeyName, "A name is not allowed, or is there already")
+            ParseError(ParseError.invalidKeyName, "A name is invalid or already exists")
         case "42P10", "42803", "42804", "42846", "42883", "42P18":
-            ParseError(ParseError.incorrectType, "A value does not fit what it is used for")
+            ParseError(ParseError.incorrectType, "A value has the wrong type for its use")
         default: ParseError(ParseError.internalServerError, "An internal server error occurred")
         }
     }

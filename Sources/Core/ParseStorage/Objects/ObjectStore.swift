@@ -233,7 +233,7 @@ public struct ObjectStore: Sendable {
         let answer = DatabaseFailure.parseError(error)
         if case .cancelled = error.kind {
             // The client has left: nothing is wrong with the database.
-            logger.debug("a statement was given up", metadata: ["message": "\(error.message)"])
+            logger.debug("statement timed out", metadata: ["message": "\(error.message)"])
         } else if answer.code == ParseError.internalServerError || error.sqlState.hasPrefix("42") {
             // A statement that PostgreSQL cannot read is a fault of the server also where the request is blamed for it.
             var fields: Logger.Metadata = ["sqlstate": "\(error.sqlState)", "kind": "\(error.kind)"]
@@ -245,7 +245,7 @@ public struct ObjectStore: Sendable {
                 // Other words of PostgreSQL quote what clients sent.
                 fields["table"] = "\(error.table ?? "")"
                 fields["constraint"] = "\(error.constraint ?? "")"
-                logger.debug("what PostgreSQL says", metadata: ["message": "\(error.message)"])
+                logger.debug("PostgreSQL error", metadata: ["message": "\(error.message)"])
             } else {
                 fields["reason"] = "\(error.message)"
             }

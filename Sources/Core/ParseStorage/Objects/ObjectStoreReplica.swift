@@ -48,7 +48,7 @@ extension ObjectStore {
             return try await body(self)
         }
         guard let replica = replicas.any, !replica.isReachable else {
-            throw PostgresError(.unavailable, "every replica is further behind than maxReplicaLag, or is none any more")
+            throw PostgresError(.unavailable, "no replica is within maxReplicaLag")
         }
         return try await ask(replica, body)
     }

@@ -40,7 +40,7 @@ public final class ReplicaSet: Sendable {
             do {
                 try await replica.client.start()
             } catch {
-                logger.warning("a read replica cannot be reached", metadata: ["error": "\(error)"])
+                logger.warning("read replica unreachable", metadata: ["error": "\(error)"])
             }
         }
         await mark()
@@ -128,7 +128,7 @@ public final class ReplicaSet: Sendable {
             }
             if let timeline, let current, timeline != current {
                 if replica.noteDivergence() {
-                    logger.warning("a read replica was promoted: it is not read from until it follows again")
+                    logger.warning("read replica was promoted and is not used until it follows again")
                 }
             } else if let mark {
                 replica.note(knows: mark.time)
@@ -146,7 +146,7 @@ public final class ReplicaSet: Sendable {
             let offset = position % 8192
             return (offset == 24 || offset == 40 ? position - offset : position, result.string(0, 1))
         } catch {
-            logger.debug("it is not known how far a replica is", metadata: ["error": "\(error)"])
+            logger.debug("could not read a replica's lag", metadata: ["error": "\(error)"])
             return nil
         }
     }

@@ -301,7 +301,7 @@ public final class SchemaCatalog: Sendable {
         do {
             try await reload()
         } catch {
-            logger.warning("the schema could not be read", metadata: ["error": "\(error)"])
+            logger.warning("schema could not be read", metadata: ["error": "\(error)"])
             state.withLock { $0.set(className, changed) }
         }
     }
@@ -348,7 +348,7 @@ public final class SchemaCatalog: Sendable {
         guard let schema = schema(className) else { return }
         let columns = TableLayout.columnDefinitions(of: schema).filter { !$0.hasSuffix("PRIMARY KEY") }
             .map { "ADD COLUMN IF NOT EXISTS \($0)" }
-        logger.warning("columns that the schema lists are made", metadata: ["class": "\(className)"])
+        logger.warning("created columns that were missing in a table", metadata: ["class": "\(className)"])
         try await SchemaTransaction(client: client, gate: gate).run(
             "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(columns.joined(separator: ", "))")
     }

@@ -47,7 +47,7 @@ package struct SchemaTransaction {
         var longest = 20
         while true {
             if let gate, try await !gate.enter(before: end) {
-                throw PostgresError(.server, "other changes of classes take too long", sqlState: "55P03")
+                throw PostgresError(.server, "waited too long for another schema change", sqlState: "55P03")
             }
             do {
                 let result = try await attempt()

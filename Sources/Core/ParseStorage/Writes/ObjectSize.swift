@@ -6,7 +6,7 @@ import Postgres
 enum ObjectSize {
     /// The refusal of an object that would be larger.
     static func tooLarge(_ limit: Int) -> ParseError {
-        ParseError(ParseError.objectTooLarge, "The object is too large. It may have \(limit) bytes at most.")
+        ParseError(ParseError.objectTooLarge, "The object is too large. The limit is \(limit) bytes.")
     }
 
     /// Refuses to write values that are too large by themselves.

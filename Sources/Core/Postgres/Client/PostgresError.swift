@@ -69,19 +69,19 @@ public struct PostgresError: Error, Sendable {
     /// The error for a caller that went away.
     package static let cancelled = PostgresError(.cancelled, "the task was cancelled")
     /// The error for a request that changes a row which others wait for already.
-    static let rowIsLocked = PostgresError(.server, "others wait for the row already", sqlState: "55P03")
+    static let rowIsLocked = PostgresError(.server, "too many transactions already wait for the row", sqlState: "55P03")
     /// What a caller gets whose transaction is broken off because of its time limit.
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
     /// What a caller gets whose result takes more memory than one may.
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")
     /// The error for a read that has no place on its connection.
     package static let detour: PostgresError = {
-        var error = PostgresError(.server, "the statement has no place on this connection", sqlState: "57014")
+        var error = PostgresError(.server, "the statement is not allowed on this connection", sqlState: "57014")
         error.isDetour = true
         return error
     }()
     /// What a statement without a result gives.
-    static let noResult = PostgresError(.server, "the statement gave no result")
+    static let noResult = PostgresError(.server, "the statement returned no result")
     /// The error for a request after the end of the client.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
 

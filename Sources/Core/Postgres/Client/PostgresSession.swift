@@ -32,7 +32,7 @@ public final class PostgresSession: Sendable {
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement) async throws -> PostgresResult {
         let results = try await perform(.statements([EncodedStatement(statement)]))
-        guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
+        guard let result = results.first else { throw PostgresError(.server, "the statement returned no result") }
         return result
     }
 

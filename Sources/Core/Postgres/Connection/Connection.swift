@@ -162,7 +162,7 @@ package final class Connection {
     /// Reconnects without the server options, which a pooler rejects. Sessions set them instead.
     private func noteRefusedOptions() {
         if context.refusingOptions.insert(parameters.address).inserted {
-            context.logger.info("a pooler refuses the parameter options: settings are made in each session")
+            context.logger.info("pooler rejects the parameter options, using SET in each session instead")
         }
         PQfinish(handle)
         start()
@@ -190,7 +190,7 @@ package final class Connection {
         else {
             return
         }
-        context.logger.warning("PostgreSQL takes no writes: connections are made anew")
+        context.logger.warning("PostgreSQL became read-only, reconnecting")
     }
 
     /// Marks the connection as broken. The first reason is the one that counts.

@@ -50,7 +50,7 @@ extension Connection {
                 port: PQport(handle).map { String(cString: $0) } ?? "")
             guard context.timelines.admits(answer, of: server, at: context.now) else {
                 context.logger.error(
-                    "a server is refused that is behind another in the history of the database",
+                    "rejected an old primary: another server has a newer timeline",
                     metadata: ["host": "\(server.host)", "port": "\(server.port)", "timeline": "\(answer)"])
                 return fail(PostgresError(.unavailable, "the server is an old primary"))
             }
@@ -58,7 +58,7 @@ extension Connection {
             // A pooler took the server's options and forgot them.
             isWithoutOptions = true
             if context.refusingOptions.insert(parameters.address).inserted {
-                context.logger.info("a pooler forgets the parameter options: settings are made in each session")
+                context.logger.info("pooler drops the parameter options, using SET in each session instead")
             }
             greetings.append(.settings)
             begin(own: Greeting.settings.statement(settings))

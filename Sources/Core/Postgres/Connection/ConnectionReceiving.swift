@@ -73,7 +73,7 @@ extension Connection {
             // The connection now waits for data that does not exist: it is of no more use.
             _ = inFlight.popFirst(at: context.now)
             request.sending.takeFailure(PostgresError(.server, "COPY is not supported", sqlState: "0A000"))
-            fail(PostgresError(.connectionLost, "the connection was lost: it was left in COPY"))
+            fail(PostgresError(.connectionLost, "connection lost: it was left in COPY"))
             return pool.didFinish(request, on: self)
         default: takeError(result, request)
         }

@@ -199,7 +199,7 @@ package final class ExclusivePool: ConnectionPool {
     /// Sends a request on a lent connection.
     package func submit(_ request: Request, lease number: Int) {
         guard let lease = leases[number], !lease.isReleased else {
-            return request.fail(PostgresError(.server, "the connection was given back", sqlState: "08003"))
+            return request.fail(PostgresError(.server, "the connection was already released", sqlState: "08003"))
         }
         if let failure = lease.failure { return request.fail(failure) }
         if request.isCancelled { return request.fail(.cancelled) }
@@ -387,7 +387,8 @@ package final class ExclusivePool: ConnectionPool {
             proceed(lease)
         } else if reason.kind == .unavailable {
             if lastFailure == nil, !context.isStopping {
-                context.logger.warning("no exclusive connection to PostgreSQL", metadata: ["reason": "\(reason)"])
+                context.logger.warning(
+                    "could not open an exclusive connection to PostgreSQL", metadata: ["reason": "\(reason)"])
             }
             lastFailure = reason
             nextOpening = context.now.after(backOff.next())

@@ -102,7 +102,7 @@ final class ListenerPool: ConnectionPool {
         listener.events.append(.connected)
         guard context.isWithoutNotifications else { return }
         context.isWithoutNotifications = false
-        context.logger.notice("PostgreSQL's notifications arrive")
+        context.logger.notice("receiving PostgreSQL notifications")
     }
 
     /// The connection works, but the test notification didn't arrive.
@@ -124,7 +124,7 @@ final class ListenerPool: ConnectionPool {
         connection.reopening = context.now.after(connection.backOff.next())
         guard listener.isConnected else { return }
         listener.isConnected = false
-        context.logger.warning("PostgreSQL's notifications are interrupted", metadata: ["reason": "\(reason)"])
+        context.logger.warning("PostgreSQL notifications interrupted", metadata: ["reason": "\(reason)"])
         listener.events.append(.disconnected)
     }
 
@@ -134,7 +134,7 @@ final class ListenerPool: ConnectionPool {
             // What is announced, is announced where it is written.
             if listener.connection.isReady, listener.connection.isOutdated {
                 listener.connection.fail(
-                    PostgresError(.connectionLost, "the connection was lost: the server takes no writes any more"))
+                    PostgresError(.connectionLost, "the connection was lost: the server became read-only"))
             }
             if let reopening = listener.connection.reopening {
                 guard reopening <= context.now, !context.isStopping else { continue }

@@ -324,7 +324,7 @@ package final class SharedPool: ConnectionPool {
         // Until the first connection, the caller of start() gets the error.
         if lastFailure == nil, wasConnected, !context.isStopping {
             context.logger.warning(
-                "a connection to PostgreSQL broke", metadata: ["reason": "\(reason)", "underWay": "\(requests.count)"])
+                "connection to PostgreSQL lost", metadata: ["reason": "\(reason)", "underWay": "\(requests.count)"])
         }
         lastFailure = reason
         lastFailure?.kind = .unavailable

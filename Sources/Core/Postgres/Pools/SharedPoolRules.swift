@@ -12,7 +12,7 @@ package enum SharedPoolRules {
         guard !refused.contains(word(sql)) else {
             throw PostgresError(
                 .server,
-                "\(sql.prefix(20)) has no place on a shared connection: use exclusively, transaction or listen",
+                "\(sql.prefix(20)) can't run on a shared connection: use exclusively, transaction or listen",
                 sqlState: "0A000")
         }
     }

@@ -50,7 +50,7 @@ package final class RowBudget: Sendable {
         do {
             try await gate.enter(weight: weight, of: sender)
         } catch is Gate.Full {
-            throw PostgresError(.busy, "too many reads wait for memory")
+            throw PostgresError(.busy, "too many reads are waiting for memory")
         } catch {
             throw PostgresError.cancelled
         }

@@ -88,8 +88,8 @@ package struct AppProxy: Sendable {
             if let departure { presence?.forget(departure) }
             exchange.close()
             switch error {
-            case is AppExchange.Silent: throw HTTPError(status: 504, message: "The app did not answer in time.")
-            case is AppExchange.Broken: throw HTTPError(status: 502, message: "The app broke off its answer.")
+            case is AppExchange.Silent: throw HTTPError(status: 504, message: "The app timed out.")
+            case is AppExchange.Broken: throw HTTPError(status: 502, message: "The app ended its response early.")
             default: throw error
             }
         }

@@ -45,7 +45,7 @@ extension ParseRoutes {
         let status = result.status ?? 200
         // An informational status would have the client wait for another.
         guard (200...599).contains(status) else {
-            throw ParseError(ParseError.scriptFailed, "Cloud code answered with the status \(status), which is none.")
+            throw ParseError(ParseError.scriptFailed, "Cloud code set the invalid status \(status).")
         }
         var answer: JSONObject = [:]
         answer["result"] = result.value
@@ -54,7 +54,7 @@ extension ParseRoutes {
             ? Reply(status: status, body: .empty) : Reply.object(answer, status: status)
         for (name, value) in result.headers {
             guard isOfCode(name) else {
-                throw ParseError(ParseError.scriptFailed, "Cloud code set a header field that it cannot: \(name).")
+                throw ParseError(ParseError.scriptFailed, "Cloud code can't set the header field \(name).")
             }
             reply.headers.append((name, value))
         }

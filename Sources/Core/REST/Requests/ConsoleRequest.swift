@@ -37,7 +37,7 @@ public final class ConsoleRequest: Sendable {
     }
 
     /// The refusal of a write with the eyes of another.
-    static let viewsOnly = HTTPError(status: 400, message: "Nothing can be changed while viewing as a user.")
+    static let viewsOnly = HTTPError(status: 400, message: "Read-only while viewing as a user.")
 
     /// Whether a path is that of a function, which may be called as another: what it does is the code's to allow.
     package static func isFunction(_ path: [some StringProtocol]) -> Bool {

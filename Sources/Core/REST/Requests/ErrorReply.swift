@@ -78,7 +78,7 @@ package struct ErrorReply: Sendable {
                     "id": "\(requestID)", "error": "\(error.kind)", "sqlstate": "\(error.sqlState)",
                     "table": "\(error.table ?? "")", "constraint": "\(error.constraint ?? "")",
                 ])
-            logger.debug("what PostgreSQL says", metadata: ["id": "\(requestID)", "message": "\(error.message)"])
+            logger.debug("PostgreSQL error", metadata: ["id": "\(requestID)", "message": "\(error.message)"])
         default:
             logger.error("request failed", metadata: ["id": "\(requestID)", "error": "\(String(reflecting: error))"])
         }

@@ -55,7 +55,7 @@ extension Caller {
         }
         if isWrite, Self.ownRoutes.contains(name) {
             throw ParseError(
-                ParseError.operationForbidden, "Objects of \(name) are written by routes of their own.")
+                ParseError.operationForbidden, "Objects of \(name) can't be written through /classes.")
         }
         guard power == .client else { return }
         if name == "_Installation", operation == "find" || operation == "delete" {

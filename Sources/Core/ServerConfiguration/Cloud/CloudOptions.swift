@@ -28,7 +28,7 @@ extension OptionTable {
             "Whether its functions get pointers in their parameters as objects"),
         .flag(
             "watch", "ROOST_WATCH", \.cloudMain.isWatching,
-            "Whether cloud code is loaded again when its files change, for development"),
+            "Whether cloud code is reloaded when its files change, for development"),
     ]
 
     static let webhooks: [OptionDefinition] = [

@@ -138,7 +138,7 @@ extension Configuration {
             throw .invalid(name, "the name of a schema that an app may have, at most 63 bytes long")
         }
         guard databaseSchema.map(schema.hasSameBytes) ?? true else {
-            throw ConfigurationError("\(name) names another schema than databaseSchema or another option does")
+            throw ConfigurationError("\(name) names a different schema than databaseSchema or another option")
         }
         databaseSchema = schema
     }

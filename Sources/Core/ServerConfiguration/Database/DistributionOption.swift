@@ -86,13 +86,12 @@ extension Configuration {
                 throw ConfigurationError("distribution.mode \"schema\" needs databaseSchema, the schema of the app")
             case .rows where schema != nil:
                 throw ConfigurationError(
-                    "distribution.mode \"rows\" is for an app that has the database to itself, without databaseSchema")
+                    "distribution.mode \"rows\" can't be combined with databaseSchema")
             default: break
             }
             for (name, placement) in classes where name.hasPrefix("_") && placement != .local {
                 throw ConfigurationError(
-                    "distribution.classes.\(name): the classes of the system stay \"local\", on the server that is "
-                        + "connected to")
+                    "distribution.classes.\(name): system classes are always \"local\"")
             }
         }
     }

@@ -21,7 +21,7 @@ extension Configuration {
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
             let json = try? JSONValue(parsing: Array(text.utf8))
             // A name that is none is shown, the keys of a bucket are not.
-            guard json != nil || !text.contains("{") else { throw ConfigurationError("the store is not valid JSON") }
+            guard json != nil || !text.contains("{") else { throw ConfigurationError("the value is not valid JSON") }
             let reading = try FileStoreReader.read(
                 FileStoreReader.complete(json ?? .string(text), from: environment), path: "the store")
             return (reading.store, reading.folder)
@@ -132,12 +132,13 @@ enum FileStoreReader {
                 // There is one folder of files.
                 let others = [configuration.fileStore] + configuration.fileStoreFallbacks
                 for case .disk in others {
-                    throw ConfigurationError("option filesFallback: files on the disk are in one folder only")
+                    throw ConfigurationError("option filesFallback must be another store than the disk")
                 }
                 configuration.filesDirectory = reading.folder ?? configuration.filesDirectory
             }
             guard reading.encryptionKey == nil || reading.encryptionKey == configuration.encryptionKey else {
-                throw ConfigurationError("option filesFallback: all stores have the one encryptionKey")
+                throw ConfigurationError(
+                    "option filesFallback can't set encryptionKey: all stores share the one of the server")
             }
             configuration.fileStoreFallbacks.append(reading.store)
         }
@@ -177,13 +178,13 @@ enum FileStoreReader {
     private static func unknown(_ name: String) -> ConfigurationError {
         if name.lowercased().contains("grid") {
             return ConfigurationError(
-                "option filesAdapter: \(name) keeps files in MongoDB, which is not there. Leave the option out for files "
-                    + "on the disk, or use @parse/s3-files-adapter or postgres")
+                "option filesAdapter: \(name) keeps files in MongoDB, which Roost doesn't use. Remove the option to "
+                    + "store files on disk, or use @parse/s3-files-adapter or postgres")
         }
         let names = Module.allCases.flatMap(\.names)
         let nearest = names.min { distance($0, name) < distance($1, name) } ?? ""
         return ConfigurationError(
-            "option filesAdapter: there is no module \(name.isEmpty ? "without a name" : name). The nearest is \(nearest)"
+            "option filesAdapter: unknown module \(name.isEmpty ? "without a name" : name). The nearest is \(nearest)"
         )
     }
 

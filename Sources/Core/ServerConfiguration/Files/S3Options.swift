@@ -196,7 +196,7 @@ extension Configuration.S3.Endpoint {
     }
 
     private static let invalid = ConfigurationError(
-        "Key filesAdapter.options: the endpoint has an invalid value, it is an address such as https://s3.example.com")
+        "Key filesAdapter.options.endpoint must be a URL such as https://s3.example.com")
 
     /// The host without the port.
     public var name: String {

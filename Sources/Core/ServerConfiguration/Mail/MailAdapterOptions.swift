@@ -28,7 +28,7 @@ extension AdapterOptions {
     /// No mail shows what only the server reads.
     static func checkColumn(_ name: Name, _ key: Name) throws(ConfigurationError) {
         if name.isEmpty || name.hasPrefix("_") || ["password", "authData", "sessionToken"].contains(name) {
-            throw ConfigurationError("Key emailAdapter.options.\(key): no mail shows the column \(name)")
+            throw ConfigurationError("Key emailAdapter.options.\(key): mails can't show the column \(name)")
         }
     }
 }

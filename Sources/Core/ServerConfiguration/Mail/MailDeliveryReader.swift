@@ -7,7 +7,8 @@ extension Configuration.MailDelivery {
     /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
     init(_ adapter: JSONValue, warnings: inout [String]) throws(ConfigurationError) {
         guard let module = adapter.stringValue ?? adapter["module"]?.stringValue else {
-            throw ConfigurationError("Key emailAdapter has no module, such as {\"module\":\"smtp\",\"options\":{…}}")
+            throw ConfigurationError(
+                "Key emailAdapter needs a module, for example {\"module\":\"smtp\",\"options\":{…}}")
         }
         if let options = adapter["options"], !options.isNull, options.objectValue == nil {
             throw ConfigurationError("Key emailAdapter.options must be an object")

@@ -43,7 +43,7 @@ extension Configuration {
             key = value["key"]?.nonEmptyText
             onMainPort = value["onMainPort"]?.boolValue ?? false
             if onMainPort, key == nil {
-                throw ConfigurationError("option metrics.onMainPort: it needs metrics.key, which readers have to send")
+                throw ConfigurationError("option metrics.onMainPort requires metrics.key, which scrapers send")
             }
         }
     }

@@ -22,7 +22,7 @@ extension OptionTable {
             "http/protobuf; there is no other"
         ) { value, _ throws(ConfigurationError) in
             guard value.nonEmptyText ?? "http/protobuf" == "http/protobuf" else {
-                throw ConfigurationError("option tracingProtocol: only http/protobuf is built")
+                throw ConfigurationError("option tracingProtocol must be http/protobuf")
             }
             return true
         },

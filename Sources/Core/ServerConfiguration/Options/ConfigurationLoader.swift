@@ -139,7 +139,9 @@ private struct ConfigurationLoader {
                 // The text may be part of a key.
                 mistakes.add(
                     ConfigurationError(
-                        last.map { "error: unexpected argument after the value of --\($0): quote values with blanks" }
+                        last.map {
+                            "error: unexpected argument after the value of --\($0). Quote values that contain spaces"
+                        }
                             ?? (flag.hasPrefix("-")
                                 ? "error: unknown option \(flag). Options begin with two dashes, for example --port"
                                 : "error: unexpected argument \(flag)")), "")

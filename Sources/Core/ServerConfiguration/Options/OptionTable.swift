@@ -274,7 +274,7 @@ public enum OptionTable {
             members: [
                 .texts("paths", nil, \.idempotencyOptions.paths) { paths, _ throws(ConfigurationError) in
                     for path in paths where !Pattern.isValid(path) {
-                        throw ConfigurationError("idempotency paths must be of an array of strings")
+                        throw ConfigurationError("idempotencyOptions.paths must be an array of strings")
                     }
                 },
                 .custom("ttl", nil, .number, \.idempotencyOptions.ttl) { value, _ throws(ConfigurationError) in

@@ -148,7 +148,7 @@ struct ConsoleAudit: Sendable {
                 rows = try await backend.store.find(request).objects
             } catch {
                 logger.warning(
-                    "values are missing in the audit", metadata: ["class": "\(className)", "error": "\(error)"])
+                    "audit entry stored without values", metadata: ["class": "\(className)", "error": "\(error)"])
                 continue
             }
             for row in rows {

@@ -62,7 +62,7 @@ package struct ConsoleGate: Sendable {
                 : TokenSearch.finds(in: call, for: role) ? TokenSearch.refusal : nil
         case .viewer:
             !call.onlyReads || call.method != "GET"
-                ? "A viewer changes nothing." : TokenSearch.finds(in: call, for: role) ? TokenSearch.refusal : nil
+                ? "Viewers have read-only access." : TokenSearch.finds(in: call, for: role) ? TokenSearch.refusal : nil
         }
     }
 

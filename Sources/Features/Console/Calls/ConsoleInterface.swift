@@ -98,7 +98,7 @@ struct ConsoleInterface: Sendable {
             return reply
         }
         guard visit.isOfOwnPage else {
-            throw HTTPError(status: 403, message: "The console answers its own page alone.")
+            throw HTTPError(status: 403, message: "Requests to the console must come from its own page.")
         }
         if path.hasPrefix("exports/once/") { return try await download(visit, path.dropFirst("exports/once/".count)) }
         if path.hasPrefix("backups/once/") { return try await backup(visit, path.dropFirst("backups/once/".count)) }
@@ -252,7 +252,7 @@ struct ConsoleInterface: Sendable {
         do {
             return try await GatePlace.wait(in: gate, of: sender)
         } catch is Gate.Full {
-            throw HTTPError(status: 429, message: "\(what) of this session wait.")
+            throw HTTPError(status: 429, message: "\(what) of this session are already waiting.")
         }
     }
 

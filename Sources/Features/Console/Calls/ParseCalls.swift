@@ -36,7 +36,7 @@ struct ParseCalls {
         }
         // Who may not write is refused before a body is read.
         if role == .viewer, !["GET", "HEAD"].contains(visit.request.method) {
-            throw HTTPError(status: 403, message: "A viewer changes nothing.")
+            throw HTTPError(status: 403, message: "Viewers have read-only access.")
         }
         let console = try consoleRequest(target)
         let power: Caller.Power =
@@ -53,21 +53,21 @@ struct ParseCalls {
         if let user = fields.viewAs {
             let isCall = visit.request.method == "POST" && ConsoleRequest.isFunction(target.components)
             guard ["GET", "HEAD"].contains(visit.request.method) || isCall else {
-                throw HTTPError(status: 400, message: "Nothing is written with X-Roost-View-As.")
+                throw HTTPError(status: 400, message: "Requests with X-Roost-View-As are read-only.")
             }
             viewAs = user == "anonymous" ? .anonymous : .user(id: user)
         }
         var ifUpdatedAt: ParseDate?
         if let text = fields.ifUpdatedAt {
             guard let date = ParseDate(iso: text) else {
-                throw HTTPError(status: 400, message: "X-Roost-If-Updated-At is no date.")
+                throw HTTPError(status: 400, message: "X-Roost-If-Updated-At must be a date.")
             }
             ifUpdatedAt = date
         }
         var shorten: Int?
         if let text = fields.shorten {
             guard let size = Int(text), (1...1_048_576).contains(size) else {
-                throw HTTPError(status: 400, message: "X-Roost-Shorten is no number of bytes.")
+                throw HTTPError(status: 400, message: "X-Roost-Shorten must be a number of bytes.")
             }
             shorten = size
         }

@@ -17,10 +17,10 @@ package struct ExportWish: Sendable {
 
     package init(_ body: JSONObject) throws(HTTPError) {
         guard let className = body["className"]?.stringValue else {
-            throw HTTPError(status: 400, message: "className says which class.")
+            throw HTTPError(status: 400, message: "className is required.")
         }
         guard let format = (body["format"]?.stringValue).flatMap(ExportWriter.Format.init(rawValue:)) else {
-            throw HTTPError(status: 400, message: "A format is csv, json or ndjson.")
+            throw HTTPError(status: 400, message: "format must be csv, json or ndjson.")
         }
         self.className = className
         self.format = format
@@ -103,7 +103,7 @@ extension ConsoleInterface {
     ///
     /// - Throws: 404 for an address that was used, or by another browser than the one that asked.
     func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
-        let gone = HTTPError(status: 404, message: "There is no such export, or not any more.")
+        let gone = HTTPError(status: 404, message: "The export doesn't exist or has expired.")
         guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }
         let sending = ConsoleExportSending(item.id, of: exports)
         let cookies = cookies(of: visit)
@@ -135,7 +135,7 @@ extension ConsoleInterface {
             do {
                 try await Self.write(item, writer, exports, objects, context, to: sink) {
                     guard try await self.role(cookies, item.token) == role else {
-                        throw HTTPError(status: 401, message: "The session has ended, or may do something else now.")
+                        throw HTTPError(status: 401, message: "The session has ended, or its role has changed.")
                     }
                 }
                 exports.end(item.id, .done)
@@ -190,7 +190,7 @@ extension ConsoleInterface {
                 let piece = text[start..<min(start + pieceSize, text.count)]
                 try await sink(ByteBuffer(bytes: piece))
                 guard !exports.isInTheWay(item.id, sent: piece.count) else {
-                    throw HTTPError(status: 503, message: "It was read slowly while other exports waited.")
+                    throw HTTPError(status: 503, message: "The download was too slow while other exports waited.")
                 }
             }
             exports.change(item.id) { $0.done = before + found.rowCount }

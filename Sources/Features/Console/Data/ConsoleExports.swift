@@ -91,7 +91,7 @@ package final class ConsoleExports: Sendable {
             items.append(item)
             return true
         }
-        guard isAdded else { throw HTTPError(status: 429, message: "Too many exports are under way.") }
+        guard isAdded else { throw HTTPError(status: 429, message: "Too many exports are running. Try again later.") }
     }
 
     /// Takes the address of an export, which works no second time.
@@ -110,7 +110,7 @@ package final class ConsoleExports: Sendable {
     /// The export of an id that a session asked for.
     package func item(_ id: String, of token: [UInt8]) throws(ParseError) -> Item {
         guard var item = items.withLock({ items in items.first { $0.id == id && $0.token == token } }) else {
-            throw ParseError(ParseError.objectNotFound, "There is no such export, or not any more.")
+            throw ParseError(ParseError.objectNotFound, "The export doesn't exist or has expired.")
         }
         if item.state == .waiting, ContinuousClock.now - item.began > Self.patience {
             (item.state, item.message) = (.failed, "The browser did not fetch it.")

@@ -28,7 +28,7 @@ private struct ImportCalls: ConsoleCalls {
             let existing = (body["existing"]?.stringValue).flatMap(CheckedImport.Existing.init(rawValue:))
         else {
             throw HTTPError(
-                status: 400, message: "An import has className, rows, and existing: skip, replace or stop.")
+                status: 400, message: "className, rows and existing (skip, replace or stop) are required.")
         }
         guard rows.count <= Self.mostRows else {
             throw HTTPError(status: 400, message: "An import takes \(Self.mostRows) rows at a time.")

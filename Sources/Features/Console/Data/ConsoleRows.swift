@@ -41,7 +41,7 @@ private struct RowCalls: ConsoleCalls {
     func references() async throws -> Reply {
         let texts = texts
         guard let className = texts["className"]?.stringValue, let objectId = texts["objectId"]?.stringValue else {
-            throw HTTPError(status: 400, message: "className and objectId say what is pointed to.")
+            throw HTTPError(status: 400, message: "className and objectId are required.")
         }
         let found = try await interface.backend.references.pointing(
             to: Pointer(className: className, objectId: objectId))
@@ -61,11 +61,13 @@ private struct RowCalls: ConsoleCalls {
         let body = try await body()
         func text(_ name: Name) throws -> String? {
             guard let value = body[name], !value.isNull else { return nil }
-            guard let text = value.stringValue else { throw HTTPError(status: 400, message: "\(name) is no text.") }
+            guard let text = value.stringValue else {
+                throw HTTPError(status: 400, message: "\(name) must be a string.")
+            }
             return text
         }
         guard let className = try text("className") else {
-            throw HTTPError(status: 400, message: "className says which class.")
+            throw HTTPError(status: 400, message: "className is required.")
         }
         let allowances = try await interface.backend.allowances.allowances(
             of: text("user"), className, text("objectId"))
@@ -121,7 +123,7 @@ private struct RowCalls: ConsoleCalls {
         let backend = interface.backend
         let named = try await body()["without"] ?? []
         guard let without = named.arrayValue?.compactMap(\.stringValue), without.count == named.arrayValue?.count else {
-            throw HTTPError(status: 400, message: "without is a list of fields.")
+            throw HTTPError(status: 400, message: "without must be a list of fields.")
         }
         let entry = try await backend.trash.entry(arguments[0])
         let write = ConsoleGate.Call(path: ["classes", entry.className], method: "POST", onlyReads: false)
@@ -174,7 +176,7 @@ private struct RowCalls: ConsoleCalls {
         for name: Name in ["where", "order", "columns"] { content[name] = body[name] }
         let columns = content["columns"].map { $0.isNull ? [] : $0.arrayValue ?? [.null] } ?? []
         guard columns.allSatisfy({ $0.stringValue != nil }) else {
-            throw HTTPError(status: 400, message: "columns is a list of names.")
+            throw HTTPError(status: 400, message: "columns must be a list of names.")
         }
         let view = SavedView(
             id: arguments[0], className: body["className"]?.stringValue ?? "", name: body["name"]?.stringValue ?? "",

@@ -22,7 +22,7 @@ private struct FileCalls: ConsoleCalls {
         let texts = texts
         func text(_ name: Name) -> String { texts[name]?.stringValue ?? "" }
         guard let order = FileOrder(rawValue: text("sort").isEmpty ? "modified" : text("sort")) else {
-            throw HTTPError(status: 400, message: "sort is modified, size or name.")
+            throw HTTPError(status: 400, message: "sort must be modified, size or name.")
         }
         let context = context
         let wanted = query["limit"]?.parameterInteger ?? Self.page

@@ -51,7 +51,7 @@ struct ExportWriter: Sendable {
                 text.append(contentsOf: bytes)
             } else {
                 guard let object = (try? JSONValue(parsing: bytes, maximumDepth: 1_000))?.objectValue else {
-                    throw HTTPError(status: 500, message: "An object cannot be read.")
+                    throw HTTPError(status: 500, message: "An object could not be read.")
                 }
                 text.append(contentsOf: line(columns.map { object[$0] ?? .null }))
             }

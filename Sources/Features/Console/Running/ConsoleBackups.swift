@@ -51,7 +51,7 @@ final class ConsoleBackups: Sendable {
     /// The way to make them; throws 409 where there is none.
     func made() throws(HTTPError) -> BackupMaker {
         if let maker { return maker }
-        throw HTTPError(status: 409, message: "The option console.backupFolder says where backups lie.")
+        throw HTTPError(status: 409, message: "Set console.backupFolder to use backups.")
     }
 
     func address(of name: String, for token: [UInt8]) -> String {
@@ -129,7 +129,7 @@ private struct BackupCalls: ConsoleCalls {
     func address() async throws -> Reply {
         let (name, token) = (arguments[0], ConsoleSecrets.hash(visit.fields.token ?? ""))
         guard name.hasSuffix(".tar"), try await interface.backups.made().folder.exists(name: name) else {
-            throw ParseError(ParseError.objectNotFound, "There is no such backup, or not any more.")
+            throw ParseError(ParseError.objectNotFound, "The backup doesn't exist or was deleted.")
         }
         return try await call.audited("backups/once", fields: [name]) {
             let secret = interface.backups.address(of: name, for: token)
@@ -146,7 +146,7 @@ extension ConsoleInterface {
     ///
     /// - Throws: 404 for an address that was used, or by another browser than the one that asked.
     func backup(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
-        let gone = HTTPError(status: 404, message: "There is no such backup, or not any more.")
+        let gone = HTTPError(status: 404, message: "The backup doesn't exist or was deleted.")
         let cookies = cookies(of: visit)
         guard visit.request.method == "GET", let (name, token) = backups.take(secret),
             try await role(cookies, token) == .owner,

@@ -40,11 +40,11 @@ private struct FigureCalls: ConsoleCalls {
     func metrics() throws -> Reply {
         let step = number("step", 10)
         guard step == 10 || step == 60 else {
-            throw HTTPError(status: 400, message: "step is 10 or 60 seconds.")
+            throw HTTPError(status: 400, message: "step must be 10 or 60 (seconds).")
         }
         let seconds = number("for", 3600)
         guard seconds > 0, seconds <= 86_400 else {
-            throw HTTPError(status: 400, message: "for says how many seconds, up to a day.")
+            throw HTTPError(status: 400, message: "for must be a number of seconds, at most 86400.")
         }
         let figures = interface.figures
         let points = figures.points(byMinute: step == 60, within: seconds)

@@ -104,9 +104,9 @@ private struct HealthCalls: ConsoleCalls {
         guard let found = interface.lastReport.value,
             let finding = found.report.findings.first(where: { $0.remedy != nil && LastReport.id(of: $0) == id }),
             let remedy = finding.remedy
-        else { throw ParseError(ParseError.objectNotFound, "There is no such finding, or not any more.") }
+        else { throw ParseError(ParseError.objectNotFound, "The finding doesn't exist or is resolved.") }
         guard backend.clock.now.milliseconds - found.at.milliseconds < 3_600_000 else {
-            throw HTTPError(status: 409, message: "That was found long ago. Look again first.")
+            throw HTTPError(status: 409, message: "The finding is out of date. Run the checks again first.")
         }
         var entry = interface.entry(visit, session, "doctor/fix")
         entry.fields = [finding.kind.rawValue, finding.subject]

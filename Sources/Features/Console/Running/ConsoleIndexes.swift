@@ -24,12 +24,12 @@ private struct IndexCalls: ConsoleCalls {
         var fields = value?.objectValue ?? [:]
         for element in value?.arrayValue ?? [] {
             guard let name = element.nameValue else {
-                throw HTTPError(status: 400, message: "fields has names of fields alone.")
+                throw HTTPError(status: 400, message: "fields must be a list of field names.")
             }
             fields[Name(name.dropping(prefix: "-") ?? name.text)] = name.hasPrefix("-") ? -1 : 1
         }
         guard !fields.isEmpty else {
-            throw HTTPError(status: 400, message: "fields says which fields the index is over.")
+            throw HTTPError(status: 400, message: "fields is required.")
         }
         if isUnique { fields["$unique"] = true }
         return fields
@@ -67,7 +67,7 @@ private struct IndexCalls: ConsoleCalls {
             body["fields"] = .array(advice.columns.map { .string($0) })
         }
         guard let className = body["className"]?.stringValue else {
-            throw HTTPError(status: 400, message: "className says which class.")
+            throw HTTPError(status: 400, message: "className is required.")
         }
         let fields = try Self.fields(body["fields"], isUnique: body["unique"] == true)
         let name = body["name"]?.stringValue ?? Self.indexName(fields)
@@ -93,13 +93,13 @@ private struct IndexCalls: ConsoleCalls {
     private func advised(_ name: JSONValue?) async throws -> IndexAdvice? {
         guard let name, !name.isNull else { return nil }
         guard let text = name.stringValue, let advice = try await interface.backend.slowStatements.advice(named: text)
-        else { throw ParseError(ParseError.objectNotFound, "There is no such advice, or not any more.") }
+        else { throw ParseError(ParseError.objectNotFound, "The suggestion doesn't exist or has expired.") }
         return advice
     }
 
     private func known(_ id: String) throws(ParseError) -> ConsoleTasks.Item {
         guard let item = interface.tasks.item(id) else {
-            throw ParseError(ParseError.objectNotFound, "There is no such task, or not any more.")
+            throw ParseError(ParseError.objectNotFound, "The task doesn't exist or has expired.")
         }
         return item
     }

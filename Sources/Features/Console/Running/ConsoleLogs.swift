@@ -69,7 +69,7 @@ private struct LiveCalls: ConsoleCalls {
         guard let className = texts["className"]?.stringValue, let name = texts["watch"]?.stringValue,
             name.utf8.count <= 64
         else {
-            throw HTTPError(status: 400, message: "className says which class, and watch under which name.")
+            throw HTTPError(status: 400, message: "className and watch are required.")
         }
         var wanted: JSONObject = ["className": .string(className)]
         wanted["where"] = query["where"]
@@ -98,7 +98,7 @@ private struct LogFilter: Sendable {
     init(_ query: JSONObject, console: String, _ secrets: SecretTexts) throws(HTTPError) {
         func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
         guard let least = Self.levels[text("level") ?? "info"] else {
-            throw HTTPError(status: 400, message: "A level is info, warn or error.")
+            throw HTTPError(status: 400, message: "level must be info, warn or error.")
         }
         self.least = least
         self.text = text("text")?.lowercased()
@@ -234,7 +234,7 @@ private struct LogCalls: ConsoleCalls {
         for place in text.split(separator: ",").prefix(32) {
             let parts = place.split(separator: ".")
             guard parts.count == 2, let number = Int(parts[1]), number >= 0 else {
-                throw HTTPError(status: 400, message: "after is no place in the log.")
+                throw HTTPError(status: 400, message: "after is not a valid log position.")
             }
             if parts[0] == process { return number }
         }

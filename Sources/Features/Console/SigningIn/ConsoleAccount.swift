@@ -46,7 +46,7 @@ private struct AccountCalls: ConsoleCalls {
     func endSession() async throws -> Reply {
         try await call.audited("sessions/\(arguments[0])") {
             guard try await sessionRows.end(id: arguments[0], session, all: role == .owner) else {
-                throw ParseError(ParseError.objectNotFound, "There is no such session.")
+                throw ParseError(ParseError.objectNotFound, "The session doesn't exist.")
             }
             return .object([:])
         }
@@ -57,7 +57,7 @@ private struct AccountCalls: ConsoleCalls {
     private var ownId: String {
         get throws {
             guard let id = session.operatorId else {
-                throw HTTPError(status: 400, message: "Operators alone have a password and a second factor.")
+                throw HTTPError(status: 400, message: "Only operators have a password and a second factor.")
             }
             return id
         }
@@ -67,7 +67,7 @@ private struct AccountCalls: ConsoleCalls {
     func changePassword() async throws -> Reply {
         let (id, body) = (try ownId, try await body())
         guard let password = body["password"]?.stringValue else {
-            throw HTTPError(status: 400, message: "password says the new one.")
+            throw HTTPError(status: 400, message: "password is required.")
         }
         return try await call.audited("password", fields: ["password"]) {
             try await interface.backend.operators.change(id: id, password: password, role: nil, from: visit.address)
@@ -86,7 +86,11 @@ private struct AccountCalls: ConsoleCalls {
         return try await call.audited("totp", fields: ["totp"]) {
             guard let secret = body["secret"]?.stringValue, let code = body["code"]?.stringValue,
                 try await interface.signIn.factor.turnOn(secret, code: code, of: id)
-            else { throw HTTPError(status: 400, message: "That is no code that an app shows for the secret now.") }
+            else {
+                throw HTTPError(
+                    status: 400, message: "The code doesn't match. Enter the code that the authenticator app shows now."
+                )
+            }
             return .object([:])
         }
     }

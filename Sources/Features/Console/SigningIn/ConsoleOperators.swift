@@ -51,7 +51,7 @@ private struct OperatorCalls: ConsoleCalls {
         try Self.refuseLimits(body)
         let role = try role(body["role"])
         guard body["totp"] == nil || body["totp"] == false else {
-            throw HTTPError(status: 400, message: "A second factor is turned on by whose it is.")
+            throw HTTPError(status: 400, message: "Only the operator can turn on the second factor.")
         }
         return try await call.audited(
             "operators/\(arguments[0])",
@@ -75,7 +75,7 @@ private struct OperatorCalls: ConsoleCalls {
     func removeOperator() async throws -> Reply {
         try await call.audited("operators/\(arguments[0])") {
             guard try await interface.backend.store.operators.remove(id: arguments[0]) else {
-                throw ParseError(ParseError.objectNotFound, "There is no such operator.")
+                throw ParseError(ParseError.objectNotFound, "The operator doesn't exist.")
             }
             return .object([:])
         }
@@ -84,7 +84,7 @@ private struct OperatorCalls: ConsoleCalls {
     private func role(_ value: JSONValue?) throws -> ConsoleRole? {
         guard let value, !value.isNull else { return nil }
         guard let role = value.stringValue.flatMap(ConsoleRole.init(rawValue:)) else {
-            throw HTTPError(status: 400, message: "A role is owner, developer, editor or viewer.")
+            throw HTTPError(status: 400, message: "role must be owner, developer, editor or viewer.")
         }
         return role
     }

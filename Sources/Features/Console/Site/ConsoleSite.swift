@@ -118,7 +118,7 @@ package final class ConsoleSite: ConsoleHandler {
         if !hasLoggedRefusal.exchange(true, ordering: .relaxed) {
             let why = way.isForwarded ? "it came through a proxy" : "it came from another address"
             logger.notice(
-                "the console is not open to this browser: set the option console to open it",
+                "console request denied: the option console does not allow this address",
                 metadata: ["address": "\(way.address)", "reason": "\(why)"])
         }
         guard reach.isExplained else { return nil }

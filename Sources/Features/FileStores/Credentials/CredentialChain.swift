@@ -41,7 +41,7 @@ package enum CredentialChain {
         if let container = try ContainerCredentials(variables, outgoing) { return container }
         guard variables["AWS_EC2_METADATA_DISABLED"]?.lowercased() != "true" else {
             throw ConfigurationError(
-                "option filesAdapter: there are no credentials: set accessKeyId and secretAccessKey in "
+                "option filesAdapter: no credentials. Set accessKeyId and secretAccessKey in "
                     + "s3overrides, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
         }
         return try InstanceCredentials(variables, outgoing)
@@ -92,7 +92,7 @@ enum SharedProfile {
             $0.hasPrefix("sso_") || ["source_profile", "credential_source", "credential_process"].contains($0)
         }) {
             throw ConfigurationError(
-                "option filesAdapter: the profile \(name) has \(key), which is not built into this version of Roost")
+                "option filesAdapter: the profile \(name) has \(key), which is not supported")
         }
         guard variables["AWS_PROFILE"] == nil else {
             throw ConfigurationError("option filesAdapter: the profile \(name) has no credentials")

@@ -68,7 +68,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         let (known, pending) = look()
         if let known { return known }
         do {
-            guard let pending else { throw CredentialFailure(description: "there are no credentials") }
+            guard let pending else { throw CredentialFailure(description: "no credentials") }
             return try await pending.value
         } catch let failure as CredentialFailure {
             throw failure
@@ -119,7 +119,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
                     state.renewsAt = now().addingTimeInterval(5)
                 }
                 logger.error(
-                    "credentials cannot be renewed", metadata: ["from": "\(provider.name)", "reason": "\(error)"])
+                    "could not renew credentials", metadata: ["from": "\(provider.name)", "reason": "\(error)"])
                 throw error
             }
         }

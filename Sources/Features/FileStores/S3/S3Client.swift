@@ -146,7 +146,7 @@ package final class S3Client: Sendable {
                 reason = failure
             } catch let error as CredentialFailure {
                 breaker.abandoned()
-                logger.error("the file store gets no credentials", metadata: ["reason": "\(error)"])
+                logger.error("file store has no credentials", metadata: ["reason": "\(error)"])
                 throw FileStorageError.unavailable(retryAfter: 5)
             } catch let error as CancellationError {
                 breaker.abandoned()
@@ -180,7 +180,7 @@ package final class S3Client: Sendable {
     func refusal(_ failure: any Error, _ request: String) -> any Error {
         guard let failure = failure as? S3Failure else { return failure }
         logger.error(
-            "the file store refuses",
+            "file store denied the request",
             metadata: ["action": "\(request)", "bucket": "\(bucket.bucket)", "reason": "\(failure)"])
         return FileStorageError.refused
     }
@@ -209,7 +209,7 @@ package final class S3Client: Sendable {
             let offset = seconds - Int(Date().timeIntervalSince1970)
             clockOffset.withLock { $0 = offset }
             logger.warning(
-                "the clock of the file store differs: requests are signed with its time",
+                "clock differs from the file store's, signing with the store's time",
                 metadata: ["seconds": "\(offset)"])
             return true
         default:
@@ -219,7 +219,7 @@ package final class S3Client: Sendable {
 
     private func log(_ reason: any Error, _ request: S3Request) {
         logger.error(
-            "the file store does not answer",
+            "file store does not respond",
             metadata: ["action": "\(request.method)", "bucket": "\(bucket.bucket)", "reason": "\(reason)"])
     }
 }

@@ -51,13 +51,13 @@ public struct S3Storage: FileStorage {
                 failure.status == 404
                 ? "there is no such bucket" : failure.status == 403 ? "access is denied" : "\(failure)"
             client.logger.error(
-                "the bucket of the files cannot be used",
+                "cannot use the file bucket",
                 metadata: [
                     "bucket": "\(client.bucket.bucket)", "region": "\(client.bucket.region)", "action": "HeadBucket",
                     "reason": "\(reason)",
                 ])
         } catch {
-            client.logger.warning("the bucket of the files cannot be reached", metadata: ["reason": "\(error)"])
+            client.logger.warning("cannot reach the file bucket", metadata: ["reason": "\(error)"])
         }
         while !Task.isCancelled {
             let limit = Int(Date().addingTimeInterval(-Self.grace).timeIntervalSince1970)
@@ -292,7 +292,7 @@ public struct S3Storage: FileStorage {
         do {
             _ = try await client.exchange(S3Request("DELETE", key, query: query))
             client.logger.notice(
-                "an upload that was cut off is given up", metadata: ["bucket": "\(client.bucket.bucket)"])
+                "aborted an incomplete upload", metadata: ["bucket": "\(client.bucket.bucket)"])
         } catch let failure as S3Failure where failure.status == 404 {
             return
         } catch {

@@ -59,13 +59,13 @@ struct MailPart: Sendable {
         // What Mustache would send as it is belongs to Nunjucks, which has more than placeholders.
         if case .mustache = syntax, text.utf8.firstRange(of: "{%".utf8) != nil {
             throw ConfigurationError(
-                "option emailAdapter: \(name) has tags such as {% if %} in it, which cannot be shown. Write it with the "
-                    + "places and sections of Mustache: {{link}}, {{#username}}…{{/username}}")
+                "option emailAdapter: \(name) has tags such as {% if %} in it, which are not supported. Use Mustache "
+                    + "variables and sections: {{link}}, {{#username}}…{{/username}}")
         }
         do {
             return try PlaceholderText(text, syntax, isHTML: isHTML)
         } catch {
-            throw ConfigurationError("option emailAdapter: \(name) is no template of Mustache's")
+            throw ConfigurationError("option emailAdapter: \(name) is not a valid Mustache template")
         }
     }
 

@@ -80,14 +80,14 @@ struct HTTPMailBody: Sendable {
             case .json(let json): form = .json(try Self.part(json))
             }
         } catch {
-            throw ConfigurationError("option \(path) is no template of Mustache's")
+            throw ConfigurationError("option \(path) is not a valid Mustache template")
         }
         guard isJSON else { return }
         let sample = MailMessage(
             sender: "A \"B\" <a@example.com>", replyTo: "a@example.com", recipients: ["b@example.com"],
             subject: "\"quoted\"", text: "one\ntwo \\ \"three\"", html: "<p class=\"x\">")
         guard let values = Self.values(of: sample), (try? JSONValue(parsing: Array(text(values).utf8))) != nil else {
-            throw ConfigurationError("option \(path) makes no JSON when its places are filled")
+            throw ConfigurationError("option \(path) is not valid JSON after its placeholders are filled in")
         }
     }
 

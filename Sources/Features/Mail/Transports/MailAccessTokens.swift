@@ -56,11 +56,11 @@ actor MailAccessTokens {
         do {
             reply = try await caller.send(call)
         } catch let failure as HTTPCallFailure {
-            throw MailFailure(reason: "no access token was given out: \(failure.description)", isFinal: false)
+            throw MailFailure(reason: "no access token: \(failure.description)", isFinal: false)
         }
         guard reply.isSuccess, let text = reply.json?["access_token"]?.stringValue, isToken(text) else {
             throw MailFailure(
-                reason: "no access token was given out: the answer was \(reply.status)\(code(reply.json))",
+                reason: "no access token: the response was \(reply.status)\(code(reply.json))",
                 isFinal: false)
         }
         return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))

@@ -28,7 +28,7 @@ package struct MailFailure: Error {
     var isOpen = false
 
     static let addressIsNone = MailFailure(
-        reason: "the address is none that mail can be sent to", isFinal: true)
+        reason: "invalid recipient address", isFinal: true)
 }
 
 enum MailTransports {
@@ -75,7 +75,7 @@ enum MailRequest {
         } catch let failure as HTTPCallFailure {
             throw MailFailure(reason: failure.description, isFinal: false, isOpen: true)
         } catch is CancellationError {
-            throw MailFailure(reason: "no answer came before the server stopped", isFinal: false, isOpen: true)
+            throw MailFailure(reason: "the server stopped before the service answered", isFinal: false, isOpen: true)
         }
         let answer = "HTTP \(reply.status) \(String(decoding: reply.body.prefix(2000), as: UTF8.self))"
         guard reply.isSuccess else {
@@ -94,7 +94,7 @@ struct TerminalTransport: MailTransport {
         do {
             try OpenFile.standardOutput.write(Self.shown(message).utf8)
         } catch {
-            throw MailFailure(reason: "it cannot be shown on the terminal", isFinal: false)
+            throw MailFailure(reason: "the mail can't be shown on the terminal", isFinal: false)
         }
         return MailReceipt(answer: "printed")
     }

@@ -145,7 +145,7 @@ package struct LiveDownload: Sendable {
             let date: JSONValue = ["__type": "Date", "iso": created]
             // A server that does not go on would be asked for ever.
             guard last.map({ $0.date != date || $0.id != id }) ?? true else {
-                throw LiveServer.Failure(description: "\(name): the server gives the same objects again and again")
+                throw LiveServer.Failure(description: "\(name): the server returns the same objects repeatedly")
             }
             last = (date, id)
             filter = ["$or": [["createdAt": ["$gt": date]], ["createdAt": date, "objectId": ["$gt": id]]]]

@@ -34,7 +34,7 @@ enum MongoValues {
         case .document(let document): return .object(object(document, field(), &losses))
         case .symbol(let text): return .string(self.text(text, field(), &losses))
         case .regularExpression, .dbPointer, .code, .codeWithScope, .timestamp, .minKey, .maxKey, .malformedText:
-            losses.add(field(), "a \(value.typeName), which Parse does not have", shown(value))
+            losses.add(field(), "a \(value.typeName), which Parse doesn't define", shown(value))
             return .null
         }
     }

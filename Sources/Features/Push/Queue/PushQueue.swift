@@ -141,7 +141,7 @@ public final class PushQueue: Pusher {
         for push in try await store.pushes.moved() {
             let time = PushTime(json: .string(push.pushTime))
             if time == nil {
-                logger.warning("a scheduled push has no valid time", metadata: ["push": "\(push.id)"])
+                logger.warning("scheduled push has an invalid time", metadata: ["push": "\(push.id)"])
             }
             try await store.pushes.move(
                 push.id, to: push.pushTime, due: time?.first, last: time.map { max($0.last, ParseDate.now) },
@@ -281,7 +281,7 @@ public final class PushQueue: Pusher {
             do {
                 try await store.pushes.releaseRanges(of: self.owner, except: self.unsettled.withLock { $0 })
             } catch {
-                self.logger.warning("pushes are left for later", metadata: ["error": "\(error)"])
+                self.logger.warning("pushes postponed", metadata: ["error": "\(error)"])
             }
         }.value
     }

@@ -177,7 +177,7 @@ struct RangeSender {
                 for (index, outcome) in outcomes {
                     if verdicts.note(key, outcome) {
                         logger.error(
-                            "a push service refuses the server: the entry is left alone for a minute",
+                            "push service rejected the server, pausing this entry for a minute",
                             metadata: ["service": "\(entry.name)", "reason": "\(outcome.reason ?? "")"])
                     }
                     if let next = follow(devices[index], outcome, part, tally) { again.append(next) }
@@ -223,7 +223,7 @@ struct RangeSender {
             tally.note(attempt.device, .unknownToken("BadDeviceToken"), isDead: wrong.isEmpty)
             for entry in wrong where guardian.warnsNow(entry.name) {
                 logger.warning(
-                    "a push service refuses most tokens: is the flag production of its entry right?",
+                    "push service rejected most tokens, check the entry's production flag",
                     metadata: ["service": "\(entry.name)"])
             }
         }

@@ -82,13 +82,13 @@ final class RangeWorker: Sendable {
             try await store.pushes.settleRange(range, owner: owner, progress)
         } catch {
             tally.restore(progress)
-            logger.warning("a push is not settled yet", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
+            logger.warning("push status not stored yet", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
             return false
         }
         await noteChange()
         let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
         logger.debug(
-            "devices were sent to",
+            "push batch sent",
             metadata: ["push": "\(range.pushId)", "sent": "\(sent)", "failed": "\(failed)"])
         return true
     }

@@ -52,8 +52,8 @@ package final class APNsSender: PushSender {
                 token = try ProviderToken(key: text, keyId: keyId, teamId: teamId)
             } catch {
                 throw ConfigurationError(
-                    "option \(option).token.key is no key of Apple's: it takes the file AuthKey_….p8, its path or its "
-                        + "text")
+                    "option \(option).token.key is not an Apple key. Use the path or the text of the file "
+                        + "AuthKey_….p8")
             }
         } else {
             token = nil

@@ -22,7 +22,7 @@ extension KeyFile {
             key = .privateKey(privateKey)
             let end = Date(timeIntervalSince1970: Double(certificates.first?.notValidAfter ?? 0))
             guard end > .now else {
-                throw ConfigurationError("option \(option): the certificate has ended on \(end.ISO8601Format())")
+                throw ConfigurationError("option \(option): the certificate expired on \(end.ISO8601Format())")
             }
             warning =
                 end > .now + Self.warnedDays * 86_400

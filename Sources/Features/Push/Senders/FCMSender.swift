@@ -39,7 +39,7 @@ final class FCMSender: PushSender {
         path = "/v1/projects/\(project)/messages:send"
         token = AccessToken(account, caller: caller)
         guard let parts = URLComponents(string: settings.endpoint), let host = parts.host else {
-            throw ConfigurationError("option \(option).endpoint is no address")
+            throw ConfigurationError("option \(option).endpoint must be a URL")
         }
         let isSecure = parts.scheme == "https"
         self.host = "\(host):\(parts.port ?? (isSecure ? 443 : 80))"

@@ -58,7 +58,8 @@ final class WebPushSender: PushSender {
             publicKey == Array(key.publicKey.x963Representation)
         else {
             throw ConfigurationError(
-                "option push.web: WEB Push Configuration is invalid: privateKey is no key, or publicKey is not its own")
+                "option push.web: WEB Push Configuration is invalid: privateKey is invalid, or publicKey does not match it"
+            )
         }
         self.key = key
     }

@@ -79,7 +79,7 @@ struct PasswordProof: Sendable, BackendPart {
         guard let hash = row.hash.flatMap({ BcryptHash($0) }) else { return nil }
         guard hash.isAffordable else {
             logger.warning(
-                "the hash of a user's password is too dear to compute: the password is taken for wrong",
+                "password hash exceeds the cost limit, log-in rejected",
                 metadata: ["user": "\(row.id)", "cost": "\(hash.cost)", "highest": "\(BcryptHash.highestCost)"])
             return nil
         }

@@ -105,7 +105,7 @@ public struct AccountMails: Sendable, BackendPart {
             } catch {
                 outcome.finish(throwing: error)
                 guard ContinuousClock.now >= end else { return }
-                logger.warning("a link was not sent", metadata: ["error": "\(error)"])
+                logger.warning("mail with a link not sent", metadata: ["error": "\(error)"])
             }
         }
         for try await _ in outcomes {}

@@ -62,7 +62,7 @@ public struct EmailVerifications: Sendable, BackendPart {
             // A trigger refused it, which the page has no words for.
             try await store.mails.forgetSpentToken(token)
             logger.warning(
-                "an address was not confirmed", metadata: ["user": "\(user.id)", "error": "\(error.message)"])
+                "email address not verified", metadata: ["user": "\(user.id)", "error": "\(error.message)"])
             return .invalid
         } catch {
             try await store.mails.forgetSpentToken(token)

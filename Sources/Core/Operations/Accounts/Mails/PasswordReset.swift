@@ -126,7 +126,7 @@ public struct PasswordResets: Sendable, BackendPart {
             try await step()
         } catch {
             logger.error(
-                "a password was reset, and what follows failed", metadata: ["user": "\(user.id)", "error": "\(error)"])
+                "password reset, but a later step failed", metadata: ["user": "\(user.id)", "error": "\(error)"])
         }
     }
 

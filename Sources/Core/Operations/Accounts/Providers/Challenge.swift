@@ -63,7 +63,7 @@ extension Providers {
             guard let id = owners.first, owners.count == 1 else { throw ParseError.notFound }
             return try await store.accounts.authData(of: id)
         } catch let error as ParseError {
-            logger.info("a challenge was refused", metadata: ["error": "\(error.message)"])
+            logger.info("auth challenge rejected", metadata: ["error": "\(error.message)"])
             throw ParseError(ParseError.objectNotFound, "User not found.")
         }
     }

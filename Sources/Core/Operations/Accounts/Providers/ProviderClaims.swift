@@ -93,7 +93,7 @@ extension Providers {
         } catch let error as CancellationError {
             throw error
         } catch {
-            logger.error("a login provider failed", metadata: ["error": "\(error)"])
+            logger.error("auth provider failed", metadata: ["error": "\(error)"])
             throw ParseError(ParseError.scriptFailed, "Auth failed. Unknown error.")
         }
     }
@@ -106,7 +106,7 @@ extension Providers {
 
     /// What opens sessions is no part of a transaction: it is done before, and would stay when the transaction fails.
     static let noLogInOfTransaction = ParseError(
-        ParseError.invalidJSON, "What opens a session cannot be part of a transaction.")
+        ParseError.invalidJSON, "Log-ins and sign-ups cannot be part of a transaction.")
 
     /// The ids of users who have any of the providers' ids.
     ///

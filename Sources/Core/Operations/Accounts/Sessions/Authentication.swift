@@ -66,7 +66,7 @@ extension Sessions {
                 unlessChangedSince: ParseDate(milliseconds: entry.updatedAt))
             services.sessionCache.invalidate(user: entry.user.id)
         } catch {
-            logger.warning("a session could not be extended", metadata: ["error": "\(error)"])
+            logger.warning("session not extended", metadata: ["error": "\(error)"])
         }
     }
 }
