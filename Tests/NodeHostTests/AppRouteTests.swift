@@ -33,6 +33,18 @@ struct AppRouteTests {
           req.on('data', piece => { length += piece.length; });
           req.on('end', () => res.send(length));
         });
+        app.post('/echo', (req, res) => {
+          res.writeHead(200, { 'Content-Length': req.headers['content-length'] });
+          res.flushHeaders();
+          req.pipe(res);
+        });
+        app.post('/full', (req, res) => {
+          if (req.headers['x-close']) res.setHeader('Connection', 'close');
+          res.writeHead(413, { 'Content-Length': 4 }).end('full');
+        });
+        app.post('/unread', (req, res) => {
+          res.writeHead(200, { 'Content-Length': 2 }).write('o');
+        });
         app.get('/large', (req, res) => {
           let left = 240;
           const send = () => {
@@ -149,6 +161,64 @@ struct AppRouteTests {
                 return try await connection.receive()
             }
             #expect(refused?.status == 413)
+        }
+    }
+
+    @Test("An app that answers while it reads a body has both flow at once")
+    func bothWays() async throws {
+        try await IndexApp.serve(Self.files) { _, client, _ in
+            let piece = [UInt8](repeating: 7, count: 1 << 20)
+            try await client.connect { connection in
+                try await connection.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(15 << 20)\r\n\r\n")
+                #expect(try await connection.receive(toHead: true)?.status == 200)
+                for _ in 0..<15 {
+                    try await connection.send(piece)
+                    #expect(try await connection.receive(bytes: piece.count) == piece)
+                }
+                try await connection.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(try await connection.receive()?.status == 200)
+            }
+        }
+    }
+
+    @Test("An answer that comes before the app has read the body reaches the client, and the next request is answered")
+    func early() async throws {
+        try await IndexApp.serve(Self.files) { server, client, _ in
+            let piece = [UInt8](repeating: 7, count: 1 << 20)
+            for field in ["", "X-Close: 1\r\n"] {
+                try await client.connect { connection in
+                    try await connection.send(
+                        "POST /full HTTP/1.1\r\nHost: a\r\n\(field)Content-Length: \(15 << 20)\r\n\r\n")
+                    let answer = try await connection.receive()
+                    #expect(answer?.status == 413 && answer?.text == "full")
+                    for _ in 0..<15 { try await connection.send(piece) }
+                    try await connection.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n")
+                    #expect(try await connection.receive()?.status == 200)
+                }
+            }
+            // The app reads nothing and does not end its answer.
+            try await client.connect { connection in
+                try await connection.send("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: \(15 << 20)\r\n\r\n")
+                #expect(try await connection.receive(toHead: true)?.status == 200)
+                #expect(try await connection.receive(bytes: 1) == Array("o".utf8))
+            }
+            #expect(try await server.call("hi")["result"] == "hello")
+        }
+    }
+
+    @Test("A body without a length that grows over maxUploadSize behind the head of the answer breaks the answer off")
+    func grows() async throws {
+        try await IndexApp.serve(Self.files, ["maxUploadSize": "1mb"]) { _, client, _ in
+            try await client.connect { connection in
+                try await connection.send("POST /unread HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+                #expect(try await connection.receive(toHead: true)?.status == 200)
+                let piece = String(repeating: "x", count: 1 << 18)
+                for _ in 0..<8 {
+                    // The server may have closed the connection by now.
+                    try? await connection.send("\(String(piece.utf8.count, radix: 16))\r\n\(piece)\r\n")
+                }
+                #expect(try await connection.receive(bytes: 2).count == 1)
+            }
         }
     }
 

@@ -46,6 +46,39 @@ package final class IncomingBody: AsyncSequence {
         return try await receive()
     }
 
+    /// Hands the rest on while something else goes on: each piece, and nil at the end of the body.
+    ///
+    /// - Parameters:
+    ///   - isOver: Whether no more of it is wanted. Who makes it so calls ``wake`` afterwards.
+    ///   - take: Takes a piece. Returns whether it takes another one.
+    /// - Throws: ``HTTPError/aborted`` when the connection ends before the body does; what `take` throws.
+    package func pass(
+        unless isOver: @Sendable () -> Bool, to take: @Sendable (ByteBuffer?) async throws -> Bool
+    ) async throws {
+        while let chunk = try await next(unless: isOver) {
+            guard try await take(chunk) else { return }
+        }
+        if isComplete { _ = try await take(nil) }
+    }
+
+    private func next(unless isOver: @Sendable () -> Bool) async throws -> ByteBuffer? {
+        if isOver() { return nil }
+        if firstChunk == nil, !isComplete {
+            let ticket = watch()
+            await connection.parts.waitUntilReady(unless: isOver)
+            if isOver() {
+                transferTimeout.moved(ticket, bytes: 0, pauses: true)
+                return nil
+            }
+        }
+        return try await next()
+    }
+
+    /// Has ``pass(unless:to:)`` look whether it is over. For other tasks.
+    package var wake: @Sendable () -> Void {
+        { [connection] in connection.parts.wake() }
+    }
+
     /// Whether the body has no bytes at all. What is read to find out is not lost.
     package func isEmpty() async throws -> Bool {
         while firstChunk == nil {
@@ -152,9 +185,7 @@ package final class IncomingBody: AsyncSequence {
 
     private func receive() async throws -> ByteBuffer? {
         guard !isComplete else { return nil }
-        if let ticket { transferTimeout.resume(ticket) }
-        let ticket = self.ticket ?? transferTimeout.begin(.body, on: connection.channel)
-        self.ticket = ticket
+        let ticket = watch()
         guard let chunk = try await nextFromConnection() else {
             finish()
             return nil
@@ -166,6 +197,14 @@ package final class IncomingBody: AsyncSequence {
             transferTimeout.moved(ticket, bytes: chunk.readableBytes, pauses: true)
         }
         return chunk
+    }
+
+    /// Has a client that stands still noticed from now on.
+    private func watch() -> TransferTimeout.Ticket {
+        if let ticket { transferTimeout.resume(ticket) }
+        let ticket = self.ticket ?? transferTimeout.begin(.body, on: connection.channel)
+        self.ticket = ticket
+        return ticket
     }
 
     private func nextFromConnection() async throws -> ByteBuffer? {

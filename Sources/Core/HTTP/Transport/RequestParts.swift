@@ -132,6 +132,23 @@ package final class RequestParts: Sendable {
         }
     }
 
+    /// Waits until there is a part, the last one was taken, or the wait is over.
+    ///
+    /// - Parameter isOver: Whether it is over. Who makes it so calls ``wake()`` afterwards.
+    package func waitUntilReady(unless isOver: @Sendable () -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { state in
+                let waits = !state.isReady && !isOver()
+                if waits { state.waiter = continuation }
+                return waits
+            }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    /// Has ``waitUntilReady(unless:)`` look whether its wait is over.
+    package func wake() { state.withLock { $0.waiter.take() }?.resume() }
+
     private func take() -> HTTPServerRequestPart? {
         guard let next = state.withLock({ $0.popFirst() }) else { return nil }
         input.remove(next.bytes)

@@ -5,6 +5,7 @@ import Logs
 import NIOCore
 import NIOHTTP1
 import Synchronization
+import Tasks
 import Telemetry
 
 /// Answers one request on a connection.
@@ -80,7 +81,7 @@ struct Responder: Sendable {
             authority: headers[.host], peer: connection.peer, body: body, isDraining: drain.hasBegun,
             record: record, span: startSpan(head.method.rawValue, headers, from: connection.peer))
         var reply = await handler.answer(request)
-        received = body.receivedLength
+        defer { received = body.receivedLength }
         body.release()
         let ticket = watch(&reply, on: connection)
         defer { if let ticket { transferTimeout.end(ticket) } }
@@ -95,7 +96,11 @@ struct Responder: Sendable {
         response.isSecure = isSecure
         response.announce(keepsConnection: keepsConnection, to: head.version)
         do {
-            sent = try await send(response, on: connection, ticket, isChunked: !endsWithConnection)
+            if case .stream(let stream) = reply.body, let takeRest = stream.takeRest, !body.isComplete {
+                sent = try await send(response, on: connection, ticket, isChunked: !endsWithConnection, body, takeRest)
+            } else {
+                sent = try await send(response, on: connection, ticket, isChunked: !endsWithConnection)
+            }
         } catch {
             log(request, status: nil, duration: .now - start)
             throw error
@@ -160,6 +165,26 @@ struct Responder: Sendable {
 
     /// Bytes that can be hashed within 0.1 ms.
     private static let quicklyHashed = 1024 * 1024
+
+    /// Sends an answer while the rest of the request's body goes to who makes the answer.
+    private func send(
+        _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool,
+        _ body: IncomingBody, _ takeRest: @escaping @Sendable (ByteBuffer?) async -> Bool
+    ) async throws -> Int {
+        let hasFailed = OneTime<Void>()
+        async let sent = {
+            do {
+                return try await send(response, on: connection, ticket, isChunked: isChunked)
+            } catch {
+                hasFailed.set(())
+                connection.parts.wake()
+                throw error
+            }
+        }()
+        // Whether the body broke off is asked of it later.
+        try? await body.pass(unless: { hasFailed.value != nil }, to: takeRest)
+        return try await sent
+    }
 
     /// - Returns: The content length in bytes.
     private func send(

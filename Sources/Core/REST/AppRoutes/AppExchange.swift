@@ -16,6 +16,10 @@ final class AppExchange: Sendable {
         var consumer: CheckedContinuation<HTTPClientResponsePart, any Error>?
         var channel: (any Channel)?
         var isClosed = false
+        /// Set when the app has taken the part that was sent last, or when nobody waits for that any more.
+        var taken: OneTime<Bool>?
+        /// The bytes of the body that were sent.
+        var sentBytes = 0
     }
 
     /// The app ended the connection, or sent what is no HTTP.
@@ -68,24 +72,43 @@ final class AppExchange: Sendable {
 
     /// Sends a part.
     ///
+    /// - Parameter isOver: Whether not to wait until the app has taken the part. Who makes it so calls ``wake()``
+    ///   afterwards. The next part waits for this one as well.
     /// - Returns: Whether it was sent in time; false if the app doesn't read it.
-    func send(_ part: HTTPClientRequestPart, within limit: Duration) async -> Bool {
-        guard let channel = state.withLock({ $0.channel }) else { return false }
-        let isSent = OneTime<Bool>()
-        channel.writeAndFlush(part).whenComplete { result in
-            if case .success = result { isSent.set(true) } else { isSent.set(false) }
+    func send(
+        _ part: HTTPClientRequestPart, within limit: Duration, unless isOver: @Sendable () -> Bool = { false }
+    ) async -> Bool {
+        let isTaken = OneTime<Bool>()
+        let channel = state.withLock { state in
+            state.taken = isTaken
+            if case .body(.byteBuffer(let bytes)) = part { state.sentBytes += bytes.readableBytes }
+            return state.channel
         }
-        return await isSent.wait(limit) ?? false
+        guard let channel else { return false }
+        channel.writeAndFlush(part).whenComplete { result in
+            if case .success = result { isTaken.set(true) } else { isTaken.set(false) }
+        }
+        if isOver() { return true }
+        return await isTaken.wait(limit) ?? false
     }
+
+    /// Has ``send(_:within:unless:)`` wait no longer.
+    func wake() { state.withLock { $0.taken }?.set(true) }
+
+    /// The bytes of the body that were sent.
+    var sentBytes: Int { state.withLock { $0.sentBytes } }
 
     /// Waits for the next part of the answer.
     ///
+    /// - Parameter limit: How long the app may be silent; nil for as long as it likes.
     /// - Throws: ``Silent`` after the limit, ``Broken`` when the app ended the connection.
-    func next(within limit: Duration) async throws -> HTTPClientResponsePart {
+    func next(within limit: Duration?) async throws -> HTTPClientResponsePart {
         if let part = state.withLock({ $0.parts.popFirst() }) { return part }
         guard let channel = state.withLock({ $0.channel }) else { throw Broken() }
-        let timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [weak self] in self?.finish(Silent()) }
-        defer { timer.cancel() }
+        let timer = limit.map { limit in
+            channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [weak self] in self?.finish(Silent()) }
+        }
+        defer { timer?.cancel() }
         return try await withCheckedThrowingContinuation { continuation in
             let result: Result<HTTPClientResponsePart, any Error>? = state.withLock { state in
                 if let part = state.parts.popFirst() { return .success(part) }

@@ -80,8 +80,9 @@ package struct AppProxy: Sendable {
         let presence = CallerPresence.current
         let departure = presence?.onLeaving { [weak exchange] in exchange?.close() }
         do {
-            try await upload(request, to: exchange, client: client, scheme: scheme, host: host)
-            return try await reply(of: exchange, hasBody: !request.isHead) {
+            let head = try await exchangeHeads(request, exchange, client: client, scheme: scheme, host: host)
+            let isUploaded = request.body.isComplete
+            return reply(head, of: exchange, hasBody: !request.isHead, isUploaded: isUploaded) {
                 if let departure { presence?.forget(departure) }
             }
         } catch {
@@ -101,45 +102,91 @@ package struct AppProxy: Sendable {
             body: .text(reason, contentType: "text/plain; charset=utf-8"))
     }
 
-    /// Sends the head and the body. A body that the app stops reading is sent no further: it has its answer then.
-    private func upload(
-        _ request: IncomingRequest, to exchange: AppExchange, client: String, scheme: String, host: String
-    ) async throws {
+    /// Sends the head and the body until the app answers, which it may do before it has read the body.
+    ///
+    /// - Returns: The head of the answer.
+    private func exchangeHeads(
+        _ request: IncomingRequest, _ exchange: AppExchange, client: String, scheme: String, host: String
+    ) async throws -> HTTPResponseHead {
         let head = HTTPRequestHead(
             version: .http1_1, method: HTTPMethod(rawValue: request.method),
             uri: String(request.target.prefix { $0 != "#" }),
             headers: fields.request(request, client: client, scheme: scheme, host: host))
-        guard await exchange.send(.head(head), within: limits.silence) else { return }
-        while let chunk = try await request.body.next() {
-            guard request.body.receivedLength <= maximumBodySize else { throw HTTPError.bodyTooLarge }
-            guard await exchange.send(.body(.byteBuffer(chunk)), within: limits.silence) else { return }
+        guard await exchange.send(.head(head), within: limits.silence) else { throw AppExchange.Broken() }
+        if request.body.isComplete {
+            _ = await exchange.send(.end(nil), within: limits.silence)
+            return try await Self.head(of: exchange, within: limits.head)
         }
-        _ = await exchange.send(.end(nil), within: limits.silence)
+        let answer = OneTime<Result<HTTPResponseHead, any Error>>()
+        let wake = request.body.wake
+        Task {
+            do {
+                answer.set(.success(try await Self.head(of: exchange, within: nil)))
+            } catch {
+                answer.set(.failure(error))
+            }
+            exchange.wake()
+            wake()
+        }
+        try await request.body.pass(
+            unless: { answer.value != nil },
+            to: { chunk in
+                guard isInLimit(chunk, exchange) else { throw HTTPError.bodyTooLarge }
+                return await exchange.send(Self.part(chunk), within: limits.silence) { answer.value != nil }
+            })
+        // The app may be long about a body that it has, not one that is still on its way.
+        guard let result = await answer.wait(limits.head) else { throw AppExchange.Silent() }
+        return try result.get()
     }
 
+    private static func part(_ chunk: ByteBuffer?) -> HTTPClientRequestPart {
+        chunk.map { .body(.byteBuffer($0)) } ?? .end(nil)
+    }
+
+    private func isInLimit(_ chunk: ByteBuffer?, _ exchange: AppExchange) -> Bool {
+        exchange.sentBytes + (chunk?.readableBytes ?? 0) <= maximumBodySize
+    }
+
+    /// - Parameters:
+    ///   - isUploaded: Whether the app has all of the body. If not, the rest follows while the answer is sent, and after
+    ///     it, for as long as the app reads it.
+    ///   - ended: Called when the client needs to be watched no longer.
     private func reply(
-        of exchange: AppExchange, hasBody: Bool, ended: @escaping @Sendable () -> Void
-    ) async throws -> Reply {
-        let head = try await head(of: exchange)
+        _ head: HTTPResponseHead, of exchange: AppExchange, hasBody: Bool, isUploaded: Bool,
+        ended: @escaping @Sendable () -> Void
+    ) -> Reply {
         let (headers, length) = AppFields.answer(head.headers)
         let silence = limits.silence
         let isEmpty = [204, 304].contains(head.status.code)
-        let stream = Reply.ByteStream(length: isEmpty ? 0 : length) { sink in
+        var stream = Reply.ByteStream(length: isEmpty ? 0 : length) { sink in
+            var isWhole = false
             defer {
                 ended()
-                exchange.close()
+                // The last reference to the exchange closes it, too.
+                if isUploaded || !isWhole { exchange.close() }
             }
             while true {
                 switch try await exchange.next(within: silence) {
                 case .body(let piece): try await sink(piece)
-                case .end: return
+                case .end:
+                    isWhole = true
+                    return
                 case .head: continue
                 }
             }
         }
+        if !isUploaded {
+            stream.takeRest = { chunk in
+                guard isInLimit(chunk, exchange) else {
+                    exchange.close()
+                    return false
+                }
+                return await exchange.send(Self.part(chunk), within: silence)
+            }
+        }
         if isEmpty || !hasBody {
             ended()
-            exchange.close()
+            if isUploaded { exchange.close() }
         }
         var reply = Reply(status: Int(head.status.code), headers: headers, body: .stream(stream))
         reply.isRelayed = true
@@ -147,10 +194,12 @@ package struct AppProxy: Sendable {
     }
 
     /// The head of the answer, without hints and the like that come before it.
-    private func head(of exchange: AppExchange) async throws -> HTTPResponseHead {
-        let deadline = ContinuousClock.now + limits.head
+    ///
+    /// - Parameter limit: How long the app may take; nil for as long as it likes.
+    private static func head(of exchange: AppExchange, within limit: Duration?) async throws -> HTTPResponseHead {
+        let deadline = limit.map { ContinuousClock.now + $0 }
         while true {
-            let part = try await exchange.next(within: max(.zero, deadline - .now))
+            let part = try await exchange.next(within: deadline.map { max(.zero, $0 - .now) })
             if case .head(let head) = part, head.status.code >= 200 { return head }
         }
     }
