@@ -231,39 +231,42 @@ static const unsigned char file_72[] = {
 #embed "files/pages/schema/index.js"
 };
 static const unsigned char file_73[] = {
-#embed "files/pages/settings/index.js"
+#embed "files/pages/schema/new-class.js"
 };
 static const unsigned char file_74[] = {
-#embed "files/pages/shell.js"
+#embed "files/pages/settings/index.js"
 };
 static const unsigned char file_75[] = {
-#embed "files/pages/start/index.js"
+#embed "files/pages/shell.js"
 };
 static const unsigned char file_76[] = {
-#embed "files/pages/trash/index.js"
+#embed "files/pages/start/index.js"
 };
 static const unsigned char file_77[] = {
-#embed "files/pages/users/index.js"
+#embed "files/pages/trash/index.js"
 };
 static const unsigned char file_78[] = {
-#embed "files/pages/users/one.js"
+#embed "files/pages/users/index.js"
 };
 static const unsigned char file_79[] = {
-#embed "files/parts/chart.js"
+#embed "files/pages/users/one.js"
 };
 static const unsigned char file_80[] = {
-#embed "files/parts/dialog.js"
+#embed "files/parts/chart.js"
 };
 static const unsigned char file_81[] = {
-#embed "files/parts/states.js"
+#embed "files/parts/dialog.js"
 };
 static const unsigned char file_82[] = {
-#embed "files/parts/task.js"
+#embed "files/parts/states.js"
 };
 static const unsigned char file_83[] = {
-#embed "files/style/console.css"
+#embed "files/parts/task.js"
 };
 static const unsigned char file_84[] = {
+#embed "files/style/console.css"
+};
+static const unsigned char file_85[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -341,18 +344,19 @@ static const struct file all[] = {
     {"pages/schema/diagram.js", file_70, sizeof file_70},
     {"pages/schema/forms.js", file_71, sizeof file_71},
     {"pages/schema/index.js", file_72, sizeof file_72},
-    {"pages/settings/index.js", file_73, sizeof file_73},
-    {"pages/shell.js", file_74, sizeof file_74},
-    {"pages/start/index.js", file_75, sizeof file_75},
-    {"pages/trash/index.js", file_76, sizeof file_76},
-    {"pages/users/index.js", file_77, sizeof file_77},
-    {"pages/users/one.js", file_78, sizeof file_78},
-    {"parts/chart.js", file_79, sizeof file_79},
-    {"parts/dialog.js", file_80, sizeof file_80},
-    {"parts/states.js", file_81, sizeof file_81},
-    {"parts/task.js", file_82, sizeof file_82},
-    {"style/console.css", file_83, sizeof file_83},
-    {"style/icon.svg", file_84, sizeof file_84},
+    {"pages/schema/new-class.js", file_73, sizeof file_73},
+    {"pages/settings/index.js", file_74, sizeof file_74},
+    {"pages/shell.js", file_75, sizeof file_75},
+    {"pages/start/index.js", file_76, sizeof file_76},
+    {"pages/trash/index.js", file_77, sizeof file_77},
+    {"pages/users/index.js", file_78, sizeof file_78},
+    {"pages/users/one.js", file_79, sizeof file_79},
+    {"parts/chart.js", file_80, sizeof file_80},
+    {"parts/dialog.js", file_81, sizeof file_81},
+    {"parts/states.js", file_82, sizeof file_82},
+    {"parts/task.js", file_83, sizeof file_83},
+    {"style/console.css", file_84, sizeof file_84},
+    {"style/icon.svg", file_85, sizeof file_85},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

@@ -8,18 +8,13 @@ import { confirm, openDialog, openForm } from "../parts/dialog.js";
 import { complain, failed, loading, toast } from "../parts/states.js";
 
 addWords({
-  "operators.hint": "Accounts of this console; users of the app are none of them.",
-  "operators.none": "Nobody has an account yet.", "operators.new": "New operator", "operators.change": "Change {name}",
-  "operators.delete": "Delete {name}",
-  "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.",
-  "operators.newPassword": "New password, or nothing for the one that is",
+  "operators.hint": "Accounts of this console; users of the app are none of them.", "operators.none": "Nobody has an account yet.",
+  "operators.new": "New operator", "operators.change": "Change {name}", "operators.delete": "Delete {name}",
+  "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.", "operators.newPassword": "New password, or nothing for the one that is",
   "operators.role": "Role", "operators.create": "Add operator", "operators.you": "you", "operators.added": "{name} may sign in",
-  "operators.changed": "{name} is changed, and signed out", "operators.deleted": "{name} is deleted",
-  "operators.missing": "A name and a password are needed.", "operators.totp": "Codes at sign-in are on",
-  "operators.totpOff": "Turn codes off, for who has lost the app",
-  "role.means.owner": "everything, operators too",
-  "role.means.developer": "objects, files, classes, configuration",
-  "role.means.editor": "objects and files", "role.means.viewer": "reads",
+  "operators.changed": "{name} is changed, and signed out", "operators.deleted": "{name} is deleted", "operators.missing": "A name and a password are needed.",
+  "operators.totp": "Codes at sign-in are on", "operators.totpOff": "Turn codes off, for who has lost the app", "role.means.owner": "everything, operators too",
+  "role.means.developer": "objects, files, classes, configuration", "role.means.editor": "objects and files", "role.means.viewer": "reads",
 });
 
 const ROLES = ["owner", "developer", "editor", "viewer"];

@@ -128,7 +128,7 @@ export function classList(scope, page = "data") {
     shownClass = parts[0];
   }, scope);
   const add = button(".plain.new", async () => {
-    const { makeClass } = await import("../schema/forms.js");
+    const { makeClass } = await import("../schema/new-class.js");
     const name = await makeClass();
     if (name) go(address(page, [name]));
   }, icon("plus"), t("classes.new"));

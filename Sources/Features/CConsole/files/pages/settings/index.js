@@ -7,11 +7,10 @@ import { addWords, drawnApart, plain, shown, t } from "../../core/words.js";
 import { failed, loading, toast } from "../../parts/states.js";
 
 addWords({
-  "settings.hint": "Flags outweigh the environment, that the file, and that the defaults.",
-  "settings.find": "Find an option", "settings.changed": "Only what is set", "settings.copy": "Copy without secrets",
-  "settings.copied": "Copied, without secrets", "settings.option": "Option", "settings.value": "Value", "settings.source": "Set by",
-  "settings.secret": "set, and not shown", "settings.none": "No option is called like that.", "settings.flag": "flag {from}",
-  "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.preset": "defaults of this preset",
+  "settings.hint": "Flags outweigh the environment, that the file, and that the defaults.", "settings.find": "Find an option",
+  "settings.changed": "Only what is set", "settings.copy": "Copy without secrets", "settings.copied": "Copied, without secrets", "settings.option": "Option",
+  "settings.value": "Value", "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option is called like that.",
+  "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.preset": "defaults of this preset",
   "settings.default": "default", "settings.else": "without that {value}", "settings.noEffect": "has no effect",
 });
 
