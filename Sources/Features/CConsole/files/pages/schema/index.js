@@ -11,7 +11,9 @@ import { counted } from "../../data/cells.js";
 import { classes, counts, isServerClass, ranked } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
 import { keepFocus, openMenu } from "../../parts/dialog.js";
+import { empty } from "../../parts/states.js";
 import { classFrame } from "../class-frame.js";
+import { hasNoClass, newClass } from "../data/index.js";
 import { diagram } from "./diagram.js";
 import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeIndex } from "./forms.js";
 
@@ -57,12 +59,9 @@ function showAll(content, scope) {
       [...new Set([...fields.values()].filter(({ targetClass }) => targetClass).map(({ targetClass }) => targetClass))].map((name) => h("span.pill", shown(name, 40))),
     ]))));
   }, scope);
-  const add = mayChangeClasses() && button(".button.primary", async () => {
-    const name = await (await import("./new-class.js")).makeClass();
-    if (name) go(address("schema", [name]));
-  }, icon("plus"), h("span.words", t("classes.new")));
+  const add = mayChangeClasses() && button(".button.primary", () => newClass("schema"), icon("plus"), h("span.words", t("classes.new")));
   put(content, h("header.head", h("h1", t("rail.schema")), h("span.quiet.words", t("schema.hint")), h(".space"), add),
-    h(".scroll", h("section.panel", h("h2", t("schema.diagram")), diagram(classes.peek())), h("section.panel", h("h2", t("word.allClasses")), list)));
+    h(".scroll", hasNoClass() ? empty({ picture: "schema", title: t("classes.empty"), text: t("classes.emptyHint") }) : h("section.panel", h("h2", t("schema.diagram")), diagram(classes.peek())), h("section.panel", h("h2", t("word.allClasses")), list)));
 }
 
 function showClass(content, className, scope) {
