@@ -60,175 +60,175 @@ static const unsigned char file_15[] = {
 #embed "files/data/editors/inline.js"
 };
 static const unsigned char file_16[] = {
-#embed "files/data/editors/map.js"
-};
-static const unsigned char file_17[] = {
 #embed "files/data/editors/members.js"
 };
-static const unsigned char file_18[] = {
+static const unsigned char file_17[] = {
 #embed "files/data/editors/pointer.js"
 };
-static const unsigned char file_19[] = {
+static const unsigned char file_18[] = {
 #embed "files/data/editors/sheet.js"
 };
-static const unsigned char file_20[] = {
+static const unsigned char file_19[] = {
 #embed "files/data/editors/tree.js"
 };
-static const unsigned char file_21[] = {
+static const unsigned char file_20[] = {
 #embed "files/data/filter/chips.js"
 };
-static const unsigned char file_22[] = {
+static const unsigned char file_21[] = {
 #embed "files/data/filter/model.js"
 };
-static const unsigned char file_23[] = {
+static const unsigned char file_22[] = {
 #embed "files/data/grid-geometry.js"
 };
-static const unsigned char file_24[] = {
+static const unsigned char file_23[] = {
 #embed "files/data/grid-keys.js"
 };
-static const unsigned char file_25[] = {
+static const unsigned char file_24[] = {
 #embed "files/data/grid.js"
 };
-static const unsigned char file_26[] = {
+static const unsigned char file_25[] = {
 #embed "files/data/import/columns.js"
 };
-static const unsigned char file_27[] = {
+static const unsigned char file_26[] = {
 #embed "files/data/import/reader.js"
 };
-static const unsigned char file_28[] = {
+static const unsigned char file_27[] = {
 #embed "files/data/indexing.js"
 };
-static const unsigned char file_29[] = {
+static const unsigned char file_28[] = {
 #embed "files/data/rows.js"
 };
-static const unsigned char file_30[] = {
+static const unsigned char file_29[] = {
 #embed "files/data/save.js"
 };
-static const unsigned char file_31[] = {
+static const unsigned char file_30[] = {
 #embed "files/data/schema.js"
 };
-static const unsigned char file_32[] = {
+static const unsigned char file_31[] = {
 #embed "files/data/values.js"
 };
-static const unsigned char file_33[] = {
+static const unsigned char file_32[] = {
 #embed "files/index.html"
 };
-static const unsigned char file_34[] = {
+static const unsigned char file_33[] = {
 #embed "files/main.js"
 };
-static const unsigned char file_35[] = {
+static const unsigned char file_34[] = {
 #embed "files/pages/access/editors.js"
 };
-static const unsigned char file_36[] = {
+static const unsigned char file_35[] = {
 #embed "files/pages/access/eyes.js"
 };
-static const unsigned char file_37[] = {
+static const unsigned char file_36[] = {
 #embed "files/pages/access/index.js"
 };
-static const unsigned char file_38[] = {
+static const unsigned char file_37[] = {
 #embed "files/pages/access/model.js"
 };
-static const unsigned char file_39[] = {
+static const unsigned char file_38[] = {
 #embed "files/pages/account.js"
 };
-static const unsigned char file_40[] = {
+static const unsigned char file_39[] = {
 #embed "files/pages/audit/index.js"
 };
-static const unsigned char file_41[] = {
+static const unsigned char file_40[] = {
 #embed "files/pages/class-frame.js"
 };
-static const unsigned char file_42[] = {
+static const unsigned char file_41[] = {
 #embed "files/pages/cloud/call.js"
 };
-static const unsigned char file_43[] = {
+static const unsigned char file_42[] = {
 #embed "files/pages/cloud/index.js"
 };
-static const unsigned char file_44[] = {
+static const unsigned char file_43[] = {
 #embed "files/pages/cloud/jobs.js"
 };
-static const unsigned char file_45[] = {
+static const unsigned char file_44[] = {
 #embed "files/pages/cloud/schedule.js"
 };
-static const unsigned char file_46[] = {
+static const unsigned char file_45[] = {
 #embed "files/pages/config/index.js"
 };
-static const unsigned char file_47[] = {
+static const unsigned char file_46[] = {
 #embed "files/pages/data/class-actions.js"
 };
-static const unsigned char file_48[] = {
+static const unsigned char file_47[] = {
 #embed "files/pages/data/class-menu.js"
 };
-static const unsigned char file_49[] = {
+static const unsigned char file_48[] = {
 #embed "files/pages/data/class-view.js"
 };
-static const unsigned char file_50[] = {
+static const unsigned char file_49[] = {
 #embed "files/pages/data/export.js"
 };
-static const unsigned char file_51[] = {
+static const unsigned char file_50[] = {
 #embed "files/pages/data/import-note.js"
 };
-static const unsigned char file_52[] = {
+static const unsigned char file_51[] = {
 #embed "files/pages/data/import.js"
 };
-static const unsigned char file_53[] = {
+static const unsigned char file_52[] = {
 #embed "files/pages/data/index.js"
 };
-static const unsigned char file_54[] = {
+static const unsigned char file_53[] = {
 #embed "files/pages/data/new.js"
 };
-static const unsigned char file_55[] = {
+static const unsigned char file_54[] = {
 #embed "files/pages/data/object-view.js"
 };
-static const unsigned char file_56[] = {
+static const unsigned char file_55[] = {
 #embed "files/pages/data/viewing.js"
 };
-static const unsigned char file_57[] = {
+static const unsigned char file_56[] = {
 #embed "files/pages/files/index.js"
 };
-static const unsigned char file_58[] = {
+static const unsigned char file_57[] = {
 #embed "files/pages/health/index.js"
 };
-static const unsigned char file_59[] = {
+static const unsigned char file_58[] = {
 #embed "files/pages/live/index.js"
 };
-static const unsigned char file_60[] = {
+static const unsigned char file_59[] = {
 #embed "files/pages/logs/index.js"
 };
-static const unsigned char file_61[] = {
+static const unsigned char file_60[] = {
 #embed "files/pages/logs/lines.js"
 };
-static const unsigned char file_62[] = {
+static const unsigned char file_61[] = {
 #embed "files/pages/operators.js"
 };
-static const unsigned char file_63[] = {
+static const unsigned char file_62[] = {
 #embed "files/pages/palette.js"
 };
-static const unsigned char file_64[] = {
+static const unsigned char file_63[] = {
 #embed "files/pages/performance/index.js"
 };
-static const unsigned char file_65[] = {
+static const unsigned char file_64[] = {
 #embed "files/pages/performance/plan.js"
 };
-static const unsigned char file_66[] = {
+static const unsigned char file_65[] = {
 #embed "files/pages/push/compose.js"
 };
-static const unsigned char file_67[] = {
+static const unsigned char file_66[] = {
 #embed "files/pages/push/index.js"
 };
-static const unsigned char file_68[] = {
+static const unsigned char file_67[] = {
 #embed "files/pages/rest/code.js"
 };
-static const unsigned char file_69[] = {
+static const unsigned char file_68[] = {
 #embed "files/pages/rest/index.js"
 };
-static const unsigned char file_70[] = {
+static const unsigned char file_69[] = {
 #embed "files/pages/schema/diagram.js"
 };
-static const unsigned char file_71[] = {
+static const unsigned char file_70[] = {
 #embed "files/pages/schema/forms.js"
 };
-static const unsigned char file_72[] = {
+static const unsigned char file_71[] = {
 #embed "files/pages/schema/index.js"
+};
+static const unsigned char file_72[] = {
+#embed "files/pages/schema/new-class.js"
 };
 static const unsigned char file_73[] = {
 #embed "files/pages/settings/index.js"
@@ -284,63 +284,63 @@ static const struct file all[] = {
     {"data/editing.js", file_13, sizeof file_13},
     {"data/editors/file.js", file_14, sizeof file_14},
     {"data/editors/inline.js", file_15, sizeof file_15},
-    {"data/editors/map.js", file_16, sizeof file_16},
-    {"data/editors/members.js", file_17, sizeof file_17},
-    {"data/editors/pointer.js", file_18, sizeof file_18},
-    {"data/editors/sheet.js", file_19, sizeof file_19},
-    {"data/editors/tree.js", file_20, sizeof file_20},
-    {"data/filter/chips.js", file_21, sizeof file_21},
-    {"data/filter/model.js", file_22, sizeof file_22},
-    {"data/grid-geometry.js", file_23, sizeof file_23},
-    {"data/grid-keys.js", file_24, sizeof file_24},
-    {"data/grid.js", file_25, sizeof file_25},
-    {"data/import/columns.js", file_26, sizeof file_26},
-    {"data/import/reader.js", file_27, sizeof file_27},
-    {"data/indexing.js", file_28, sizeof file_28},
-    {"data/rows.js", file_29, sizeof file_29},
-    {"data/save.js", file_30, sizeof file_30},
-    {"data/schema.js", file_31, sizeof file_31},
-    {"data/values.js", file_32, sizeof file_32},
-    {"index.html", file_33, sizeof file_33},
-    {"main.js", file_34, sizeof file_34},
-    {"pages/access/editors.js", file_35, sizeof file_35},
-    {"pages/access/eyes.js", file_36, sizeof file_36},
-    {"pages/access/index.js", file_37, sizeof file_37},
-    {"pages/access/model.js", file_38, sizeof file_38},
-    {"pages/account.js", file_39, sizeof file_39},
-    {"pages/audit/index.js", file_40, sizeof file_40},
-    {"pages/class-frame.js", file_41, sizeof file_41},
-    {"pages/cloud/call.js", file_42, sizeof file_42},
-    {"pages/cloud/index.js", file_43, sizeof file_43},
-    {"pages/cloud/jobs.js", file_44, sizeof file_44},
-    {"pages/cloud/schedule.js", file_45, sizeof file_45},
-    {"pages/config/index.js", file_46, sizeof file_46},
-    {"pages/data/class-actions.js", file_47, sizeof file_47},
-    {"pages/data/class-menu.js", file_48, sizeof file_48},
-    {"pages/data/class-view.js", file_49, sizeof file_49},
-    {"pages/data/export.js", file_50, sizeof file_50},
-    {"pages/data/import-note.js", file_51, sizeof file_51},
-    {"pages/data/import.js", file_52, sizeof file_52},
-    {"pages/data/index.js", file_53, sizeof file_53},
-    {"pages/data/new.js", file_54, sizeof file_54},
-    {"pages/data/object-view.js", file_55, sizeof file_55},
-    {"pages/data/viewing.js", file_56, sizeof file_56},
-    {"pages/files/index.js", file_57, sizeof file_57},
-    {"pages/health/index.js", file_58, sizeof file_58},
-    {"pages/live/index.js", file_59, sizeof file_59},
-    {"pages/logs/index.js", file_60, sizeof file_60},
-    {"pages/logs/lines.js", file_61, sizeof file_61},
-    {"pages/operators.js", file_62, sizeof file_62},
-    {"pages/palette.js", file_63, sizeof file_63},
-    {"pages/performance/index.js", file_64, sizeof file_64},
-    {"pages/performance/plan.js", file_65, sizeof file_65},
-    {"pages/push/compose.js", file_66, sizeof file_66},
-    {"pages/push/index.js", file_67, sizeof file_67},
-    {"pages/rest/code.js", file_68, sizeof file_68},
-    {"pages/rest/index.js", file_69, sizeof file_69},
-    {"pages/schema/diagram.js", file_70, sizeof file_70},
-    {"pages/schema/forms.js", file_71, sizeof file_71},
-    {"pages/schema/index.js", file_72, sizeof file_72},
+    {"data/editors/members.js", file_16, sizeof file_16},
+    {"data/editors/pointer.js", file_17, sizeof file_17},
+    {"data/editors/sheet.js", file_18, sizeof file_18},
+    {"data/editors/tree.js", file_19, sizeof file_19},
+    {"data/filter/chips.js", file_20, sizeof file_20},
+    {"data/filter/model.js", file_21, sizeof file_21},
+    {"data/grid-geometry.js", file_22, sizeof file_22},
+    {"data/grid-keys.js", file_23, sizeof file_23},
+    {"data/grid.js", file_24, sizeof file_24},
+    {"data/import/columns.js", file_25, sizeof file_25},
+    {"data/import/reader.js", file_26, sizeof file_26},
+    {"data/indexing.js", file_27, sizeof file_27},
+    {"data/rows.js", file_28, sizeof file_28},
+    {"data/save.js", file_29, sizeof file_29},
+    {"data/schema.js", file_30, sizeof file_30},
+    {"data/values.js", file_31, sizeof file_31},
+    {"index.html", file_32, sizeof file_32},
+    {"main.js", file_33, sizeof file_33},
+    {"pages/access/editors.js", file_34, sizeof file_34},
+    {"pages/access/eyes.js", file_35, sizeof file_35},
+    {"pages/access/index.js", file_36, sizeof file_36},
+    {"pages/access/model.js", file_37, sizeof file_37},
+    {"pages/account.js", file_38, sizeof file_38},
+    {"pages/audit/index.js", file_39, sizeof file_39},
+    {"pages/class-frame.js", file_40, sizeof file_40},
+    {"pages/cloud/call.js", file_41, sizeof file_41},
+    {"pages/cloud/index.js", file_42, sizeof file_42},
+    {"pages/cloud/jobs.js", file_43, sizeof file_43},
+    {"pages/cloud/schedule.js", file_44, sizeof file_44},
+    {"pages/config/index.js", file_45, sizeof file_45},
+    {"pages/data/class-actions.js", file_46, sizeof file_46},
+    {"pages/data/class-menu.js", file_47, sizeof file_47},
+    {"pages/data/class-view.js", file_48, sizeof file_48},
+    {"pages/data/export.js", file_49, sizeof file_49},
+    {"pages/data/import-note.js", file_50, sizeof file_50},
+    {"pages/data/import.js", file_51, sizeof file_51},
+    {"pages/data/index.js", file_52, sizeof file_52},
+    {"pages/data/new.js", file_53, sizeof file_53},
+    {"pages/data/object-view.js", file_54, sizeof file_54},
+    {"pages/data/viewing.js", file_55, sizeof file_55},
+    {"pages/files/index.js", file_56, sizeof file_56},
+    {"pages/health/index.js", file_57, sizeof file_57},
+    {"pages/live/index.js", file_58, sizeof file_58},
+    {"pages/logs/index.js", file_59, sizeof file_59},
+    {"pages/logs/lines.js", file_60, sizeof file_60},
+    {"pages/operators.js", file_61, sizeof file_61},
+    {"pages/palette.js", file_62, sizeof file_62},
+    {"pages/performance/index.js", file_63, sizeof file_63},
+    {"pages/performance/plan.js", file_64, sizeof file_64},
+    {"pages/push/compose.js", file_65, sizeof file_65},
+    {"pages/push/index.js", file_66, sizeof file_66},
+    {"pages/rest/code.js", file_67, sizeof file_67},
+    {"pages/rest/index.js", file_68, sizeof file_68},
+    {"pages/schema/diagram.js", file_69, sizeof file_69},
+    {"pages/schema/forms.js", file_70, sizeof file_70},
+    {"pages/schema/index.js", file_71, sizeof file_71},
+    {"pages/schema/new-class.js", file_72, sizeof file_72},
     {"pages/settings/index.js", file_73, sizeof file_73},
     {"pages/shell.js", file_74, sizeof file_74},
     {"pages/start/index.js", file_75, sizeof file_75},

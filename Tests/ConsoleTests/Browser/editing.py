@@ -1169,24 +1169,6 @@ def scenario_47_a_file_is_dropped_and_one_that_is_too_large_is_not_sent(console,
     until(lambda: (rest.get("Edited", object_id).get("file") or {}).get("__type"), "File")
 
 
-def scenario_38_a_point_is_set_on_the_map(console, rest):
-    rest.define("Places", name={"type": "String"}, at={"type": "GeoPoint"})
-    object_id = rest.create("Places", name="here", at={"__type": "GeoPoint", "latitude": 59.3, "longitude": 18.1})
-    console.open_class("Places")
-    console.at(0, "at")
-    console.press("F2")
-    console.click_text("Map", ".g-editor")
-    console.wait("document.querySelector('dialog .map circle')")
-    assert console.value("document.querySelector('dialog .map circle').getAttribute('cy')") == "-59.3"
-    console.value("document.querySelector('dialog .map').focus()")
-    console.press("ArrowUp", "ArrowRight")
-    assert console.value("document.querySelector('dialog input').value") == "62.3, 21.1"
-    console.click_text("Nearer", "dialog")
-    console.press("Control+Enter")
-    console.wait_text("saved", ".toasts")
-    assert rest.get("Places", object_id)["at"] == {"__type": "GeoPoint", "latitude": 62.3, "longitude": 21.1}
-
-
 def scenario_48_a_path_is_saved_beside_an_apps_change(console, rest):
     object_id, _ = edited(console, rest, object={"bpm": 120, "key": "C"})
     sheet(console, 0, "object")

@@ -385,7 +385,9 @@ def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
     console.open("data/Eyes", **{"as": made["objectId"]})
     console.wait_text("sees nothing", ".state")
     console.click_text("Why", ".state")
-    console.wait("location.pathname.endsWith('/access/Eyes') && document.querySelector('.as')")
+    console.wait("location.pathname.endsWith('/access/Eyes') && document.querySelector('.may .flag.bad')")
+    console.wait_text(f"{made['username']} may", ".may")
+    console.wait_text("the class lets nobody", ".may")
     assert rest.count("_Session") == sessions
     console.open("data/Eyes", **{"as": "<img/src=x/onerror=window.ran=1>"})
     console.wait("document.querySelector('.state')")
@@ -393,7 +395,7 @@ def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
     for path in ("data/Eyes", "access/Eyes"):
         console.open(path, **{"as": "\u65e5\u672c\n"})
         console.wait("document.querySelector('r-grid')?.rows?.isCounted || document.querySelector('.operation')")
-        assert console.value("document.querySelector('.viewing, .as, .banner.bad:not([hidden])') === null"), path
+        assert console.value("document.querySelector('.viewing, .may .line, .banner.bad:not([hidden])') === null"), path
 
 
 def scenario_31_a_shared_view_of_any_content_breaks_nothing(console, rest):

@@ -59,6 +59,14 @@ export function replaceClass(entry) {
   setClasses([...(classes.peek()?.values() ?? [])].filter(({ className }) => className !== entry.className).concat(describe(entry)));
 }
 
+/** The route of a class. */
+export const schemaPath = (className) => objectPath(className).replace("classes", "schemas");
+
+/** Stores a change of a class, and shows the class as it is then. */
+export async function change(className, body) {
+  replaceClass((await parse.put(schemaPath(className), { className, ...body })).body);
+}
+
 function describe({ className, fields, indexes, classLevelPermissions }) {
   const map = new Map(Object.entries(fields).map(([name, field]) => [name, { name, ...field }]));
   // A token is worth a session: like a password it is never shown.

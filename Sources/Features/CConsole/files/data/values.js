@@ -158,7 +158,7 @@ addWords({
   "edit.digits": "{text} has more digits than a Number keeps. Use a String.",
   "edit.label": "{field} of {object}",
   "date.means": "{date}", "date.hint": "2024-05-01 10:00, now, 2 days ago", "date.local": "Local time", "date.pick": "Calendar",
-  "geo.hint": "59.33, 18.06", "geo.map": "Map",
+  "geo.hint": "59.33, 18.06",
   "number.hint": "12.5, or +1 to add",
   "pointer.find": "Name or id of {class}", "pointer.none": "No {class} is called like that.", "pointer.clear": "Not set",
   "delete.title": "Delete {n} {n|object|objects} of {class}?",

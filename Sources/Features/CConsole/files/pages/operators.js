@@ -2,24 +2,21 @@
 
 import { send } from "../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../core/dom.js";
+import { address } from "../core/router.js";
 import { session } from "../core/session.js";
 import { addWords, shown, t } from "../core/words.js";
 import { confirm, openDialog, openForm } from "../parts/dialog.js";
-import { complain, failed, loading, toast } from "../parts/states.js";
+import { complain, copy, failed, loading, toast } from "../parts/states.js";
 
 addWords({
-  "operators.hint": "Accounts of this console; users of the app are none of them.",
-  "operators.none": "Nobody has an account yet.", "operators.new": "New operator", "operators.change": "Change {name}",
-  "operators.delete": "Delete {name}",
-  "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.",
-  "operators.newPassword": "New password, or nothing for the one that is",
+  "operators.hint": "Accounts of this console; users of the app are none of them.", "operators.none": "Nobody has an account yet.",
+  "operators.new": "New operator", "operators.change": "Change {name}", "operators.delete": "Delete {name}",
+  "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.", "operators.newPassword": "New password, or nothing for the one that is",
   "operators.role": "Role", "operators.create": "Add operator", "operators.you": "you", "operators.added": "{name} may sign in",
-  "operators.changed": "{name} is changed, and signed out", "operators.deleted": "{name} is deleted",
-  "operators.missing": "A name and a password are needed.", "operators.totp": "Codes at sign-in are on",
-  "operators.totpOff": "Turn codes off, for who has lost the app",
-  "role.means.owner": "everything, operators too",
-  "role.means.developer": "objects, files, classes, configuration",
-  "role.means.editor": "objects and files", "role.means.viewer": "reads",
+  "operators.changed": "{name} is changed, and signed out", "operators.deleted": "{name} is deleted", "operators.missing": "Enter a name and a password.", "operators.mail": "Write a mail", "operators.send": "Send this to {name}, and the password another way.",
+  "operators.invitation": "Open {address} and sign in as {name}.",
+  "operators.totp": "Codes at sign-in are on", "operators.totpOff": "Turn codes off, for who has lost the app", "role.means.owner": "everything, operators too",
+  "role.means.developer": "objects, files, classes, configuration", "role.means.editor": "objects and files", "role.means.viewer": "reads",
 });
 
 const ROLES = ["owner", "developer", "editor", "viewer"];
@@ -76,8 +73,7 @@ async function edit(entry, again) {
       if (!entry) {
         if (!name.value.trim() || !password.value) throw new Error(t("operators.missing"));
         await send("POST", "operators", { body: { name: name.value.trim(), password: password.value, role: role.value } });
-        toast(t("operators.added", { name: name.value.trim() }));
-        return true;
+        return name.value.trim();
       }
       const change = { ...(role.value === entry.role ? {} : { role: role.value }), ...(password.value ? { password: password.value } : {}), ...(code?.checked ? { totp: false } : {}) };
       if (Object.keys(change).length === 0) return true;
@@ -86,5 +82,10 @@ async function edit(entry, again) {
       return true;
     },
   }));
-  if (isSaved) again();
+  if (!isSaved) return;
+  again();
+  if (entry) return;
+  const text = t("operators.invitation", { name: isSaved, address: new URL(address("start"), location.href).href });
+  openDialog({ title: t("operators.added", { name: isSaved }) }, () => ({ body: [h("p", t("operators.send", { name: isSaved })), h("pre.mono.code", text),
+    h(".line", button(".button", () => copy(text), icon("copy"), t("error.copy")), h("a.button", { href: `mailto:?subject=${encodeURIComponent(t("app.title"))}&body=${encodeURIComponent(text)}` }, icon("push"), t("operators.mail")))] }));
 }

@@ -41,10 +41,6 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   if (picker) element.append(picker.list);
   if (picker && text) picker.search();
   if (field.type === "Date") dateHint(input, hint);
-  if (field.type === "GeoPoint") {
-    put(hint, h("span"), button(".plain", () => end({ sheet: input.value }), t("geo.map")));
-    hint.hidden = false;
-  }
   let isDone = false;
   const end = (change, direction) => {
     if (isDone) return;
@@ -80,7 +76,7 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
     const direction = event.key === "Enter" && !event.altKey ? (event.shiftKey ? "up" : "down") : event.key === "Tab" ? (event.shiftKey ? "left" : "right") : null;
     if (direction) finish(direction);
     else if (event.key === "Escape") end(null);
-    else if (event.key === "Enter" && event.altKey && ["String", "GeoPoint"].includes(field.type)) end({ sheet: input.value });
+    else if (event.key === "Enter" && event.altKey && field.type === "String") end({ sheet: input.value });
     else {
       event.stopPropagation();
       return;

@@ -7,11 +7,10 @@ import { saveBlob } from "../batches.js";
 import { nameOfRow } from "../save.js";
 import { typeOf } from "../schema.js";
 import { copy, isEqual, parsePoint } from "../values.js";
-import { editPoint, map } from "./map.js";
 import { tree } from "./tree.js";
 
 const EDITORS = new Map(Object.entries({
-  String: editText, Polygon: editPolygon, Bytes: editBytes, GeoPoint: editPoint,
+  String: editText, Polygon: editPolygon, Bytes: editBytes,
   File: async (place) => (await import("./file.js")).edit(place),
   Relation: async (place) => (await import("./members.js")).editRelation(place),
   ACL: async (place) => (await import("./members.js")).editAccess(place),
@@ -74,13 +73,8 @@ function editPolygon({ value, draft = value }) {
   const isClosed = first.length > 3 && isEqual(first[0], first.at(-1));
   const given = first.slice(0, isClosed ? -1 : undefined).map((point) => point.join(", ")).join("\n");
   const area = h("textarea", { rows: 10, autofocus: true, spellcheck: "false", "aria-label": t("polygon.hint"), value: given });
-  const view = map(first);
-  area.addEventListener("input", () => {
-    const lines = area.value.split("\n").map((line) => line.trim()).filter(Boolean).map(parsePoint);
-    if (lines.every(Boolean)) view.show(lines);
-  });
   return {
-    body: [h("p.quiet", t("polygon.hint")), area, view.element],
+    body: [h("p.quiet", t("polygon.hint")), area],
     read: () => {
       const lines = area.value.split("\n").map((line) => line.trim());
       const coordinates = lines.flatMap((line, index) => {

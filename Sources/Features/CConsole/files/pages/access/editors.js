@@ -5,27 +5,21 @@ import { h, iconButton, labelled, option, put } from "../../core/dom.js";
 import { addWords, plain, said, t } from "../../core/words.js";
 import { editAccess } from "../../data/editors/members.js";
 import { pointerField } from "../../data/editors/pointer.js";
-import { classes, nameOf, replaceClass } from "../../data/schema.js";
+import { change, classes, nameOf, replaceClass, schemaPath } from "../../data/schema.js";
 import { copy, isEqual, setOwn } from "../../data/values.js";
 import { openForm, openMenu } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
-import { change, schemaPath } from "../schema/forms.js";
 import { areSame, consequences, entryOf, hidingConsequences, isWider, names, own, principal, sentenceOf, withKey } from "./model.js";
 
 addWords({
   "perm.edit": "Permission: {operation}", "perm.stays": "{operation} stays open to: {who}.", "perm.both": "Change {operations} in the same way",
   "perm.saved": "Permissions of {class} changed", "perm.undone": "Permissions of {class} are as before",
-  "perm.changedSince": "The permissions of {class} were changed meanwhile. Nothing was stored.",
-  "perm.everybody": "Everybody", "perm.loggedIn": "Logged-in users", "perm.also": "And these",
-  "perm.pointers": "The user to whom a field of the object points",
-  "perm.filters": "Logged-in users find only objects of which such a field names them.",
-  "perm.pointerTitle": "Users whom the object names",
-  "perm.readUserFields": "May find and read it, whatever the list above says",
-  "perm.writeUserFields": "May change and delete it, whatever the list above says",
-  "perm.hiddenTitle": "Hidden from {who}",
-  "perm.hiddenHint": "Users in several groups miss only what all of them hide. An empty list shows everything.",
-  "perm.noList": "No rule for them",
-  "perm.noPointers": "No field of {class} points to a user.",
+  "perm.changedSince": "The permissions of {class} were changed meanwhile. Nothing was stored.", "perm.everybody": "Everybody",
+  "perm.loggedIn": "Logged-in users", "perm.also": "And these", "perm.pointers": "The user to whom a field of the object points",
+  "perm.filters": "Logged-in users find only objects of which such a field names them.", "perm.pointerTitle": "Users whom the object names",
+  "perm.readUserFields": "May find and read it, whatever the list above says", "perm.writeUserFields": "May change and delete it, whatever the list above says",
+  "perm.hiddenTitle": "Hidden from {who}", "perm.hiddenHint": "Users in several groups miss only what all of them hide. An empty list shows everything.",
+  "perm.noList": "No rule for them", "perm.noPointers": "No field of {class} points to a user.",
 });
 
 /** Stores permissions in the place of those that were read; others that were stored since stay, and are shown. */
@@ -170,8 +164,7 @@ export function editHidden(className, key) {
 }
 
 addWords({
-  "perm.group.role": "A role …", "perm.group.user": "A user …", "perm.group.field": "The user in a field …", "perm.which": "Which",
-  "perm.choose": "Choose",
+  "perm.group.role": "A role …", "perm.group.user": "A user …", "perm.group.field": "The user in a field …", "perm.which": "Which", "perm.choose": "Choose",
 });
 
 /** Asks for a group from which fields are to be hidden, then for the fields. */

@@ -1,4 +1,4 @@
-/** Who may do what with a class, in words that can be changed; the question about one user; the class with his eyes. */
+/** Who may do what with a class, in words that can be changed; the question about one user. */
 
 import { button, h, icon, put, textField } from "../../core/dom.js";
 import { address } from "../../core/router.js";
@@ -9,23 +9,17 @@ import { classes, namesChanged } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
 import { empty } from "../../parts/states.js";
 import { classFrame } from "../class-frame.js";
-import { mayPanel, viewAs } from "./eyes.js";
-import { defaultAccess, hiddenSentence, names, OPERATIONS, own, principal, sentenceOf } from "./model.js";
+import { mayPanel } from "./eyes.js";
+import { chips, defaultAccess, hiddenSentence, names, OPERATIONS, own, principal } from "./model.js";
 
 addWords({
-  "access.class": "Permissions of the class",
-  "access.classHint": "Each object may have an ACL beside, which narrows this down.",
-  "access.edit": "Edit permission: {operation}",
-  "access.isOpen": "Everybody on the internet who has the app may do this.",
-  "access.pointers": "Users whom an object names", "access.readFields": "May find and read it: {who}",
+  "access.class": "Permissions of the class", "access.classHint": "Each object may have an ACL beside, which narrows this down.",
+  "access.edit": "Edit permission: {operation}", "access.pointers": "Users whom an object names", "access.readFields": "May find and read it: {who}",
   "access.writeFields": "May change and delete it: {who}", "access.noOne": "no field", "access.editRead": "Change which fields let read",
-  "access.editWrite": "Change which fields let change", "access.hidden": "Hidden fields",
-  "access.nothingHidden": "Nothing is hidden from anybody who may read.",
+  "access.editWrite": "Change which fields let change", "access.hidden": "Hidden fields", "access.nothingHidden": "Nothing is hidden from anybody who may read.",
   "access.hide": "Hide fields from …", "access.editHidden": "Change what is hidden from {who}", "access.new": "New objects that bring no ACL",
-  "access.editNew": "Change what new objects get", "access.asks": "Check access",
-  "access.object": "Id of an object, or nothing for the class as a whole",
-  "access.as": "View as a user or nobody", "access.data": "Rows", "access.schema": "Schema",
-  "access.chooseHint": "Choose a class to read and to change who may do what with it.",
+  "access.editNew": "Change what new objects get", "access.asks": "Check access", "access.object": "Id of an object, or nothing for the class as a whole",
+  "access.data": "Rows", "access.schema": "Schema", "access.chooseHint": "Choose a class to read and to change who may do what with it.",
 });
 
 /** Opens the page until `scope` ends. */
@@ -65,15 +59,9 @@ function showClass(content, className, scope) {
   }
   put(content, h("header.head", h("a.plain.back", { href: address("access"), "aria-label": t("classes.label") }, icon("back")), h("h1", shown(className, 80)), h(".space"),
     h("a.button.wide", { href: address("data", [className]) }, t("access.data")), h("a.button.wide", { href: address("schema", [className]) }, t("access.schema"))),
-  h(".scroll", h(".two", rules, h("div",
-    h("section.panel", h("h2", t("access.asks")), h(".form", object, mayPanel(className, () => object.value.trim(), scope))),
-    h("section.panel", h("h2", t("access.as")), viewAs(className, scope))))));
+  h(".scroll", h(".two", rules, h("section.panel", h("h2", t("access.asks")), h(".form", object, mayPanel(className, () => object.value.trim(), scope))))));
 }
 
 function operationLine(permissions, operation, edit) {
-  const { text, isOpen, isClosed } = sentenceOf(permissions, operation);
-  // Reading is open in most apps; changes are worth a second look.
-  const isWide = isOpen && ["create", "update", "delete", "addField"].includes(operation);
-  return h(".line.member", h("strong.operation", { title: t(`clp.${operation}.means`) }, t("clp." + operation)),
-    h("span.grow", { class: isWide ? "grow warn" : isClosed ? "grow quiet" : "grow", title: isWide ? t("access.isOpen") : null }, text), edit);
+  return h(".line.member", h("strong.operation", { title: t(`clp.${operation}.means`) }, t("clp." + operation)), h(".grow.chips", chips(permissions, operation)), edit);
 }

@@ -1,19 +1,18 @@
 /** The permissions of a class in words, and what a change of them means. */
 
+import { h, icon } from "../../core/dom.js";
 import { addWords, plain, said, t } from "../../core/words.js";
 import { summary, who } from "../../data/cells.js";
 import { isEqual, setOwn } from "../../data/values.js";
 
 addWords({
-  "clp.find": "Find", "clp.get": "Get", "clp.count": "Count", "clp.create": "Create", "clp.update": "Update", "clp.delete": "Delete", "clp.addField": "Add fields",
-  "clp.find.means": "Search the class for objects", "clp.get.means": "Read one object whose id is known",
+  "clp.find": "Find", "clp.get": "Get", "clp.count": "Count", "clp.create": "Create", "clp.update": "Update", "clp.delete": "Delete",
+  "clp.addField": "Add fields", "clp.find.means": "Search the class for objects", "clp.get.means": "Read one object whose id is known",
   "clp.count.means": "Ask how many objects there are", "clp.create.means": "Make new objects", "clp.update.means": "Change objects",
-  "clp.delete.means": "Delete objects",
-  "clp.addField.means": "Give the class fields that it does not have",
-  "clp.nobody": "nobody (only the master key)", "clp.loggedIn": "logged-in users", "clp.userIn": "the user in {field}",
-  "clp.hidden": "Hidden from {who}: {fields}", "clp.sees": "Nothing more is hidden from {who}", "clp.letsIn": "Lets in: {who}.",
-  "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "everybody but {who}", "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.",
-  "clp.shows": "Shows: {fields}.",
+  "clp.delete.means": "Delete objects", "clp.addField.means": "Give the class fields that it does not have", "clp.nobody": "nobody (only the master key)",
+  "clp.loggedIn": "logged-in users", "clp.userIn": "the user in {field}", "clp.hidden": "Hidden from {who}: {fields}",
+  "clp.sees": "Nothing more is hidden from {who}", "clp.letsIn": "Lets in: {who}.", "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "everybody but {who}",
+  "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.", "clp.shows": "Shows: {fields}.",
 });
 
 /** What can be done with a class. */
@@ -57,6 +56,15 @@ export function letIn(entry, permissions, operation) {
 export function sentenceOf(permissions, operation) {
   const found = letIn(entryOf(permissions, operation), permissions, operation);
   return { text: found.size > 0 ? [...found.values()].join(" \u00b7 ") : t("clp.nobody"), isOpen: found.has("*"), isClosed: found.size === 0 };
+}
+
+/** The same as chips; reading is open in most apps, while changes by everybody are worth a second look. */
+export function chips(permissions, operation) {
+  const found = letIn(entryOf(permissions, operation), permissions, operation);
+  const isReading = ["find", "get", "count"].includes(operation);
+  const look = (key) => (key === "*" ? [isReading ? "" : ".open", "users"] : key.startsWith("role:") ? [".role", "shield"] : key.startsWith("userField:") ? [".owner", "link"] : ["", "check"]);
+  const chip = ([kind, picture], words) => h("span.pill.who" + kind, icon(picture), h("span.text", words));
+  return found.size > 0 ? [...found].map(([key, words]) => chip(look(key), words)) : chip([".closed", "lock"], t("clp.nobody"));
 }
 
 /** Whom a change of an operation lets in, and whom it shuts out, in words. */

@@ -10,7 +10,7 @@ import { valueInput } from "../../data/editors/inline.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { inWords, isEqual, setOwn } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm, openMenu } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, record } from "../../parts/states.js";
+import { complain, empty, failed, loading, record, whileRecording } from "../../parts/states.js";
 
 addWords({
   "config.hint": "Values that apps read without a release.", "config.kept": "{type}, kept as it is", "config.sees": "Who sees it",
@@ -83,8 +83,10 @@ function write(name, entry) {
   });
 }
 
-/** Stores a parameter, and offers to take that back. */
-async function store(name, entry, words, again) {
+/** Stores a parameter, and offers to take that back; the key of undo waits for it. */
+const store = (...all) => whileRecording(change(...all));
+
+async function change(name, entry, words, again) {
   const before = parameters.get(name);
   // What another has stored since the page was read stays.
   const replace = async (old, next) => {

@@ -12,19 +12,14 @@ import { counts, typeOf } from "../../data/schema.js";
 import { complain, toast } from "../../parts/states.js";
 
 addWords({
-  "keys.edit": "Edit the cell",
-  "keys.openObject": "Open the object, or what the pointer leads to",
-  "keys.tab": "Save and go right, drop the edit", "keys.select": "Select the row", "keys.range": "Select cells", "keys.copy": "Copy and paste cells",
-  "keys.column": "Menu of the column: order, filter", "keys.clear": "Remove the value, or delete selected rows",
-  "keys.filterCell": "Filter by this cell",
-  "grid.slow": "Sorting by {field} read all {count} rows ({time} s).",
-  "grid.buildIndex": "Build an index",
-  "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).",
-  "grid.range": "{n} {n|cell|cells}",
-  "grid.partly": "Of {n} {n|cell that is|cells that are} read:",
-  "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}",
-  "grid.newRows": "{n} new", "grid.changedRows": "{n} changed", "grid.newRowsHint": "Show the rows as they are now",
-  "foot.set": "Set a field", "foot.add": "Add to …", "foot.call": "Call a function",
+  "keys.edit": "Edit the cell", "keys.openObject": "Open the object, or what the pointer leads to", "keys.tab": "Save and go right, drop the edit",
+  "keys.select": "Select the row", "keys.range": "Select cells", "keys.copy": "Copy and paste cells", "keys.column": "Menu of the column: order, filter",
+  "keys.clear": "Remove the value, or delete selected rows", "keys.filterCell": "Filter by this cell",
+  "grid.slow": "Sorting by {field} read all {count} rows ({time} s).", "grid.buildIndex": "Build an index",
+  "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).", "grid.range": "{n} {n|cell|cells}",
+  "grid.partly": "Of {n} {n|cell that is|cells that are} read:", "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}", "grid.newRows": "{n} new",
+  "grid.changedRows": "{n} changed", "grid.newRowsHint": "Show the rows as they are now", "foot.set": "Set a field", "foot.add": "Add to …",
+  "foot.call": "Call a function",
 });
 
 /** Adds the keys of the page, and what the grid asks for beyond single cells. */

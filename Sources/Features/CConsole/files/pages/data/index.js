@@ -64,14 +64,20 @@ async function openFullest(content, scope) {
 }
 
 /** Whether the project is empty: classes of the server's own do not count. */
-const hasNoClass = () => [...classes.peek().keys()].every(isServerClass);
+export const hasNoClass = () => [...classes.peek().keys()].every(isServerClass);
+
+/** Makes a class, and shows it on a page. */
+export async function newClass(page) {
+  const name = await (await import("../schema/new-class.js")).makeClass();
+  if (name) go(address(page, [name]));
+}
 
 async function show(content, className, objectId, scope) {
   const all = classes.peek();
   setTitle(className);
   const connect = h("a.button.primary", { href: address("start") }, icon("link"), t("classes.connect"));
   if (!className) put(content, empty(hasNoClass()
-    ? { title: t("classes.empty"), text: t("classes.emptyHint"), actions: [connect] }
+    ? { title: t("classes.empty"), text: t("classes.emptyHint"), actions: [connect, mayChangeClasses() && button(".button", () => newClass("data"), icon("plus"), t("classes.new"))] }
     : { title: t("classes.choose"), text: t("classes.chooseHint"), actions: [connect] }));
   else if (!all.has(className)) put(content, empty({ picture: "search", title: t("classes.none"), text: "" }));
   else if (objectId) {
@@ -127,11 +133,7 @@ export function classList(scope, page = "data") {
     if (shownClass !== parts[0]) list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
     shownClass = parts[0];
   }, scope);
-  const add = button(".plain.new", async () => {
-    const { makeClass } = await import("../schema/forms.js");
-    const name = await makeClass();
-    if (name) go(address(page, [name]));
-  }, icon("plus"), t("classes.new"));
+  const add = button(".plain.new", () => newClass(page), icon("plus"), t("classes.new"));
   effect(() => { add.hidden = !mayChangeClasses(); }, scope);
   return h("nav.classes", { "aria-label": t("classes.label") }, h(".find", input), list, h(".foot", add));
 }

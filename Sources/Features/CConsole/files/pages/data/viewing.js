@@ -6,9 +6,10 @@ import { address } from "../../core/router.js";
 import { effect } from "../../core/signal.js";
 import { addWords, plain, said, t } from "../../core/words.js";
 import { pointerField } from "../../data/editors/pointer.js";
-import { classes, learn, nameOf } from "../../data/schema.js";
+import { classes, nameOf } from "../../data/schema.js";
 import { openDialog } from "../../parts/dialog.js";
 import { empty } from "../../parts/states.js";
+import { nameOfUser } from "../access/eyes.js";
 
 addWords({
   "viewing.title": "View {class} as", "viewing.user": "A user", "viewing.nobody": "Nobody: who is not signed in", "viewing.label": "As {who} sees it",
@@ -53,15 +54,7 @@ export async function tellViewing(page) {
   }, scope);
 }
 
-async function nameIt({ as, scope }) {
-  if (as === "anonymous") return t("word.nobodyName");
-  try {
-    learn("_User", (await parse.get(objectPath("_User", as), { keys: "username" }, { signal: scope })).body);
-  } catch {
-    // The rows say why.
-  }
-  return plain(nameOf("_User", as) || as, 60);
-}
+const nameIt = ({ as, scope }) => (as === "anonymous" ? t("word.nobodyName") : nameOfUser(as, scope));
 
 /** The fields of an object that are hidden from him, by the rules of the server. */
 async function hiddenFields({ as, className, scope }, objectId) {

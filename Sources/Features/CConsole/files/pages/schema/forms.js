@@ -5,85 +5,68 @@ import { h, labelled, option, put, textField } from "../../core/dom.js";
 import { addWords, plain, t } from "../../core/words.js";
 import { valueInput } from "../../data/editors/inline.js";
 import { build, isIndexable } from "../../data/indexing.js";
-import { classes, loadClasses, loadCounts, replaceClass } from "../../data/schema.js";
+import { change, classes, loadClasses, loadCounts, schemaPath } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { confirm, openForm } from "../../parts/dialog.js";
 import { complain, toast } from "../../parts/states.js";
 
 addWords({
-  "class.hint": "Letters, digits and _, beginning with a letter: Track", "name.empty": "Enter a name.", "name.wrong": "{name} can't be a name.",
-  "class.create": "Create class", "class.done": "Class {class} created", "field.change": "Field {field}",
-  "field.hint": "Letters, digits and _, beginning with a letter: playCount", "field.required": "Objects must have it",
-  "field.default": "Value of new objects that come without one", "field.create": "Add field", "field.done": "Field {field} added to {class}",
+  "name.empty": "Enter a name.", "name.wrong": "{name} can't be a name.", "field.change": "Field {field}",
+  "field.hint": "Letters, digits and _, beginning with a letter: playCount", "field.required": "Required",
+  "field.default": "Default value", "field.create": "Add field", "field.done": "Field {field} added to {class}",
   "field.changed": "Field {field} changed", "field.fixed": "A field keeps its name and type. For another, add a field, copy the values and delete this one.",
 });
 
-/** The route of a class. */
-export const schemaPath = (className) => objectPath(className).replace("classes", "schemas");
-
-const nameField = () => textField({ autofocus: true, maxlength: "60" });
+export const nameField = () => textField({ autofocus: true, maxlength: "60" });
 
 /** The name that was typed; what a name is stands beside the field. */
-function nameIn(input) {
+export function nameIn(input) {
   const name = input.value.trim();
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw new Error(t(name === "" ? "name.empty" : "name.wrong", { name }));
   return name;
 }
 
-/** Stores a change of a class, and shows the class as it is then. */
-export async function change(className, body) {
-  replaceClass((await parse.put(schemaPath(className), { className, ...body })).body);
-}
-
-/** Asks for a name; gives it when the class is there. */
-export function makeClass() {
-  const input = nameField();
-  return openForm({ title: t("classes.new"), button: t("class.create") }, () => ({
-    body: [labelled(t("word.name"), input), h("p.quiet", t("class.hint"))],
-    async save() {
-      const name = nameIn(input);
-      replaceClass((await parse.post("schemas/" + name, { className: name })).body);
-      loadCounts();
-      toast(t("class.done", { class: name }));
-      return name;
-    },
-  }));
-}
-
 const TYPES = ["String", "Number", "Boolean", "Date", "Pointer", "Relation", "Array", "Object", "File", "GeoPoint", "Polygon", "Bytes"];
 
-/** Asks for a new field, or for what may change of one that there is; gives its name when it is stored. */
-export function editField(className, field) {
-  const input = nameField();
-  const choice = (name) => option(name, plain(name, 60));
+/** The controls of a new field, or of what may change of one that there is: `{ name, kind(), parts, read() }`. */
+export function fieldControls(field) {
+  const name = nameField();
+  const choice = (words) => option(words, plain(words, 60));
   const type = h("select", { onchange: () => draw() }, TYPES.map(choice));
   const target = h("select", { onchange: () => draw() }, [...classes.peek().keys()].map(choice));
   const targetRow = labelled(t("word.ofClass"), target);
   const required = h("input", { type: "checkbox", checked: Boolean(field?.required) });
-  const defaultRow = h("div");
+  const defaultRow = h(".field-row");
   let preset;
-  const chosen = () => field ?? { name: input.value.trim() || t("word.name"), type: type.value, targetClass: targetRow.hidden ? undefined : target.value };
+  const kind = () => field ?? { name: name.value.trim() || t("word.name"), type: type.value, targetClass: targetRow.hidden ? undefined : target.value };
   const draw = () => {
     targetRow.hidden = !["Pointer", "Relation"].includes(type.value);
-    const kind = chosen();
     // Files are uploaded for an object, and relations begin without members.
-    const hasDefault = !["File", "Relation"].includes(kind.type);
-    preset = hasDefault ? valueInput(kind, field?.defaultValue) : null;
-    put(defaultRow, preset && [h("label.stack", { for: preset.id }, h("span.label", t("field.default"))), preset.element]);
+    preset = ["File", "Relation"].includes(kind().type) ? null : valueInput(kind(), field?.defaultValue);
+    put(defaultRow, preset && [h("label.label", { for: preset.id }, t("field.default")), preset.element]);
   };
   draw();
-  return openForm({ title: field ? t("field.change", { field: field.name }) : t("grid.newField"), button: t(field ? "save" : "field.create") }, () => ({
-    body: [
-      field ? h("p.quiet", t("field.fixed")) : [labelled(t("word.name"), input), h("p.quiet", t("field.hint")), labelled(t("word.type"), type), targetRow],
-      (field?.type ?? "") !== "Relation" && h("label.line", required, t("field.required")), defaultRow],
-    async save() {
-      const name = field?.name ?? nameIn(input);
-      const { type: kind, targetClass } = chosen();
+  return {
+    name, kind,
+    parts: [field ? h("p.quiet", t("field.fixed")) : [labelled(t("word.name"), name), labelled(t("word.type"), type), targetRow],
+      field?.type !== "Relation" && h("label.line", required, t("field.required")), defaultRow],
+    async read() {
+      const { type: key, targetClass } = kind();
       // An empty text as the default stays one.
       const value = (await preset?.read()) ?? (field?.defaultValue === "" ? "" : undefined);
-      await change(className, { fields: setOwn({}, name, {
-        type: kind, ...(targetClass ? { targetClass } : {}), ...(required.checked ? { required: true } : {}), ...(value === undefined ? {} : { defaultValue: value }),
-      }) });
+      return [field?.name ?? nameIn(name), { type: key, ...(targetClass ? { targetClass } : {}), ...(required.checked ? { required: true } : {}), ...(value === undefined ? {} : { defaultValue: value }) }];
+    },
+  };
+}
+
+/** Asks for a new field, or for what may change of one that there is; gives its name when it is stored. */
+export function editField(className, field) {
+  const controls = fieldControls(field);
+  return openForm({ title: field ? t("field.change", { field: field.name }) : t("grid.newField"), button: t(field ? "save" : "field.create") }, () => ({
+    body: [controls.parts, !field && h("p.quiet", t("field.hint"))],
+    async save() {
+      const [name, definition] = await controls.read();
+      await change(className, { fields: setOwn({}, name, definition) });
       toast(t(field ? "field.changed" : "field.done", { field: name, class: className }));
       return name;
     },

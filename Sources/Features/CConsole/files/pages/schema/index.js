@@ -11,23 +11,21 @@ import { counted } from "../../data/cells.js";
 import { classes, counts, isServerClass, ranked } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
 import { keepFocus, openMenu } from "../../parts/dialog.js";
+import { empty } from "../../parts/states.js";
 import { classFrame } from "../class-frame.js";
+import { hasNoClass, newClass } from "../data/index.js";
 import { diagram } from "./diagram.js";
-import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeClass, makeIndex } from "./forms.js";
+import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeIndex } from "./forms.js";
 
 addWords({
-  "schema.hint": "What the classes hold, and which lead to which.",
-  "schema.diagram": "Diagram", "schema.objects": "Objects", "schema.indexes": "Indexes", "schema.leads": "Leads to", "schema.required": "Required",
-  "schema.yes": "yes", "schema.default": "Default", "schema.used": "Used",
-  "schema.usedHint": "In how many of the last objects, 1,000 at most, the field has a value",
-  "schema.actions": "Actions of {field}", "schema.change": "Required, default …", "schema.index": "Index on it …", "schema.delete": "Delete …",
-  "schema.may": "Who may", "schema.drop": "Delete class …", "schema.empty": "Delete all objects …",
-  "schema.bytes": "Objects {bytes}, indexes {indexBytes}", "schema.unique": "unique",
-  "schema.broken": "not usable: its build broke off. Delete it and build it again.",
-  "schema.scans": "{bytes}, read {n} {n|time|times}", "schema.never": "{bytes}, never used", "schema.neverSince": "{bytes}, never used since {date}",
-  "schema.ofServer": "Made by the server: {names}; {bytes}.",
-  "schema.only": "only where {condition}",
-  "schema.noIndex": "Only the index on objectId. Finds by other fields read all objects.",
+  "schema.hint": "What the classes hold, and which lead to which.", "schema.diagram": "Diagram", "schema.objects": "Objects", "schema.indexes": "Indexes",
+  "schema.leads": "Leads to", "schema.required": "Required", "schema.yes": "yes", "schema.default": "Default", "schema.used": "Used",
+  "schema.usedHint": "In how many of the last objects, 1,000 at most, the field has a value", "schema.actions": "Actions of {field}",
+  "schema.change": "Required, default …", "schema.index": "Index on it …", "schema.delete": "Delete …", "schema.may": "Who may", "schema.drop": "Delete class …",
+  "schema.empty": "Delete all objects …", "schema.bytes": "Objects {bytes}, indexes {indexBytes}", "schema.unique": "unique",
+  "schema.broken": "not usable: its build broke off. Delete it and build it again.", "schema.scans": "{bytes}, read {n} {n|time|times}",
+  "schema.never": "{bytes}, never used", "schema.neverSince": "{bytes}, never used since {date}", "schema.ofServer": "Made by the server: {names}; {bytes}.",
+  "schema.only": "only where {condition}", "schema.noIndex": "Only the index on objectId. Finds by other fields read all objects.",
   "schema.and": "{field} {order}", "schema.target": "{type} {class}", "schema.keys": "This class",
 });
 
@@ -61,12 +59,9 @@ function showAll(content, scope) {
       [...new Set([...fields.values()].filter(({ targetClass }) => targetClass).map(({ targetClass }) => targetClass))].map((name) => h("span.pill", shown(name, 40))),
     ]))));
   }, scope);
-  const add = mayChangeClasses() && button(".button.primary", async () => {
-    const name = await makeClass();
-    if (name) go(address("schema", [name]));
-  }, icon("plus"), h("span.words", t("classes.new")));
+  const add = mayChangeClasses() && button(".button.primary", () => newClass("schema"), icon("plus"), h("span.words", t("classes.new")));
   put(content, h("header.head", h("h1", t("rail.schema")), h("span.quiet.words", t("schema.hint")), h(".space"), add),
-    h(".scroll", h("section.panel", h("h2", t("schema.diagram")), diagram(classes.peek())), h("section.panel", h("h2", t("word.allClasses")), list)));
+    h(".scroll", hasNoClass() ? empty({ picture: "schema", title: t("classes.empty"), text: t("classes.emptyHint") }) : h("section.panel", h("h2", t("schema.diagram")), diagram(classes.peek())), h("section.panel", h("h2", t("word.allClasses")), list)));
 }
 
 function showClass(content, className, scope) {

@@ -62,7 +62,7 @@ function snippets(all) {
 
 function steps() {
   const make = async (isImport) => {
-    const name = await (await import("../schema/forms.js")).makeClass();
+    const name = await (await import("../schema/new-class.js")).makeClass(isImport ? "readOnly" : undefined);
     if (!name) return;
     if (isImport) await (await import("../data/import.js")).openImport(name);
     go(address("data", [name]));

@@ -4,7 +4,7 @@ import { objectPath, parse } from "../../core/api.js";
 import { button, debounce, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, route } from "../../core/router.js";
-import { mayChangeClasses, session, setTitle } from "../../core/session.js";
+import { mayChangeClasses, mayWrite, session, setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, date, shown, t } from "../../core/words.js";
 import { drawPointer } from "../../data/cells.js";
@@ -17,11 +17,11 @@ addWords({
   "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations",
   "users.tabs": "Kinds",
   "users.find": "Find by the beginning of a name or an address, or by id",
-  "users.empty.users": "Nobody yet", "users.emptyHint.users": "Users sign up in the app.",
-  "users.empty.roles": "No role yet", "users.emptyHint.roles": "Make the first one among the objects of _Role.",
+  "users.empty.users": "Nobody yet", "users.emptyHint.users": "Users sign up in the app. You can also create one here.",
+  "users.empty.roles": "No role yet", "users.emptyHint.roles": "A role gives its members the same permissions. Create the first one here.", "users.new.users": "New user", "users.new.roles": "New role",
   "users.empty.sessions": "No session", "users.emptyHint.sessions": "A session begins when a user logs in.",
   "users.empty.installations": "No installation yet", "users.emptyHint.installations": "Apps store an installation for each device that is to get pushes.",
-  "users.nothing": "Nobody is called like that",
+  "users.nothing": "No user has that name, address or id",
   "users.name": "Name", "users.email": "E-mail", "users.verified": "verified", "users.unverified": "not verified", "users.since": "Since",
   "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.how": "By", "users.device": "Device", "users.app": "App", "users.channels": "Channels", "users.used": "Changed",
   "users.end": "End", "users.endOf": "End the session of {when}", "users.ended": "The session is ended",
@@ -104,10 +104,16 @@ function list(host, kind, scope) {
     oninput: debounce(150, () => show()), onkeydown: (event) => { if (event.key === "Enter") body.querySelector("a")?.click(); } });
   const next = latest(scope);
   const show = () => fill(body, number, kind, input ? input.value.trim() : "", next);
-  put(host, h("header.head", h("h1", t("rail.users")), number, h(".space"), h("a.button.wide", { href: address("data", [className]) }, className)), tabs(kind), input && h(".finding", input), body);
+  put(host, h("header.head", h("h1", t("rail.users")), number, h(".space"), h("a.button.wide", { href: address("data", [className]) }, className), adding(kind, show)), tabs(kind), input && h(".finding", input), body);
   if (input) addKeys(t("users.users"), { "/": { words: t("users.find"), do: () => input.focus() } }, scope);
   show();
 }
+
+/** A button that makes a user or a role; false for what apps alone make. */
+const adding = (kind, done) => ["users", "roles"].includes(kind) && mayWrite() && button(".button.primary", async () => {
+  const { className } = KINDS[kind];
+  (await import("../data/new.js")).openNew({ className, description: classes.peek().get(className), rows: [], grid: {}, reload: done });
+}, icon("plus"), h("span.words", t("users.new." + kind)));
 
 /** Users whose name or address begins with a text, or whose id it is. */
 function whereOf(text) {
@@ -135,7 +141,8 @@ async function fill(body, number, kind, text, next) {
   const draw = () => {
     put(number, t("users.count", { n: total }));
     if (objects.length === 0) {
-      put(body, text ? empty({ picture: "search", title: t("users.nothing"), text: "" }) : empty({ picture: "users", title: t("users.empty." + kind), text: t("users.emptyHint." + kind) }));
+      put(body, text ? empty({ picture: "search", title: t("users.nothing"), text: "" }) : empty({ picture: "users", title: t("users.empty." + kind), text: t("users.emptyHint." + kind),
+        actions: [adding(kind, again) || h("a.button.primary", { href: address("start") }, icon("link"), t("classes.connect"))] }));
       return;
     }
     if (className === "_User") for (const object of objects) learn("_User", object);

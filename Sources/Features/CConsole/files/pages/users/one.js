@@ -127,7 +127,7 @@ function actions(object, name, isLocked, again) {
     mayChangeClasses() && typeof object.email === "string" && button(".button", reset, t("one.reset")),
     button(".button", () => setPassword(id, name, again), icon("lock"), t("one.setPassword")),
     button(isLocked ? ".button" : ".button.danger", isLocked ? unlock : lock, t(isLocked ? "one.unlock" : "one.lock"))),
-  h(".form", labelled(t("one.as", { name }), h(".line", className, button(".button", () => go(address("access", [className.value], { as: id })), t("one.look"))))));
+  h(".form", labelled(t("one.as", { name }), h(".line", className, button(".button", () => go(address("data", [className.value], { as: id })), t("one.look"))))));
 }
 
 async function setAccess(object, next, words, name, again) {
