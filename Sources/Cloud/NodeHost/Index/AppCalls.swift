@@ -22,9 +22,15 @@ extension NodeHost {
     ///
     /// - Throws: `ParseError`: what the code threw, 124 when it takes longer than 10 seconds, 141 when the process is
     ///   gone.
-    func run(_ name: Name, _ parameters: JSONObject, otherwise text: String) async throws -> JSONValue? {
+    func run(
+        _ name: Name, _ parameters: JSONObject, of client: AuthAttempt.Client? = nil, otherwise text: String
+    ) async throws -> JSONValue? {
         var call = CloudCall(.function(name))
         call.params = parameters
+        if let client {
+            (call.ip, call.headers) = (client.address, client.headers)
+            call.caller.installationId = client.installationId
+        }
         // Cloud code may wait for a log-in: steps have slots that functions seldom take.
         (call.isNested, call.depth) = (true, 8)
         do {

@@ -53,7 +53,7 @@ struct NodeAuthProvider: AuthProvider {
             case .update: "validateUpdate"
             }
         let answer = try await run(
-            step, ["authData": .object(attempt.data), "isMaster": .bool(attempt.isMaster)])
+            step, ["authData": .object(attempt.data), "isMaster": .bool(attempt.isMaster)], of: attempt.client)
         let isStored = answer?["doNotSave"] != true
         return AuthOutcome(
             stored: isStored ? answer?["save"]?.objectValue ?? attempt.data : nil,
@@ -72,12 +72,14 @@ struct NodeAuthProvider: AuthProvider {
         guard description?.methods.contains("challenge") == true else { return nil }
         var parameters: JSONObject = ["challengeData": .object(data), "isMaster": .bool(attempt.isMaster)]
         if !attempt.data.isEmpty { parameters["authData"] = .object(attempt.data) }
-        return try await run("challenge", parameters)?["challenge"]
+        return try await run("challenge", parameters, of: attempt.client)?["challenge"]
     }
 
     /// Runs a step of the adapter.
-    private func run(_ step: String, _ parameters: JSONObject) async throws -> JSONValue? {
+    private func run(
+        _ step: String, _ parameters: JSONObject, of client: AuthAttempt.Client? = nil
+    ) async throws -> JSONValue? {
         let parameters = parameters.merging(["step": .string(step)]) { $1 }
-        return try await host.run(name, parameters, otherwise: "Auth failed. Unknown error.")
+        return try await host.run(name, parameters, of: client, otherwise: "Auth failed. Unknown error.")
     }
 }

@@ -100,7 +100,8 @@ export class Adapters {
     const { step, authData, challengeData, isMaster } = call.request.params;
     const { adapter, entry, methods: found } = this.#providers.get(call.name) ?? {};
     if (adapter === undefined) throw new Error(`There is no adapter of ${call.name}.`);
-    const request = { master: isMaster, triggerName: step, log: this.#log.forCall(call) };
+    const { ip, headers, installationId } = call.request;
+    const request = { master: isMaster, triggerName: step, log: this.#log.forCall(call), ip, headers, installationId };
     if (step === 'beforeFind') {
       await adapter.beforeFind(authData);
       return { value: { authData } };
