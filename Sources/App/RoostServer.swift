@@ -99,6 +99,7 @@ public struct RoostServer: Service {
         if let nodeHost {
             cloud.attach(nodeHost)
             additions.addProviders(nodeHost.authProviders)
+            additions.askOption = { try await nodeHost.ask($0, $1) }
         }
         for warning in try additions.checkProviders(configuration) { logger.warning("\(warning)") }
         if additions.triggers == nil { additions.triggers = cloud }

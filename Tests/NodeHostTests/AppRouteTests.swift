@@ -45,6 +45,10 @@ struct AppRouteTests {
         app.post('/unread', (req, res) => {
           res.writeHead(200, { 'Content-Length': 2 }).write('o');
         });
+        app.post('/read', (req, res) => {
+          res.writeHead(200, { 'Content-Length': 2 }).write('o');
+          req.resume();
+        });
         app.get('/large', (req, res) => {
           let left = 240;
           const send = () => {
@@ -210,14 +214,16 @@ struct AppRouteTests {
     func grows() async throws {
         try await IndexApp.serve(Self.files, ["maxUploadSize": "1mb"]) { _, client, _ in
             try await client.connect { connection in
-                try await connection.send("POST /unread HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+                try await connection.send("POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
                 #expect(try await connection.receive(toHead: true)?.status == 200)
+                #expect(try await connection.receive(bytes: 1) == Array("o".utf8))
                 let piece = String(repeating: "x", count: 1 << 18)
                 for _ in 0..<8 {
                     // The server may have closed the connection by now.
                     try? await connection.send("\(String(piece.utf8.count, radix: 16))\r\n\(piece)\r\n")
                 }
-                #expect(try await connection.receive(bytes: 2).count == 1)
+                let rest = try? await connection.receive(bytes: 1)
+                #expect(rest?.isEmpty ?? true)
             }
         }
     }

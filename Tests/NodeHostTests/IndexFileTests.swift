@@ -65,7 +65,10 @@ struct IndexFileTests {
         "JavaScript that only Node could call has to be decided, with its file and line",
         arguments: [
             ("sessionLength: new (class Forever {})()", "sessionLength: an instance of Forever can't be used"),
-            ("publicServerURL: () => 'https://a.example'", "publicServerURL: a JavaScript function can't be used"),
+            (
+                "passwordPolicy: { validatorCallback: () => true }",
+                "passwordPolicy.validatorCallback: a JavaScript function can't be used"
+            ),
         ])
     func functions(option: String, expected: String) async throws {
         let code = """

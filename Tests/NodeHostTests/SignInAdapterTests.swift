@@ -89,6 +89,25 @@ struct SignInAdapterTests {
         }
     }
 
+    @Test("The request of an adapter says who calls, without keys of the server")
+    func request() async throws {
+        let module = """
+            module.exports = {
+              validateAuthData: (data, options, { ip, headers, installationId }) => ({
+                response: { ip, own: headers['x-own'], key: headers['x-parse-master-key'] ?? 'none', installationId },
+              }),
+            };
+            """
+        try await Self.serve(module) { server in
+            let answer = try await server.send(
+                "POST", "/users", ["authData": ["my": ["id": "1"]]], as: .master,
+                headers: ["X-Parse-Installation-Id": "i1", "X-Own": "a"])
+            let response = try #require(answer["authDataResponse"]?["my"], "\(answer.text)")
+            #expect(response["ip"] == "127.0.0.1" && response["key"] == "none", "\(answer.text)")
+            #expect(response["own"] == "a" && response["installationId"] == "i1", "\(answer.text)")
+        }
+    }
+
     @Test("What an adapter throws refuses the log-in: a text, nothing, or the end of its process")
     func failures() async throws {
         let module = """

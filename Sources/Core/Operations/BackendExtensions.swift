@@ -19,6 +19,12 @@ public struct BackendExtensions: Sendable {
     public var schedulePause = Duration.seconds(5)
     /// Ways to log in besides the built-in ones, by the names that clients know them by.
     public var authProviders: [Name: any AuthProvider] = [:]
+    /// Calls an option that is a function of the app; nil if there are none.
+    package var askOption: AskOption?
+
+    /// Calls an option that is a function.
+    package typealias AskOption =
+        @Sendable (_ option: Configuration.OptionFunction, _ request: JSONObject) async throws -> Bool
 
     /// Adds nothing.
     public init() {}

@@ -44,6 +44,8 @@ final class Services: Sendable {
     let schedulePause: Duration
     /// The ways to log in other than by a password.
     let authProviders: [Name: any AuthProvider]
+    /// Calls an option that is a function of the app; nil if there are none.
+    let askOption: BackendExtensions.AskOption?
     /// How users see what the providers know of them; nil for as it is stored.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
     /// Where uploaded files are; nil where there are none.
@@ -72,6 +74,7 @@ final class Services: Sendable {
         clock = extensions.clock
         schedulePause = extensions.schedulePause
         authProviders = extensions.allAuthProviders
+        askOption = extensions.askOption
         self.log = log
         self.configuration = configuration
         self.passwords = passwords

@@ -2,6 +2,7 @@ import CloudCode
 import JSON
 import Operations
 import ParseModel
+import ServerConfiguration
 
 /// The adapters and the routes of an app, beside its cloud code.
 extension NodeHost {
@@ -15,6 +16,39 @@ extension NodeHost {
     /// Carries out a step of a sign-in adapter.
     func adapt(_ call: CloudCall) async throws -> JSONValue? {
         try ResultReader.result(try await send(.adapter, call), of: call).value
+    }
+
+    /// Carries out a step that a log-in or another request waits for.
+    ///
+    /// - Throws: `ParseError`: what the code threw, 124 when it takes longer than 10 seconds, 141 when the process is
+    ///   gone.
+    func run(
+        _ name: Name, _ parameters: JSONObject, of client: AuthAttempt.Client? = nil, otherwise text: String
+    ) async throws -> JSONValue? {
+        var call = CloudCall(.function(name))
+        call.params = parameters
+        if let client {
+            (call.ip, call.headers) = (client.address, client.headers)
+            call.caller.installationId = client.installationId
+        }
+        // Cloud code may wait for a log-in: steps have slots that functions seldom take.
+        (call.isNested, call.depth) = (true, 8)
+        do {
+            return try await TimeLimit.run(.seconds(10)) { [call] in try await self.adapt(call) }
+        } catch let error as CloudFailure {
+            throw ParseError(ParseError.scriptFailed, error.message ?? text)
+        }
+    }
+
+    /// Calls an option that the app gives as a function.
+    ///
+    /// - Throws: `ParseError` if the function fails: the request that needs the option is refused.
+    package func ask(_ option: Configuration.OptionFunction, _ request: JSONObject) async throws -> Bool {
+        let failure = "The option \(option.rawValue) failed."
+        let answer = try await run(
+            "@option", ["option": .string(option.rawValue), "request": .object(request)], otherwise: failure)
+        guard let isOn = answer?.boolValue else { throw ParseError(ParseError.scriptFailed, failure) }
+        return isOn
     }
 
     /// Sends a mail of an account by the app's own adapter.

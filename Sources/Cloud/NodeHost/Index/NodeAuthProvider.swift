@@ -26,9 +26,6 @@ struct NodeAuthProvider: AuthProvider {
         }
     }
 
-    /// How long one step may take. A log-in isn't let through when it takes longer.
-    private static let limit = Duration.seconds(10)
-
     private var description: Description? { host.adapters[name] }
 
     var runsModule: Bool { true }
@@ -56,7 +53,7 @@ struct NodeAuthProvider: AuthProvider {
             case .update: "validateUpdate"
             }
         let answer = try await run(
-            step, ["authData": .object(attempt.data), "isMaster": .bool(attempt.isMaster)])
+            step, ["authData": .object(attempt.data), "isMaster": .bool(attempt.isMaster)], of: attempt.client)
         let isStored = answer?["doNotSave"] != true
         return AuthOutcome(
             stored: isStored ? answer?["save"]?.objectValue ?? attempt.data : nil,
@@ -75,21 +72,14 @@ struct NodeAuthProvider: AuthProvider {
         guard description?.methods.contains("challenge") == true else { return nil }
         var parameters: JSONObject = ["challengeData": .object(data), "isMaster": .bool(attempt.isMaster)]
         if !attempt.data.isEmpty { parameters["authData"] = .object(attempt.data) }
-        return try await run("challenge", parameters)?["challenge"]
+        return try await run("challenge", parameters, of: attempt.client)?["challenge"]
     }
 
     /// Runs a step of the adapter.
-    ///
-    /// - Throws: `ParseError`: what the adapter threw, 124 when it takes too long, 141 when the process is gone.
-    private func run(_ step: String, _ parameters: JSONObject) async throws -> JSONValue? {
-        var call = CloudCall(.function(name))
-        call.params = parameters.merging(["step": .string(step)]) { $1 }
-        // Cloud code may wait for a log-in: steps have slots that functions seldom take.
-        (call.isNested, call.depth) = (true, 8)
-        do {
-            return try await TimeLimit.run(Self.limit) { [call] in try await host.adapt(call) }
-        } catch let error as CloudFailure {
-            throw ParseError(ParseError.scriptFailed, error.message ?? "Auth failed. Unknown error.")
-        }
+    private func run(
+        _ step: String, _ parameters: JSONObject, of client: AuthAttempt.Client? = nil
+    ) async throws -> JSONValue? {
+        let parameters = parameters.merging(["step": .string(step)]) { $1 }
+        return try await host.run(name, parameters, of: client, otherwise: "Auth failed. Unknown error.")
     }
 }

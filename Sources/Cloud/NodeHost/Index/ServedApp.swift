@@ -21,6 +21,8 @@ package struct ServedApp: Sendable {
     let listens: Bool
     /// The providers whose adapters the app gives as objects or classes.
     private var providers: [Name] = []
+    /// The options that the app gives as functions.
+    package private(set) var functions: Set<Configuration.OptionFunction> = []
     /// The file and line in which the server is made.
     private let place: String
 
@@ -78,6 +80,13 @@ package struct ServedApp: Sendable {
         let listens = record["listens"]?.arrayValue ?? []
         self.listens = !listens.isEmpty
         cloudFile = options.removeValue(forKey: "cloud")?.stringValue
+        for (option, failure) in made["asked"]?.objectValue ?? [:] {
+            if let reason = failure.stringValue {
+                add(option.text, .decide, "its function failed while the file was read: \(reason)")
+            } else {
+                add(option.text, .taken, "a function, called once at start")
+            }
+        }
         for mark in made["marks"]?.arrayValue ?? [] { add(mark) }
         readAdapters()
         readAddress(made, listens)
@@ -116,7 +125,7 @@ package struct ServedApp: Sendable {
     package func configure(_ configuration: inout Configuration) {
         configuration.cloudMain.main = file.path
         configuration.cloudMain.app = Configuration.CloudMain.App(
-            folder: file.folder, server: server, listens: listens, providers: providers)
+            folder: file.folder, server: server, listens: listens, providers: providers, functions: functions)
     }
 
     // MARK: Functions and instances
@@ -144,6 +153,11 @@ package struct ServedApp: Sendable {
             return add("emailAdapter", .taken, "an adapter of the app, which Node.js runs")
         }
         let subject = path.joined(separator: ".")
+        if mark["kind"] == "function", let function = Configuration.OptionFunction(rawValue: subject) {
+            functions.insert(function)
+            options[Name(option)] = true
+            return add(subject, .taken, "a function of the app, which Node.js runs at each use")
+        }
         guard !notes.contains(where: { $0.subject == subject }) else { return }
         let what =
             mark["kind"] == "function" ? "a JavaScript function" : "an instance of \(mark["name"]?.stringValue ?? "")"

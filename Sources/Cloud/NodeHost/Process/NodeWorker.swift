@@ -308,6 +308,7 @@ final class NodeWorker: Sendable {
         if let app = settings.app, let folder = state.withLock({ $0.appFolder }) {
             welcome["app"] = [
                 "server": .number(Double(app.server)), "socket": .string(folder.socket), "listens": .bool(app.listens),
+                "functions": .array(app.functions.map { .string($0.rawValue) }),
             ]
         }
         welcome["mail"] = settings.mail

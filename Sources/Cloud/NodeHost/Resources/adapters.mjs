@@ -17,6 +17,7 @@ const badPolicy = 'AuthAdapter policy is not configured correctly. The value mus
 export class Adapters {
   #providers = new Map();
   #mail;
+  #options = new Map();
   #log;
 
   constructor(log) {
@@ -54,6 +55,23 @@ export class Adapters {
     }
   }
 
+  /** Takes an option that is a function. */
+  addOption(name, value) {
+    if (typeof value !== 'function') throw new Error(`${name}: it was a function when the file was read, and is none now`);
+    this.#options.set(name, value);
+  }
+
+  /** Calls an option that is a function; as parse-server does, only `true` switches most of them on. */
+  async #ask({ option, request }) {
+    const user = json => (json === undefined ? undefined : Parse.Object.fromJSON({ className: '_User', ...json }));
+    const { object, original } = request;
+    const value = await this.#options.get(option)({
+      ...request, ...(object && { object: user(object) }), ...(original && { original: user(original) }),
+      ...(request.user && { user: user(request.user) }),
+    });
+    return { value: option === 'sendUserEmailVerification' ? Boolean(value) : value === true };
+  }
+
   /** Sends a mail of the code: the result and the failure of the adapter; undefined without an adapter. */
   get sendMail() {
     return this.#mail && (mail => this.#mail.sendMail(mail));
@@ -78,10 +96,12 @@ export class Adapters {
       await this.#sendAccountMail(call.request.params);
       return {};
     }
+    if (call.name === '@option') return this.#ask(call.request.params);
     const { step, authData, challengeData, isMaster } = call.request.params;
     const { adapter, entry, methods: found } = this.#providers.get(call.name) ?? {};
     if (adapter === undefined) throw new Error(`There is no adapter of ${call.name}.`);
-    const request = { master: isMaster, triggerName: step, log: this.#log.forCall(call) };
+    const { ip, headers, installationId } = call.request;
+    const request = { master: isMaster, triggerName: step, log: this.#log.forCall(call), ip, headers, installationId };
     if (step === 'beforeFind') {
       await adapter.beforeFind(authData);
       return { value: { authData } };

@@ -49,6 +49,7 @@ try {
   const { app, folder, mail, providers = {} } = settings;
   const addAdapters = async options => {
     for (const [name, entry] of Object.entries(providers)) await adapters.add(name, entry ?? options?.auth?.[name], folder);
+    for (const name of app?.functions ?? []) adapters.addOption(name, options?.[name]);
     if (mail) await adapters.addMail(mail === true ? options?.emailAdapter : mail, folder);
   };
   if (app) {

@@ -2,6 +2,7 @@
 //
 // Nothing listens. Once the server is made, the app connects to nothing and starts no programs: it will run in earnest.
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -23,6 +24,10 @@ process.argv.splice(1, 1);
 const notes = [];
 const listens = [];
 const once = new Set();
+// Options whose functions are called once, for the value that the server keeps. They may ask other servers.
+const askedOnce = ['publicServerURL', 'masterKey'];
+const asking = new AsyncLocalStorage();
+let unanswered = 0;
 let quietSince = performance.now();
 
 function noted(note) {
@@ -30,11 +35,29 @@ function noted(note) {
   quietSince = performance.now();
 }
 
+/** Calls the options of a server that are functions and are called once. */
+function ask(entry) {
+  Object.assign(entry, { values: {}, asked: {} });
+  for (const name of askedOnce.filter(option => typeof entry.options[option] === 'function')) {
+    unanswered += 1;
+    asking.run(true, async () => entry.options[name]()).then(value => {
+      if (typeof value !== 'string' || value === '') throw new Error('it gave no text');
+      entry.values[name] = value;
+      entry.asked[name] = true;
+    }).catch(error => {
+      entry.asked[name] = String(error?.message ?? error);
+    }).finally(() => {
+      unanswered -= 1;
+      quietSince = performance.now();
+    });
+  }
+}
+
 /** Has a function do nothing once the server is made. */
 function refuseLater(owner, name, what) {
   const original = owner[name];
   owner[name] = function (...args) {
-    if (servers.length === 0) return original.apply(this, args);
+    if (servers.length === 0 || asking.getStore()) return original.apply(this, args);
     if (!once.has(what)) noted({ what, at: callSite() });
     once.add(what);
     throw Object.assign(new Error(`The app's configuration is being read, and it ${what} later.`), { code: 'ECONNREFUSED' });
@@ -62,8 +85,9 @@ refuseLater(net.Socket.prototype, 'connect', 'connects to other servers');
 refuseLater(childProcess.ChildProcess.prototype, 'spawn', 'starts programs');
 
 observe({
-  server: () => {
+  server: entry => {
     quietSince = performance.now();
+    ask(entry);
     return Promise.resolve();
   },
   noted,
@@ -89,6 +113,7 @@ loadMain(main, true).catch(error => {
 // The app is read when it has made its server, listens, and has been quiet for a moment.
 setInterval(() => {
   const quiet = performance.now() - quietSince;
+  if (unanswered > 0) return;
   const hasServer = isLoaded && servers.length > 0;
   if (quiet > (hasServer && listens.length > 0 ? 150 : hasServer ? 1000 : 20_000)) finish();
 }, 25);
@@ -102,7 +127,8 @@ function finish(error) {
   if (finish.isOver) return;
   finish.isOver = true;
   const record = {
-    servers: servers.map(entry => ({ at: entry.at, mountPath: mountPath(entry), port: entry.port, ...plain(entry.options) })),
+    servers: servers.map(entry => ({ at: entry.at, mountPath: mountPath(entry), port: entry.port, asked: entry.asked,
+      ...plain({ ...entry.options, ...entry.values }) })),
     listens, notes, version: version(), error: error === undefined ? undefined : String(error?.stack ?? error),
   };
   fs.writeFileSync(target, JSON.stringify(record));

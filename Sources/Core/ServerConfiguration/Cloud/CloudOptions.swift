@@ -90,11 +90,23 @@ extension Configuration {
             /// The providers of the option `auth` whose adapters the app gives as objects or classes.
             package var providers: [Name]
 
+            /// The options that the app gives as functions.
+            package var functions: Set<OptionFunction>
+
             /// Describes an app.
-            package init(folder: String, server: Int, listens: Bool, providers: [Name]) {
+            package init(
+                folder: String, server: Int, listens: Bool, providers: [Name], functions: Set<OptionFunction> = []
+            ) {
                 (self.folder, self.server, self.listens, self.providers) = (folder, server, listens, providers)
+                self.functions = functions
             }
         }
+    }
+
+    /// An option that an app's own index.js may give as a function, which Node runs at each use. The option itself is
+    /// true then.
+    package enum OptionFunction: String, Sendable, CaseIterable {
+        case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
     }
 
     /// The sign-in adapters that run in Node, by provider: what the option `auth` says of a module, or null for one that

@@ -56,7 +56,11 @@ struct PasswordProof: Sendable, BackendPart {
         }
         guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
         let isExempt = context.caller.writesEverything && parameters["ignoreEmailVerification"] == true
-        guard !backend.verifications.blocksUnverified || row.isVerified || isExempt else {
+        if !row.isVerified, !isExempt,
+            try await backend.verifications.blocksUnverified(
+                createdWith: ["action": "login", "authProvider": "password"], context,
+                { try await backend.verifications.subject(row.id) })
+        {
             throw EmailVerifications.emailIsNotVerified
         }
         return (row, change ?? LoginDataChange())

@@ -17,9 +17,58 @@ public enum EmailVerification: Sendable, Equatable {
 public struct EmailVerifications: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether users who have not confirmed their address are kept out.
-    var blocksUnverified: Bool {
-        configuration.accountMail.verifyUserEmails && configuration.accountMail.preventLoginWithUnverifiedEmail
+    /// Whether a user who has not confirmed the address is kept out.
+    ///
+    /// - Parameters:
+    ///   - createdWith: What the session would be for.
+    ///   - user: The user, for options that are functions.
+    func blocksUnverified(
+        createdWith: JSONObject, _ context: RequestContext, _ user: () async throws -> JSONObject
+    ) async throws -> Bool {
+        let request = { () async throws -> JSONObject in
+            ["object": .object(try await user()), "createdWith": .object(createdWith)]
+        }
+        guard try await isOn(.verifyUserEmails, context, request) else { return false }
+        return try await isOn(.preventLoginWithUnverifiedEmail, context, request)
+    }
+
+    /// Whether an option is on, by its value or by the function that the app gives in its place.
+    ///
+    /// - Parameter request: What the function is given, besides who calls.
+    /// - Throws: `ParseError` if the function fails.
+    func isOn(
+        _ option: Configuration.OptionFunction, _ context: RequestContext, _ request: () async throws -> JSONObject
+    ) async throws -> Bool {
+        let options = configuration.accountMail
+        let value =
+            switch option {
+            case .verifyUserEmails: options.verifyUserEmails
+            case .preventLoginWithUnverifiedEmail: options.preventLoginWithUnverifiedEmail
+            case .sendUserEmailVerification: options.sendUserEmailVerification
+            }
+        guard value, configuration.cloudMain.app?.functions.contains(option) == true else { return value }
+        guard let ask = services.askOption else {
+            throw ParseError(ParseError.scriptFailed, "The option \(option.rawValue) can't be asked.")
+        }
+        var request = try await request()
+        request["master"] = .bool(context.caller.readsEverything)
+        request["ip"] = .string(context.address)
+        request["installationId"] = context.caller.installationId.map(JSONValue.string)
+        return try await ask(option, request)
+    }
+
+    /// A user for options that are functions.
+    func subject(_ id: String) async throws -> JSONObject {
+        guard let user = try await store.accounts.mailUser(id, .verification) else { return ["objectId": .string(id)] }
+        return Self.subject(user)
+    }
+
+    /// A user for options that are functions.
+    static func subject(_ user: MailUser) -> JSONObject {
+        var subject = user.recipient.shown
+        subject["objectId"] = .string(user.id)
+        subject["emailVerified"] = .bool(user.isVerified)
+        return subject
     }
 
     /// The error for a user whose address is not confirmed.
@@ -118,6 +167,12 @@ public struct EmailVerifications: Sendable, BackendPart {
 
     private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
         let options = configuration.accountMail
+        let subject = Self.subject(user)
+        guard
+            try await isOn(
+                .verifyUserEmails, context,
+                { ["object": .object(subject), "original": .object(subject), "resendRequest": true] })
+        else { return }
         var token = user.token
         if !options.emailVerifyTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
             let new = AccountMails.mailToken()
@@ -126,16 +181,27 @@ public struct EmailVerifications: Sendable, BackendPart {
             guard try await store.accounts.setToken(new, expiry: expiry, of: user, .verification) else { return }
             token = new
         }
-        guard let token, options.sendUserEmailVerification else { return }
+        guard let token,
+            try await isOn(.sendUserEmailVerification, context, { ["user": .object(subject)] })
+        else { return }
         try await backend.mails.send(.verification, to: email, token: token, of: user.recipient, context)
     }
 
     /// Makes the address that a save brings one that is still to be confirmed.
     ///
+    /// - Parameter request: What functions of options are given.
     /// - Returns: The token of the link, where the address needs one.
-    func beginVerification(of save: inout Save) -> String? {
+    func beginVerification(of save: inout Save, _ request: JSONObject) async throws -> String? {
         let options = configuration.accountMail
         guard options.verifyUserEmails, save.body["email"]?.stringValue?.isEmpty == false else { return nil }
+        guard try await isOn(.verifyUserEmails, save.context, { request }) else {
+            if !save.isNew {
+                // A link that was sent to the old address doesn't confirm the new one.
+                save.hidden["_email_verify_token"] = .null
+                save.hidden["_email_verify_token_expires_at"] = .null
+            }
+            return nil
+        }
         let token = AccountMails.mailToken()
         // A trigger may say that the address needs no confirmation.
         if save.responseFields["emailVerified"] == nil { save.body["emailVerified"] = false }

@@ -1,5 +1,6 @@
 public import JSON
 public import ParseModel
+import Rules
 public import ServerConfiguration
 
 /// A service that knows users: a way to log in other than by a password, or something to prove besides one. A new one
@@ -148,6 +149,22 @@ public struct AuthAttempt: Sendable {
     public var isMaster = false
     /// When the request came.
     public var now: ParseDate
+    /// Who makes the attempt, for providers that are modules of the app.
+    package var client: Client?
+
+    /// A client as an app's own code sees it.
+    package struct Client: Sendable {
+        package let address: String
+        package let installationId: String?
+        /// The header fields, without keys that must not leave the server.
+        package let headers: JSONObject
+
+        init(_ context: RequestContext) {
+            address = context.address
+            installationId = context.caller.installationId
+            headers = context.facts?.headerFields ?? [:]
+        }
+    }
 
     public init(
         _ purpose: Purpose, _ data: JSONObject, stored: JSONObject? = nil, options: JSONObject, isMaster: Bool = false,

@@ -28,10 +28,13 @@ extension Providers {
         for (name, value) in challenges.sorted(by: { $0.key < $1.key }) {
             // A provider that is not there asks nothing.
             guard let (provider, options) = try? provider(name) else { continue }
-            let attempt = AuthAttempt(
+            var attempt = AuthAttempt(
                 .logIn, authData?[name]?.objectValue ?? [:], stored: stored[name]?.objectValue, options: options,
                 isMaster: context.caller.writesEverything, now: context.now)
-            answers[name] = try await hidingFailures { try await provider.challenge(value.objectValue ?? [:], attempt) }
+            if provider.runsModule { attempt.client = AuthAttempt.Client(context) }
+            answers[name] = try await hidingFailures { [attempt] in
+                try await provider.challenge(value.objectValue ?? [:], attempt)
+            }
         }
         return answers
     }

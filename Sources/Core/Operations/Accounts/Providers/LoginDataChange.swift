@@ -55,6 +55,7 @@ extension Providers {
             var attempt = AuthAttempt(
                 known == nil ? .setUp : isLogin ? .logIn : .update, claim.data, stored: known, options: claim.options,
                 isMaster: context.caller.writesEverything, now: context.now)
+            if claim.provider.runsModule { attempt.client = AuthAttempt.Client(context) }
             attempt.userId = userId
             let outcome = try await hidingFailures { try await claim.provider.check(attempt) }
             if claim.provider.policy(known ?? claim.data) != .standard { change.spent.insert(claim.name) }

@@ -18,7 +18,9 @@ struct UserRules: SaveRules {
     /// Whether to generate a user name unless a trigger sets one.
     private var needsName = false
     private var changesPassword = false
-    private var verification: (token: String, username: String)?
+    private var verification: (token: String, username: String, isSent: Bool)?
+    /// Whether a new user confirms the address before the first log-in.
+    private var isBlocked = false
     /// The user's former address, if it gets a notice.
     private var notice: (address: String, username: String)?
 
@@ -102,11 +104,47 @@ struct UserRules: SaveRules {
         if let sentAddress, linking?.vouchedAddresses.contains(Name(sentAddress)) == true {
             // What a provider's token says of the address is worth as much as a link.
             if configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
-        } else if let token = backend.verifications.beginVerification(of: &save) {
-            verification = (token, save.body["username"]?.stringValue ?? "")
+        } else {
+            let username = save.body["username"]?.stringValue ?? ""
+            try await beginVerification(&save, ["objectId": .string(objectId)], original: nil, username)
+        }
+        if claims.identities.isEmpty {
+            let user = subject(save, ["objectId": .string(objectId)])
+            isBlocked = try await backend.verifications.blocksUnverified(
+                createdWith: createdWith, save.context, { user })
         }
         save.acl = try ObjectACL.ofUser(
             save.body["ACL"], objectId: objectId, isPrivate: configuration.enforcePrivateUsers)
+    }
+
+    /// What the session of a new user is made with.
+    private var createdWith: JSONObject {
+        let isSignUp = claims.identities.isEmpty
+        return [
+            "action": isSignUp ? "signup" : "login", "authProvider": .string(isSignUp ? "password" : claims.names),
+        ]
+    }
+
+    /// The user that is written, for options that are functions.
+    private func subject(_ save: Save, _ stored: JSONObject) -> JSONObject {
+        let secret: Set<Name> = ["password", "authData"]
+        return stored.merging(save.body.filter { !secret.contains($0.key) }) { $1 }
+    }
+
+    /// Has a new address confirmed.
+    ///
+    /// Functions of the app are asked here, before anything is locked.
+    private mutating func beginVerification(
+        _ save: inout Save, _ stored: JSONObject, original: JSONObject?, _ username: String
+    ) async throws {
+        let user = subject(save, stored)
+        var request: JSONObject = ["object": .object(user)]
+        request["original"] = original.map(JSONValue.object)
+        if save.isNew { request["createdWith"] = .object(createdWith) }
+        guard let token = try await backend.verifications.beginVerification(of: &save, request) else { return }
+        let isSent = try await backend.verifications.isOn(
+            .sendUserEmailVerification, save.context, { ["user": .object(user)] })
+        verification = (token, username, isSent)
     }
 
     private mutating func completeChange(_ save: inout Save, _ objectId: String) async throws {
@@ -176,7 +214,8 @@ struct UserRules: SaveRules {
         }
         let username = save.body["username"]?.stringValue ?? user.username
         if !former.isEmpty { notice = (former, username) }
-        if let token = backend.verifications.beginVerification(of: &save) { verification = (token, username) }
+        let original = EmailVerifications.subject(user)
+        try await beginVerification(&save, original, original: original, username)
     }
 
     /// Enqueues mails in the transaction that stores their users.
@@ -187,7 +226,7 @@ struct UserRules: SaveRules {
             let user = MailRecipient(id: id, username: notice.username, email: email)
             try await backend.mails.notify(.emailChanged, at: notice.address, user, save.context)
         }
-        guard let verification, let email, configuration.accountMail.sendUserEmailVerification else { return }
+        guard let verification, verification.isSent, let email else { return }
         let user = MailRecipient(id: id, username: verification.username, email: email)
         try await backend.mails.send(.verification, to: email, token: verification.token, of: user, save.context)
     }
@@ -257,15 +296,11 @@ struct UserRules: SaveRules {
         }
         if let generatedName { result.body["username"] = .string(generatedName) }
         if let linking { backend.providers.addResponses(of: linking, to: &result.body) }
-        let isBlocked = backend.verifications.blocksUnverified && claims.identities.isEmpty
         if isBlocked, configuration.accountMail.preventSignupWithUnverifiedEmail {
             throw EmailVerifications.emailIsNotVerified
         }
         guard !isForOthers(save), !isBlocked, let objectId = save.newId else { return }
-        let action = claims.identities.isEmpty ? "signup" : "login"
-        let provider = claims.identities.isEmpty ? "password" : claims.names
-        let session = try await backend.sessions.open(
-            for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], save.context)
+        let session = try await backend.sessions.open(for: objectId, createdWith: createdWith, save.context)
         result.body["sessionToken"] = .string(session.token)
     }
 

@@ -1,0 +1,146 @@
+import Foundation
+import JSON
+import NodeHost
+import ServerConfiguration
+import TestSupport
+import Testing
+
+/// Options of an app's own index.js that are functions.
+@Suite("Options that are functions")
+struct OptionFunctionTests {
+    private static func code(_ options: String) -> String {
+        """
+        const { ParseServer } = require('parse-server');
+        new ParseServer({
+          appId: 'testApp', masterKey: 'testMaster', appName: 'Tests', publicServerURL: 'http://127.0.0.1/parse',
+          emailAdapter: { sendMail: async mail => console.log(`mail to ${mail.to}`) }, \(options)
+        });
+        """
+    }
+
+    private static func logIn(_ server: TestServer, _ name: String) async throws -> TestAnswer {
+        try await server.send("POST", "/login", ["username": .string(name), "password": "secret"])
+    }
+
+    private static func signUp(_ server: TestServer, _ name: String) async throws -> TestAnswer {
+        let user: JSONObject = [
+            "username": .string(name), "password": "secret", "email": .string("\(name)@m.example"),
+        ]
+        return try await server.send("POST", "/users", .object(user))
+    }
+
+    @Test("verifyUserEmails and preventLoginWithUnverifiedEmail decide by the user and by how the session is made")
+    func perUser() async throws {
+        let options = """
+            verifyUserEmails: async ({ object, master, ip, createdWith }) => {
+              console.log(`verify ${object.className} ${object.get('username')} ${object.get('password')} ${master} ${ip} `
+                + `${createdWith?.action} ${createdWith?.authProvider}`);
+              return object.get('username') !== 'kim';
+            },
+            preventLoginWithUnverifiedEmail: ({ object, createdWith }) =>
+              object.get('username') === 'lee' && createdWith.action === 'login',
+            """
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
+            let kim = try await Self.signUp(server, "kim")
+            #expect(kim.status == 201 && kim["sessionToken"] != nil, "\(kim.text)")
+            #expect(try await server.logs("verify _User kim undefined false 127.0.0.1 signup password"))
+            #expect(try await Self.logIn(server, "kim").status == 200)
+            let lee = try await Self.signUp(server, "lee")
+            #expect(lee.status == 201 && lee["sessionToken"] != nil, "\(lee.text)")
+            #expect(try await server.logs("mail to lee@m.example"))
+            let refused = try await Self.logIn(server, "lee")
+            #expect(refused.code == 205, "\(refused.text)")
+            let max = try await Self.signUp(server, "max")
+            #expect(max.status == 201, "\(max.text)")
+            #expect(try await Self.logIn(server, "max").status == 200)
+        }
+    }
+
+    @Test("Only true keeps users out, and a function that fails lets nobody in")
+    func failures() async throws {
+        let options = """
+            verifyUserEmails: true,
+            preventLoginWithUnverifiedEmail: ({ object, createdWith }) => {
+              if (createdWith.action === 'login' && object.get('username') === 'kim') throw new Parse.Error(141, 'broken');
+              return 'yes';
+            },
+            """
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
+            for name in ["kim", "lee"] { #expect(try await Self.signUp(server, name).status == 201) }
+            let refused = try await Self.logIn(server, "kim")
+            #expect(refused.code == 141 && refused.error == "broken", "\(refused.text)")
+            #expect(refused["sessionToken"] == nil)
+            #expect(try await Self.logIn(server, "lee").status == 200)
+        }
+    }
+
+    @Test("sendUserEmailVerification keeps the link from being sent; a resend asks again")
+    func sending() async throws {
+        let options = """
+            verifyUserEmails: ({ resendRequest }) => { console.log(`resend ${resendRequest}`); return true; },
+            sendUserEmailVerification: async ({ user, master }) => {
+              console.log(`send ${user.get('email')} ${master}`);
+              return user.get('username') === 'lee' ? 1 : 0;
+            },
+            """
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
+            #expect(try await Self.signUp(server, "kim").status == 201)
+            #expect(try await server.logs("send kim@m.example false"))
+            #expect(try await Self.signUp(server, "lee").status == 201)
+            #expect(try await server.logs("mail to lee@m.example"))
+            let resent = try await server.send("POST", "/verificationEmailRequest", ["email": "lee@m.example"])
+            #expect(resent.status == 200, "\(resent.text)")
+            #expect(try await server.logs("resend true"))
+        }
+    }
+
+    @Test("masterKey and publicServerURL are called once, may ask other servers, and are the values from then on")
+    func onceAtStart() async throws {
+        let code = """
+            const http = require('http');
+            const { ParseServer } = require('parse-server');
+            new ParseServer({
+              appId: 'testApp', publicServerURL: async () => 'https://api.example/parse',
+              masterKey: () => new Promise((resolve, reject) => {
+                const request = http.get({ host: '127.0.0.1', port: 1, path: '/key' });
+                request.on('error', error => (error.code === 'ECONNREFUSED' && !/read/.test(error.message)
+                  ? resolve('asked') : reject(error)));
+              }),
+              sendUserEmailVerification: () => true,
+            });
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let served = try await app.read()
+            #expect(served.options["masterKey"] == "asked")
+            #expect(served.options["publicServerURL"] == "https://api.example/parse")
+            #expect(served.options["sendUserEmailVerification"] == true)
+            #expect(served.undecided.isEmpty, "\(served.undecided)")
+            let lines = served.notes.map(\.line)
+            for (name, words) in [
+                ("masterKey", "called once at start"), ("publicServerURL", "called once at start"),
+                ("sendUserEmailVerification", "which Node.js runs at each use"),
+            ] {
+                #expect(lines.contains { $0.hasPrefix(name) && $0.contains("taken") && $0.contains(words) }, "\(lines)")
+            }
+        }
+    }
+
+    @Test(
+        "Without a key from the function masterKey the server doesn't start",
+        arguments: [
+            ("() => { throw new Error('no vault'); }", "no vault"), ("async () => ''", "it gave no text"),
+            ("() => undefined", "it gave no text"),
+        ])
+    func noKey(function: String, reason: String) async throws {
+        let code = """
+            const { ParseServer } = require('parse-server');
+            new ParseServer({ appId: 'testApp', masterKey: \(function) });
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let served = try await app.read()
+            #expect(served.options["masterKey"] == nil)
+            let text = try #require(served.undecided.first).text
+            #expect(text.hasPrefix("masterKey: its function failed") && text.contains(reason), "\(text)")
+        }
+    }
+}
