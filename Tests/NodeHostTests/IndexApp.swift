@@ -33,6 +33,21 @@ struct IndexApp: Sendable {
         return try await body(app)
     }
 
+    /// The files of a whole app that lies beside the tests.
+    static func files(_ name: String) throws -> [String: String] {
+        let place = Checkout.path("Tests/NodeHostTests/apps/index/\(name)")
+        var files: [String: String] = [:]
+        for file in try FileManager.default.subpathsOfDirectory(atPath: place) {
+            let path = "\(place)/\(file)"
+            var isFolder: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
+                continue
+            }
+            files[file] = try String(contentsOfFile: path, encoding: .utf8)
+        }
+        return files
+    }
+
     /// Reads the options of the app by running its index.js.
     func read(_ arguments: [String] = []) async throws -> ServedApp {
         var arguments = [folder] + arguments
@@ -45,11 +60,11 @@ struct IndexApp: Sendable {
 
     /// Starts a server with an app, runs `body` with it and a client of its port, and stops it.
     static func serve<R: Sendable>(
-        _ files: [String: String], _ options: JSONObject = [:],
+        _ files: [String: String], _ options: JSONObject = [:], arguments: [String] = [],
         _ body: @escaping @Sendable (TestServer, TransportClient, IndexApp) async throws -> R
     ) async throws -> R {
         try await with(files) { app in
-            let served = try await app.read()
+            let served = try await app.read(arguments)
             let options = served.options.merging(options.merging(["port": 0]) { $1 }) { $1 }
             return try await TestServer.run(
                 options, logger: UnwrittenLog.logger(), configure: { served.configure(&$0) }

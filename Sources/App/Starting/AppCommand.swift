@@ -51,11 +51,13 @@ extension Server {
 private struct AppReport {
     private let app: ServedApp
     private let configuration: Configuration?
+    private let warnings: [String]
     private let mistakes: [String]
 
     init(_ app: ServedApp, _ deployment: Deployment?, mistakes: [String]) {
         self.app = app
         configuration = deployment?.configuration
+        warnings = deployment?.warnings ?? []
         self.mistakes = mistakes
     }
 
@@ -67,11 +69,18 @@ private struct AppReport {
             switch OptionTable.find(name.text)?.support {
             case .built: return app.note(name.text, .taken, "")
             case .ignored(let why): return app.note(name.text, .left, why)
-            case .notBuilt, nil: return nil
+            case .notBuilt: return nil
+            case nil: return app.note(name.text, .left, hint(name.text) ?? "unknown option")
             }
         }
         let others = mistakes.map { app.note("options", .decide, $0) }
         return (options + app.notes + others).map(\.line)
+    }
+
+    /// The warning about an option, without its name.
+    private func hint(_ name: String) -> String? {
+        let start = "option \(name) "
+        return warnings.first { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
     }
 
     /// A value without the members whose secrets are masked.

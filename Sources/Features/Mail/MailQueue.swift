@@ -54,6 +54,7 @@ public final class MailQueue: Mailer {
         var content: JSONObject = ["kind": .string(mail.kind.rawValue), "to": .string(mail.recipient)]
         content["link"] = mail.link.map { .string($0) }
         content["token"] = mail.token.map { .string($0) }
+        content["userId"] = .string(mail.userId)
         content["username"] = mail.user["username"]
         content["email"] = mail.user["email"]
         if !writer.columns.isEmpty {

@@ -62,8 +62,8 @@ public struct MailWriter: Sendable {
 
     /// A mail in words.
     ///
-    /// - Parameter content: What waits in the queue: `kind`, `to`, `link`, `token`, `username`, `email`, `user`,
-    ///   `locales`.
+    /// - Parameter content: What waits in the queue: `kind`, `to`, `link`, `token`, `userId`, `username`, `email`,
+    ///   `user`, `locales`.
     /// - Throws: `MailFailure` for what is no mail.
     package func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
         guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
@@ -161,7 +161,9 @@ public struct MailWriter: Sendable {
         values.merge(user) { $1 }
         let username = content["username"] ?? ""
         let email = content["email"]?.orNil ?? .string(recipient)
-        values["user"] = .object(user.merging(["username": username, "email": email]) { $1 })
+        var record = user.merging(["username": username, "email": email]) { $1 }
+        record["objectId"] = content["userId"]
+        values["user"] = .object(record)
         values["appName"] = .string(appName)
         // Templates of Mailgun, Postmark and Mandrill write it so.
         values["appname"] = .string(appName)

@@ -1,37 +1,36 @@
 // Stands in for the package express in tests: as much of it as the apps of the tests use, by its conventions.
 
+const fs = require('node:fs');
 const http = require('node:http');
+const path = require('node:path');
 
-function express() {
+const isBelow = (url, at) => at === '/' || url === at || url.startsWith(`${at.replace(/\/$/, '')}/`);
+
+function createRouter() {
   const layers = [];
-  const app = (request, response) => app.handle(request, response, () => {
-    response.statusCode = 404;
-    response.end(`Cannot ${request.method} ${request.url}`);
-  });
-  const isBelow = (path, at) => at === '/' || path === at || path.startsWith(`${at.replace(/\/$/, '')}/`);
-  Object.assign(app, {
-    mountpath: '/',
-    settings: {},
-    path: () => (app.parent ? app.parent.path() + app.mountpath : ''),
-    set: (name, value) => {
-      app.settings[name] = value;
-      return app;
-    },
-    emit() {},
+  const router = (request, response, done) => router.handle(request, response, done);
+  return Object.assign(router, {
     handle(request, response, done) {
-      const [path] = request.url.split('?');
-      request.ip = request.socket.remoteAddress;
-      request.protocol = request.socket.encrypted ? 'https' : 'http';
-      response.send = text => response.end(String(text));
-      response.json = value => response.setHeader('Content-Type', 'application/json').end(JSON.stringify(value));
-      response.status = code => Object.assign(response, { statusCode: code });
       let index = 0;
       const next = error => {
-        if (error) return response.status(500).send(error.message);
         const layer = layers[index++];
-        if (layer === undefined) return done();
-        const fits = layer.method ? layer.method === request.method && layer.at === path : isBelow(path, layer.at);
-        return fits ? layer.handler(request, response, next) : next();
+        if (layer === undefined) return done(error);
+        const { at, method, handler } = layer;
+        const url = request.url.split('?')[0];
+        if (method ? method !== request.method || at !== url : !isBelow(url, at)) return next(error);
+        if ((handler.length === 4) !== (error !== undefined)) return next(error);
+        const whole = request.url;
+        const follow = failure => {
+          request.url = whole;
+          next(failure);
+        };
+        // Handlers see what follows the path that they are mounted at.
+        if (!method && at !== '/') request.url = whole.slice(at.replace(/\/$/, '').length).replace(/^(?!\/)/, '/');
+        try {
+          return error === undefined ? handler(request, response, follow) : handler(error, request, response, follow);
+        } catch (failure) {
+          return follow(failure);
+        }
       };
       next();
     },
@@ -43,21 +42,86 @@ function express() {
           continue;
         }
         handler.mountpath = at;
-        handler.parent = app;
+        handler.parent = router;
         layers.push({ at, handler: (request, response, next) => handler.handle(request, response, next) });
-        handler.emit('mount', app);
+        handler.emit('mount', router);
       }
+      return router;
+    },
+    add(method, at, handlers) {
+      for (const handler of handlers) layers.push({ at, method, handler });
+      return router;
+    },
+    post: (at, ...handlers) => router.add('POST', at, handlers),
+    put: (at, ...handlers) => router.add('PUT', at, handlers),
+    delete: (at, ...handlers) => router.add('DELETE', at, handlers),
+    get: (at, ...handlers) => router.add('GET', at, handlers),
+  });
+}
+
+function express() {
+  const app = createRouter();
+  const { handle, get } = app;
+  const engines = {};
+  return Object.assign(app, {
+    mountpath: '/',
+    settings: {},
+    path: () => (app.parent ? app.parent.path() + app.mountpath : ''),
+    set(name, value) {
+      app.settings[name] = value;
       return app;
+    },
+    get: (at, ...handlers) => (handlers.length === 0 ? app.settings[at] : get(at, ...handlers)),
+    engine(name, render) {
+      engines[name] = render;
+      return app;
+    },
+    emit() {},
+    handle(request, response, done) {
+      request.ip = request.socket.remoteAddress;
+      request.protocol = request.socket.encrypted ? 'https' : 'http';
+      response.send = text => response.end(String(text));
+      response.json = value => response.setHeader('Content-Type', 'application/json').end(JSON.stringify(value));
+      response.status = code => Object.assign(response, { statusCode: code });
+      response.redirect = place => response.writeHead(302, { Location: place }).end();
+      response.render = (view, data) => {
+        const ending = app.settings['view engine'];
+        const render = engines[ending] ?? require(require.resolve(ending, { paths: [app.settings.views] })).__express;
+        render(path.join(app.settings.views, `${view}.${ending}`), data, (error, text) => {
+          response.statusCode = error ? 500 : response.statusCode;
+          response.setHeader('Content-Type', 'text/html; charset=utf-8').end(error ? error.message : text);
+        });
+      };
+      handle(request, response, done ?? (error => {
+        if (error) return response.status(500).send(error.message);
+        return response.status(404).send(`Cannot ${request.method} ${request.url}`);
+      }));
     },
     listen: (...args) => http.createServer(app).listen(...args),
   });
-  for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
-    app[method.toLowerCase()] = (at, ...handlers) => {
-      for (const handler of handlers) layers.push({ at, method, handler });
-      return app;
-    };
-  }
-  return app;
 }
 
-module.exports = express;
+const parser = (type, parse) => () => (request, response, next) => {
+  if (request.body !== undefined || !request.headers['content-type']?.startsWith(type)) return next();
+  let text = '';
+  request.setEncoding('utf8').on('data', piece => {
+    text += piece;
+  });
+  return request.on('end', () => {
+    try {
+      request.body = parse(text);
+    } catch (error) {
+      return next(error);
+    }
+    return next();
+  });
+};
+
+exports = module.exports = express;
+exports.Router = createRouter;
+exports.json = parser('application/json', JSON.parse);
+exports.urlencoded = parser('application/x-www-form-urlencoded', text => Object.fromEntries(new URLSearchParams(text)));
+exports.static = folder => (request, response, next) => {
+  const name = path.posix.normalize(decodeURIComponent(request.url.split('?')[0])).replace(/\/$/, '/index.html');
+  fs.readFile(path.join(folder, name), (error, data) => (error ? next() : response.end(data)));
+};

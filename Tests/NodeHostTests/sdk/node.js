@@ -42,4 +42,6 @@ const Parse = {
   },
 };
 
+// As the real package has it, for require('parse/node').Parse.
+Parse.Parse = Parse;
 module.exports = Parse;

@@ -81,7 +81,7 @@ export class Adapters {
   async #sendAccountMail({ kind, mail, link, appName, user }) {
     const method = { verificationEmail: 'sendVerificationEmail', passwordResetEmail: 'sendPasswordResetEmail' }[kind];
     if (typeof this.#mail?.[method] !== 'function') return this.#mail.sendMail(mail);
-    return this.#mail[method]({ link, appName, user: Parse.Object.fromJSON({ className: '_User', ...user }) });
+    return this.#mail[method]({ link, appName, user: await userOf(user) });
   }
 
   /** What the server is told of the adapters. */
@@ -116,6 +116,20 @@ export class Adapters {
     if (result === null || typeof result !== 'object') return { value: {} };
     return { value: plain({ save: result.save || undefined, doNotSave: Boolean(result.doNotSave), response: result.response }) };
   }
+}
+
+/** The user of a mail as stored, without sign-in data. The name and the address are those of the mail. */
+async function userOf(record) {
+  let stored = {};
+  try {
+    const { objectId } = record;
+    // Mails that older versions queued have no id.
+    if (objectId) stored = (await new Parse.Query('_User').get(objectId, { useMasterKey: true })).toJSON();
+  } catch {
+    // The user may be deleted by now.
+  }
+  delete stored.authData;
+  return Parse.Object.fromJSON({ ...stored, ...record, className: '_User' });
 }
 
 const plain = value => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));

@@ -1,0 +1,148 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Whole apps by the conventions of Back4App, SashiDo and Express: each is served by its own index.js.
+@Suite("Whole apps with their own index.js")
+struct WholeAppTests {
+    typealias Check = @Sendable (TestServer, TransportClient) async throws -> Void
+
+    struct Whole: Sendable, CustomTestStringConvertible {
+        let name: String
+        var arguments: [String] = []
+        /// Checks the app's routes, functions and adapters.
+        let check: Check
+
+        var testDescription: String { name }
+    }
+
+    private static let apps: [Whole] = [
+        Whole(name: "back4app") { server, client in
+            #expect(try await server.call("hello")["result"] == "Hello from Cloud Code!")
+            #expect(try await client.request("GET", "/hello").json["message"] == "Hello from Express!")
+            #expect(try await client.request("GET", "/").text.contains("<title>Music</title>"))
+        },
+        Whole(name: "sashido") { server, client in
+            let body = Array(#"{"name":"One","plays":3}"#.utf8)
+            let saved = try await client.request(
+                "POST", "/webhook", headers: ["Content-Type": "application/json"], body: body)
+            #expect(saved.status == 201 && saved.header("X-App") == "sashido", "\(saved.text)")
+            #expect(try await server.call("topSongs")["result"] == ["One"])
+            #expect(try await server.send("POST", "/jobs/tidy", [:], as: .master).status == 200)
+        },
+        Whole(name: "views") { server, client in
+            let form = try await client.request(
+                "POST", "/songs", headers: ["Content-Type": "application/x-www-form-urlencoded"],
+                body: Array("name=a+%26+b".utf8))
+            #expect(form.status == 302 && form.header("Location") == "/songs", "\(form.text)")
+            let page = try await client.request("GET", "/songs")
+            #expect(page.text.contains("<p>a &#38; b</p>"), "\(page.text)")
+            #expect(try await client.request("GET", "/static/style.css").text.hasPrefix("p {"))
+            #expect(try await client.request("GET", "/fails").text == "sorry: this page is broken")
+            #expect(try await server.call("greet", ["name": "kim"])["result"] == "Hello kim")
+        },
+        Whole(name: "firebase") { server, client in
+            let user = try await signUp(server, "firebase", ["id": "u1", "access_token": "token:u1"])
+            #expect(user["displayName"] == "from Firebase", "\(user.text)")
+            let other = try await signUp(server, "firebase", ["id": "u1", "access_token": "token:u2"])
+            #expect(other.code == 101 && other.error == "Firebase auth is invalid for this user.", "\(other.text)")
+            let headers = ["X-Parse-Session-Token": try user.string("sessionToken")]
+            #expect(try await client.request("GET", "/me", headers: headers).json["id"] == user["objectId"])
+            #expect(try await client.request("GET", "/me").status == 401)
+        },
+        Whole(name: "nodemailer") { server, client in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            #expect(try await server.logs("from music@m.example to ann@m.example: Welcome to Music true"))
+            #expect(try await server.call("invite", ["to": "lee@m.example"])["result"] == "<1@mail.example>")
+            let sent = try await client.request(
+                "POST", "/contact", headers: ["Content-Type": "application/x-www-form-urlencoded"],
+                body: Array("subject=hi".utf8))
+            #expect(sent.text == #"["team@m.example"]"#)
+        },
+        Whole(name: "api-mail") { server, client in
+            let ann = try await server.signUp("ann", ["email": "ann@m.example", "locale": "de"])
+            _ = try await server.signUp("bob", ["email": "bob@m.example"])
+            for user in ["ann", "bob"] {
+                _ = try await server.send("POST", "/requestPasswordReset", ["email": .string("\(user)@m.example")])
+            }
+            #expect(
+                try await server.logs(
+                    "mailgun de from music@m.example to ann@m.example: Passwort für Music: Dear ann of Music: LINK"))
+            #expect(
+                try await server.logs(
+                    "mailgun undefined from music@m.example to bob@m.example: Reset Music: Dear bob of Music: LINK"))
+            let invited = try await server.send("POST", "/functions/invite", [:], as: .session(ann.token))
+            #expect(invited["result"] == "invited", "\(invited.text)")
+            #expect(try await client.request("GET", "/status").json["status"] == "ok")
+        },
+        Whole(name: "function") { server, client in
+            #expect(try await server.call("double", ["number": 4])["result"] == 8)
+            #expect(try await signUp(server, "pin", ["id": "1", "pin": "1234"]).status == 201)
+            #expect(try await signUp(server, "pin", ["id": "1", "pin": "1"]).error == "A PIN has 4 digits.")
+            #expect(try await client.request("GET", "/other").status == 404)
+        },
+        Whole(name: "typescript") { server, client in
+            #expect(try await server.call("addStation", ["name": "one"]).status == 200)
+            #expect(try await client.request("GET", "/v1/stations").text == #"["one"]"#)
+            let station = try await signUp(server, "station", ["id": "1", "token": "s"])
+            #expect(station["authDataResponse"]?["station"]?["station"] == "1", "\(station.text)")
+            #expect(try await signUp(server, "station", ["id": "1", "token": "x"]).error == "This is no station.")
+        },
+        Whole(name: "modules") { server, client in
+            #expect(try await server.call("shout", ["text": "hi"])["result"] == "HI!")
+            #expect(try await signUp(server, "guest", ["id": "1", "door": "front"]).status == 201)
+            #expect(try await signUp(server, "guest", ["id": "2", "door": "back"]).error == "This door is closed.")
+            #expect(try await client.request("GET", "/users/count").json["count"] == 1)
+        },
+        Whole(name: "two", arguments: ["--app", "testApp"]) { server, client in
+            #expect(try await server.call("name")["result"] == "music")
+            #expect(try await signUp(server, "music", ["id": "1"]).status == 201)
+            #expect(try await client.request("GET", "/apps").text == #"["music","videos"]"#)
+            #expect(try await client.request("GET", "/videos/health").status == 404)
+        },
+    ]
+
+    @Test("Routes, cloud code and adapters of an app work, and so does what the music apps do", arguments: apps)
+    func wholeApp(_ whole: Whole) async throws {
+        let options: JSONObject = [
+            "host": "127.0.0.1", "masterKeyIps": ["127.0.0.1", "::1"], "enforcePrivateUsers": false,
+            "allowClientClassCreation": true,
+        ]
+        try await IndexApp.serve(try IndexApp.files(whole.name), options, arguments: whole.arguments) {
+            server, client, _ in
+            try await whole.check(server, client)
+            try await Self.playMusic(server)
+        }
+    }
+
+    private static func signUp(_ server: TestServer, _ provider: Name, _ data: JSONObject) async throws -> TestAnswer {
+        try await server.send("POST", "/users", ["authData": .object([provider: .object(data)])])
+    }
+
+    /// A short pass of what the five music apps do.
+    private static func playMusic(_ server: TestServer) async throws {
+        let kim = try await server.signUp("kim", ["email": "kim@m.example"])
+        let session = TestServer.Identity.session(kim.token)
+        let login = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])
+        #expect(login.status == 200 && login["objectId"] == .string(kim.id), "\(login.text)")
+        let file = try await server.send(
+            "POST", "/files/image.png", bytes: Array("picture".utf8), as: session,
+            headers: ["Content-Type": "image/png"])
+        #expect(file.status == 201, "\(file.text)")
+        let user = JSONValue.pointer("_User", kim.id)
+        for title in ["One", "Two"] {
+            let image: JSONValue = ["__type": "File", "name": .string(try file.string("name"))]
+            let track: JSONObject = ["user": user, "title": .string(title), "image": image]
+            _ = try await server.create("Playlist", track, as: session)
+        }
+        let found = try await server.find(
+            "Playlist", ["where": ["user": user], "order": "-title", "include": "user"], as: session)
+        #expect(found.results.compactMap { $0["title"]?.stringValue } == ["Two", "One"], "\(found.text)")
+        #expect(found.results.first?["user"]?["username"] == "kim", "\(found.text)")
+        let me = try await server.send("GET", "/users/me", as: session)
+        #expect(me["objectId"] == .string(kim.id), "\(me.text)")
+        #expect(try await server.send("POST", "/logout", [:], as: session).status == 200)
+        #expect(try await server.send("GET", "/users/me", as: session).code == 209)
+    }
+}

@@ -1,0 +1,4 @@
+Parse.Cloud.define('invite', async ({ user }) => {
+  await Parse.Cloud.sendEmail({ templateName: 'invitation', placeholders: { song: 'Hyperballad' }, user });
+  return 'invited';
+}, { requireUser: true });

@@ -1,0 +1,7 @@
+// `app` is an Express application of the host.
+app.set('views', `${__dirname}/../views`);
+
+app.get('/hello', async (req, res) => {
+  const posts = await new Parse.Query('Posts').count({ useMasterKey: true });
+  res.status(200).json({ message: 'Hello from Express!', posts });
+});

@@ -1,0 +1,1 @@
+Parse.Cloud.define('hello', () => 'Hello from Cloud Code!');

@@ -1,0 +1,5 @@
+require('./functions.js');
+
+Parse.Cloud.beforeSave('Posts', request => {
+  if (!request.object.get('caption')) request.object.set('caption', 'untitled');
+});

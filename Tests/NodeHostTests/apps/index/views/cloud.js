@@ -1,0 +1,1 @@
+Parse.Cloud.define('greet', request => `Hello ${request.params.name}`, { fields: ['name'], requireUser: false });
