@@ -27,7 +27,7 @@ enum Filters {
 
     @Sendable static func filter(_ input: [UInt8]) throws {
         guard let json = try json(input) else { return }
-        let parser = FilterParser(isMaster: true, now: 1_700_000_000_000, readsArrays: json["list"] != nil)
+        let parser = FilterParser(isMaster: true, now: 1_700_000_000_000, isAggregation: json["list"] != nil)
         let filter = try parser.parse(json)
         // Its work is bounded by the product of filter and object.
         var budget = MatchBudget(steps: 20_000)

@@ -21,8 +21,10 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return
 scripts/dependencies.sh
 scripts/packages.sh
 echo "==> building the fuzzers"
+# The compiler heeds its last -sanitize alone, so both are named in one: without `fuzzer` no Swift code is instrumented, and
+# libFuzzer searches blindly.
 ROOST_FUZZ=1 swift build --configuration release --product Fuzz --scratch-path "$scratch" --force-resolved-versions \
-    --sanitize fuzzer --sanitize address -Xswiftc -enable-testing -Xswiftc -use-ld=lld
+    --sanitize fuzzer --sanitize address -Xswiftc -sanitize=fuzzer,address -Xswiftc -enable-testing -Xswiftc -use-ld=lld
 
 readers=("$@")
 if [ $# -eq 0 ]; then
