@@ -21,7 +21,8 @@ import Testing
 
     @Test("The address with a ticket leads to rows without a form, within the time for that")
     func firstVisit() async throws {
-        try await TestServer.run(["console": ["signIn": "thisMachine"]]) { server in
+        let options: JSONObject = ["console": ["signIn": "thisMachine"], "liveQuery": ["classNames": ["First"]]]
+        try await TestServer.run(options) { server in
             try await Self.run("arriving", server, ["--ticket", server.consoleTicket()])
         }
     }

@@ -90,6 +90,28 @@ def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(consol
     console.wait_text("Connected: iOS SDK", "main")
 
 
+def scenario_live_queries_need_one_option(console, rest):
+    """The server has liveQuery, and not startLiveQueryServer."""
+    if console.credentials:
+        return
+    first(console, rest, 1)
+    console.open("live")
+    console.wait_text("Nobody is connected", "main")
+    assert "option" not in console.text("main .state"), console.text("main")
+    console.value("""new Promise((done, failed) => {
+        const socket = window.socket = new WebSocket(location.origin.replace('http', 'ws') + '/parse');
+        socket.onopen = () => socket.send(JSON.stringify({ op: 'connect', applicationId: %s, restAPIKey: %s }));
+        socket.onmessage = ({ data }) => {
+            const { op, error } = JSON.parse(data);
+            if (op === 'connected') socket.send(JSON.stringify({ op: 'subscribe', requestId: 1, query: { className: 'First', where: {} } }));
+            else if (op === 'subscribed') done();
+            else failed(new Error(error));
+        };
+        socket.onerror = () => failed(new Error('no socket'));
+    })""" % (json.dumps(rest.headers["X-Parse-Application-Id"]), json.dumps(rest.client_key)))
+    console.wait_text("all of First", "main")
+
+
 def scenario_02_the_root_leads_to_rows_after_a_ticket(console, rest):
     if console.credentials:
         return

@@ -126,6 +126,21 @@ def scenario_11_another_port_reads_and_changes_nothing(console, rest):
     console.open("data")
 
 
+def scenario_01_who_comes_from_elsewhere_reads_what_would_open_it(console, rest):
+    call = console.browser.call
+    call("Network.setExtraHTTPHeaders", headers={"X-Forwarded-For": "203.0.113.9"})
+    try:
+        console.browser.open(console.url)
+        assert console.value("document.querySelector('h1').innerText") == "The console is open to this machine only"
+        said = console.text()
+        assert '"enabled": true' in said and rest.headers["X-Parse-Application-Id"] not in said, said
+        assert console.value("document.scripts.length") == 0 and console.value("document.querySelector('form, .signin') === null")
+    finally:
+        call("Network.setExtraHTTPHeaders", headers={})
+    console.open("data")
+    console.wait("document.querySelector('.classes a')")
+
+
 def scenario_12_a_frame_of_another_page_stays_empty(console, rest):
     with OtherPort(console) as other:
         console.browser.open(other.url)

@@ -109,7 +109,7 @@ def scenario_57_a_class_is_made_in_one_panel_and_only_its_owner_changes_objects(
     for name in ("Owned", "Kept", "Shown", "Run"):
         rest.call("DELETE", f"/purge/{name}")
         rest.call("DELETE", f"/schemas/{name}")
-    apps = {}
+    apps, role = {}, f"Role{time.time_ns()}"
     for name in ("first", "second"):
         user = make_user(rest, name)
         apps[name] = user["objectId"], log_in(rest, user["username"], "secret word")["sessionToken"]
@@ -135,8 +135,8 @@ def scenario_57_a_class_is_made_in_one_panel_and_only_its_owner_changes_objects(
         console.click(f"dialog [value={kind}]")
         if kind == "role":
             console.value("document.querySelector('dialog [list]').focus()")
-            console.type("Nobodys")
-            console.wait_text("There is no role Nobodys yet", "dialog .rights")
+            console.type(role)
+            console.wait_text(f"There is no role {role} yet", "dialog .rights")
         said = console.text("dialog .rights")
         console.click_text("Create class", "dialog")
         console.wait(f"location.pathname.endsWith('/schema/{name}') && document.querySelector('dialog') === null")
@@ -166,9 +166,9 @@ def scenario_57_a_class_is_made_in_one_panel_and_only_its_owner_changes_objects(
     assert "Apps only read" in make("Shown", "readOnly")
     made = rest.create("Shown", title="one")
     assert app("GET", f"/classes/Shown/{made}")["title"] == "one" and "error" in app("PUT", f"/classes/Shown/{made}", {"title": "two"}, "first")
-    assert "Only members of the role Nobodys create" in make("Run", "role")
+    assert f"Only members of the role {role} create" in make("Run", "role")
     assert "error" in app("POST", "/classes/Run", {"title": "one"}, "first")
-    rest.call("POST", "/roles", {"name": "Nobodys", "ACL": {}, "users": {"__op": "AddRelation", "objects": [pointer("first")]}})
+    rest.call("POST", "/roles", {"name": role, "ACL": {}, "users": {"__op": "AddRelation", "objects": [pointer("first")]}})
     assert "objectId" in app("POST", "/classes/Run", {"title": "one"}, "first") and "error" in app("POST", "/classes/Run", {"title": "one"}, "second")
 
 
@@ -523,6 +523,24 @@ def scenario_48_users_are_found_and_helped(console, rest):
     until(lambda: "sessionToken" in log_in(rest, name, "another word"), "the user stays out")
     open_page(console, f"users/role/{outer}", ".two")
     console.wait_text("leads back to Outer", "main")
+
+
+def scenario_48_a_user_and_a_role_are_made_on_their_pages(console, rest):
+    name = f"made{time.time_ns()}"
+    field = lambda label: f"[...document.querySelectorAll('dialog .field-row')].find((e) => e.innerText.startsWith('{label}')).querySelector('input')"
+    for path, words, label in (("users", "New user", "username"), ("users/roles", "New role", "name")):
+        open_page(console, path, "main .tabs")
+        console.click_text(words, "main header")
+        console.wait("document.querySelector('dialog .field-row')")
+        console.value(field(label) + ".focus()")
+        console.type(name)
+        if path == "users":
+            console.value(field("password") + ".focus()")
+            console.type("secret word")
+        console.press("Control+Enter")
+        console.wait(f"document.querySelector('dialog') === null && document.querySelector('main table')?.innerText.includes('{name}')")
+    assert "sessionToken" in log_in(rest, name, "secret word")
+    assert rest.find("_Role", {"name": name})[0]["ACL"] == {"*": {"read": True}}
 
 
 def scenario_48_sessions_and_installations_are_listed(console, rest):

@@ -231,6 +231,11 @@ def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
     name = f"made {time.time_ns()}"
     fill_new_operator(console, name)
     console.press("Enter")
+    # The address goes to the new operator; the password does not stand beside it.
+    console.wait_text(f"sign in as {name}", "dialog:last-of-type")
+    assert console.url in console.text("dialog:last-of-type pre") and "a long password" not in console.text("dialog:last-of-type")
+    assert console.value("document.querySelector('dialog:last-of-type a[href]').getAttribute('href')").startswith("mailto:?")
+    console.press("Escape")
     console.wait_text(name, "dialog")
     console.wait("document.querySelectorAll('dialog').length === 1")
     other = in_a_browser_of(console, name=name, password="a long password")

@@ -9,7 +9,7 @@ import { confirm, openDialog, openForm } from "../parts/dialog.js";
 import { complain, copy, failed, loading, toast } from "../parts/states.js";
 
 addWords({
-  "operators.hint": "Accounts of this console; users of the app are none of them.", "operators.none": "Nobody has an account yet.",
+  "operators.hint": "Accounts of this console, separate from the users of your app.", "operators.none": "Nobody has an account yet.",
   "operators.new": "New operator", "operators.change": "Change {name}", "operators.delete": "Delete {name}",
   "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.", "operators.newPassword": "New password, or nothing for the one that is",
   "operators.role": "Role", "operators.create": "Add operator", "operators.you": "you", "operators.added": "{name} may sign in",
@@ -87,5 +87,5 @@ async function edit(entry, again) {
   if (entry) return;
   const text = t("operators.invitation", { name: isSaved, address: new URL(address("start"), location.href).href });
   openDialog({ title: t("operators.added", { name: isSaved }) }, () => ({ body: [h("p", t("operators.send", { name: isSaved })), h("pre.mono.code", text),
-    h(".line", button(".button", () => copy(text), icon("copy"), t("error.copy")), h("a.button", { href: `mailto:?subject=${encodeURIComponent(t("app.title"))}&body=${encodeURIComponent(text)}` }, icon("push"), t("operators.mail")))] }));
+    h(".line", button(".button", () => copy(text), icon("copy"), t("error.copy")), h("a.button", { href: `mailto:?subject=${encodeURIComponent(t("app.title"))}&body=${encodeURIComponent(text)}` }, t("operators.mail")))] }));
 }

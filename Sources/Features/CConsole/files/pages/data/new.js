@@ -50,8 +50,8 @@ export async function openNew(page) {
   const { className, description } = page;
   const [{ edit }, { editAccess }] = await Promise.all([import("../../data/editors/file.js"), import("../../data/editors/members.js")]);
   // Whose a new user is, the server decides. A role without an ACL is refused.
-  const given = Object.entries(description.permissions ?? {}).find(([key]) => key === "ACL")?.[1];
-  const access = className !== "_User" && editAccess({ value: given, draft: given ?? (className === "_Role" ? { "*": { read: true } } : undefined), isPart: true });
+  const given = className === "_Role" ? undefined : Object.entries(description.permissions ?? {}).find(([key]) => key === "ACL")?.[1];
+  const access = className !== "_User" && editAccess({ value: given, draft: className === "_Role" ? { "*": { read: true } } : given, isPart: true });
   const inputFor = (field) => (field.type === "File" ? fileInput(edit) : field.type === "Relation" ? relationInput(field) : valueInput(field, field.defaultValue));
   const fields = ranked(description).filter((field) => !isReadOnly(className, field) && field.type !== "ACL")
     .sort((left, right) => Number(Boolean(right.required)) - Number(Boolean(left.required)));

@@ -1,7 +1,7 @@
 /** What the server is set to, and what says so: options by what they are about. Nothing is changed here. */
 
 import { send } from "../../core/api.js";
-import { button, debounce, h, icon, iconButton, put, textField } from "../../core/dom.js";
+import { button, debounce, h, icon, put, textField } from "../../core/dom.js";
 import { session, setTitle } from "../../core/session.js";
 import { addWords, drawnApart, plain, shown, t } from "../../core/words.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -59,7 +59,7 @@ function list(settings, wanted, isChanged) {
 
 function row({ name, value, isSecret, source, from, meaning, default: usual, isBuilt }) {
   const isSet = source === "flag" || source === "environment" || source === "file";
-  return h("tr", h("th.option", { scope: "row" }, h("code", shown(name, 60)), " ", isBuilt && iconButton("config", t("settings.change", { name }), () => explain({ name, isSecret, isSet, source, from, value, usual })), h(".quiet", plain(meaning, 300))),
+  return h("tr", h("th.option", { scope: "row" }, isBuilt ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain({ name, isSecret, source, from, value, usual }) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", plain(meaning, 300))),
     h("td", isSecret ? h("span.apart", t("settings.secret")) : value === undefined ? usual === undefined ? drawnApart("\u2013") : h("span.quiet", shown(usual, 200)) : h("code", shown(typeof value === "string" ? value : JSON.stringify(value), 600)),
       !isBuilt && isSet && h(".quiet", t("settings.noEffect"))),
     h("td", isSet ? h("b", t("settings." + source, { from: (from ?? []).map((text) => plain(text, 80)).join(", ") })) : h("span.quiet", t("settings." + source)),
