@@ -12,7 +12,7 @@ const words = new Map(Object.entries({
   "error.notAllowedHint": "Your role is {role}. An owner of this server can let you in.",
   "net.down": "The server does not answer. Trying again…",
   "app.title": "Console", "app.skip": "Skip to content",
-  "rail.label": "Pages", "rail.data": "Data", "rail.schema": "Schema", "rail.access": "Permissions", "rail.users": "Users", "rail.files": "Files", "rail.start": "Start",
+  "rail.label": "Pages", "rail.of.data": "Data", "rail.of.app": "App", "rail.of.server": "Server", "rail.data": "Data", "rail.schema": "Schema", "rail.access": "Permissions", "rail.users": "Users", "rail.files": "Files", "rail.start": "Start",
   "rail.config": "Config", "rail.performance": "Performance", "rail.logs": "Logs", "rail.cloud": "Cloud code", "rail.push": "Push",
   "rail.rest": "API", "rail.live": "Live", "rail.health": "Health", "rail.settings": "Settings", "rail.trash": "Trash", "rail.audit": "Audit",
   "rail.find": "Find", "rail.more": "More", "rail.operators": "Operators", "rail.account": "My account",

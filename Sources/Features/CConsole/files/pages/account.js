@@ -1,7 +1,7 @@
 /** Who it is: the form to sign in, the question before what cannot be undone, sessions and codes. */
 
 import { Refusal, send } from "../core/api.js";
-import { button, h, icon, labelled, problemLine, put, textField } from "../core/dom.js";
+import { brand, button, h, icon, labelled, problemLine, put, textField } from "../core/dom.js";
 import { session, signIn, ways } from "../core/session.js";
 import { addWords, ago, date, plain, shown, t } from "../core/words.js";
 import { openDialog, openForm } from "../parts/dialog.js";
@@ -32,7 +32,7 @@ function ask({ isAgain = false, problem }) {
     const button = h("button.button.primary", { type: "submit" }, t("word.signIn"));
     const other = h("button.plain");
     const form = h("form", { novalidate: true, "aria-label": t("word.signIn") },
-      h(".head", h("span.logo", icon("data")), h("h1", isAgain ? t("signIn.again") : t("word.signIn")), h("span.quiet", location.host)),
+      brand(h("span.quiet", location.host)), h(".head", h("h1", isAgain ? t("signIn.again") : t("word.signIn"))),
       isAgain && h("p.notice", t("signIn.againHint")),
       ways.peek().first && h("p.notice", t("signIn.first")),
       fields, message, button, other);

@@ -141,7 +141,7 @@ async function begin(page, { top = 0, active } = {}) {
 function showGrid(page) {
   if (page.grid.parentElement !== page.body) put(page.body, page.grid, page.inspectorElement);
   page.grid.show(page.rows, page.columns, controller(page));
-  if (document.activeElement === document.body || document.activeElement?.id === "main") page.grid.focus({ preventScroll: true });
+  if (document.activeElement?.matches("body, main, h1")) page.grid.focus({ preventScroll: true });
 }
 
 function showNothing(page) {
