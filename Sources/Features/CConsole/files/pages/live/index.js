@@ -9,7 +9,7 @@ import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { inWords, isEqual } from "../../data/values.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
-import { empty, failed, loading } from "../../parts/states.js";
+import { empty, failed, loading, table } from "../../parts/states.js";
 import { lineList } from "../logs/lines.js";
 
 addWords({
@@ -79,11 +79,12 @@ function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, con
   const byClass = new Map();
   for (const connection of connections) for (const { className } of connection.subscriptions) byClass.set(className, (byClass.get(className) ?? 0) + 1);
   keepFocus(body, () => put(body,
-    byClass.size > 0 && h("section.panel", h("h2", t("live.classes")), h("table.list", { "aria-label": t("live.classes") }, h("thead", h("tr", h("th", { scope: "col" }, t("live.class")), h("th.right", { scope: "col" }, t("live.count")))),
-      h("tbody", [...byClass].sort(([, left], [, right]) => right - left).map(([name, n]) => h("tr", h("th", { scope: "row" }, shown(name, 80)), h("td.right", String(n))))))),
-    h("table.list", { "aria-label": t("rail.live") }, h("thead", h("tr", ["client", "what"].map((name) => h("th", { scope: "col" }, t("live." + name))), ["from", "since"].map((name) => h("th.wide", { scope: "col" }, t("live." + name))))),
-      h("tbody", connections.map((one) => h("tr", h("th.mono", { scope: "row" }, shown(one.id, 40), one.isMaster && h("div.warn", t("live.master"))), h("td", one.subscriptions.length === 0 ? h("span.quiet", t("live.nothing")) : one.subscriptions.map(subscription),
-        one.count > one.subscriptions.length && h("div.quiet", t("live.more", { n: one.count - one.subscriptions.length }))), h("td.wide.mono", shown(one.address, 60)), h("td.wide", h("time", { title: date(one.since, true) }, ago(one.since))))))),
+    byClass.size > 0 && h("section.panel", h("h2", t("live.classes")), table(t("live.classes"), [[t("live.class")], [t("live.count"), ".right"]],
+      [...byClass].sort(([, left], [, right]) => right - left).map(([name, n]) => [shown(name, 80), String(n)]))),
+    table(t("rail.live"), [[t("live.client"), ".mono"], [t("live.what")], [t("live.from"), ".wide.mono"], [t("live.since"), ".wide"]], connections.map((one) => [
+      [shown(one.id, 40), one.isMaster && h("div.warn", t("live.master"))],
+      [one.subscriptions.length === 0 ? h("span.quiet", t("live.nothing")) : one.subscriptions.map(subscription), one.count > one.subscriptions.length && h("div.quiet", t("live.more", { n: one.count - one.subscriptions.length }))],
+      shown(one.address, 60), h("time", { title: date(one.since, true) }, ago(one.since))])),
     clients > connections.length && h("p.quiet", t("live.some", { n: connections.length }))));
 }
 

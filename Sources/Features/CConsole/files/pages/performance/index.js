@@ -12,16 +12,16 @@ import { build, mayBuild } from "../../data/indexing.js";
 import { counts, loadCounts } from "../../data/schema.js";
 import { chart, time } from "../../parts/chart.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
-import { complain, failed, loading } from "../../parts/states.js";
+import { complain, failed, loading, table } from "../../parts/states.js";
 import { planTree } from "./plan.js";
 
 addWords({
   "performance.hint": "This process, number {process}", "performance.span": "How far back", "performance.hour": "Last hour", "performance.day": "Last day",
-  "performance.time": "Time of requests", "performance.half": "for half", "performance.most": "for 99 of 100", "performance.errors": "Errors",
+  "performance.time": "Response time", "performance.half": "p50", "performance.most": "p99", "performance.errors": "Errors",
   "performance.client": "4xx a second", "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients",
-  "performance.live": "live queries", "performance.database": "Connections of the database", "performance.active": "at work", "performance.waiting": "requests wait",
-  "performance.memory": "Memory", "performance.process": "this process", "performance.calls": "Calls of the database", "performance.callTime": "Time of calls",
-  "performance.callErrors": "Errors of the database",
+  "performance.live": "live queries", "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting",
+  "performance.memory": "Memory", "performance.process": "this process", "performance.calls": "Database calls", "performance.callTime": "Call time",
+  "performance.callErrors": "Database errors",
   "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.", "performance.routes": "Routes",
   "performance.since": "Since {when}", "performance.route": "Route", "performance.call": "Call", "performance.count": "Number", "performance.mean": "Mean",
   "performance.failures": "Failed", "performance.fault": "{client} by clients, {server} by the server", "performance.other": "other paths",
@@ -114,21 +114,18 @@ function draw(body, { countsRequests }, scope) {
   return (figures) => {
     const at = figures.at;
     for (const { series, update } of all) update(at, series.map((name) => figures.series[name]));
-    keepFocus(routes, () => put(routes, h("h2", t("performance.routes")), table(figures.routes, figures.since, REQUESTS, t("performance.route"))));
-    keepFocus(calls, () => put(calls, h("h2", t("performance.calls")), table(figures.calls, figures.since, CALLS, t("performance.call"))));
+    keepFocus(routes, () => put(routes, h("h2", t("performance.routes")), figureTable(figures.routes, figures.since, REQUESTS, t("performance.route"))));
+    keepFocus(calls, () => put(calls, h("h2", t("performance.calls")), figureTable(figures.calls, figures.since, CALLS, t("performance.call"))));
   };
 }
 
-function table(rows, since, bounds, name) {
+function figureTable(rows, since, bounds, name) {
   if (rows.length === 0) return h("p.quiet", t("performance.none"));
   const format = bounded(bounds);
-  const head = (words, kind = "th.right") => h(kind, { scope: "col" }, words);
-  return [h("p.quiet", t("performance.since", { when: date(since) })), h("table.list",
-    h("thead", h("tr", head(name, "th"), head(t("performance.count")), head(t("performance.mean"), "th.right.wide"), head(t("performance.half"), "th.right.wide"), head(t("performance.most")), head(t("performance.failures")))),
-    h("tbody", rows.map((row) => h("tr",
-      h("th", { scope: "row" }, row.method && h("span.tag", plain(row.method, 10)), " ", row.route === undefined ? h("span.quiet", t("performance.other")) : shown(row.route, 80)),
-      h("td.right", count(row.count)), h("td.right.wide", time(row.mean)), h("td.right.wide", format(row.p50)), h("td.right", format(row.p99)),
-      h(row.serverErrors > 0 ? "td.right.bad" : "td.right.quiet", { title: t("performance.fault", { client: row.clientErrors, server: row.serverErrors }) }, count(row.clientErrors + row.serverErrors))))))];
+  return [h("p.quiet", t("performance.since", { when: date(since) })), table(name,
+    [[name], [t("performance.count"), ".right"], [t("performance.mean"), ".right.wide"], [t("performance.half"), ".right"], [t("performance.most"), ".right"], [t("performance.failures"), ".right"]],
+    rows.map((row) => [[row.method && h("span.tag", plain(row.method, 10)), row.route === undefined ? h("span.quiet", t("performance.other")) : shown(row.route, 80)], count(row.count), time(row.mean), format(row.p50), format(row.p99),
+      h(row.serverErrors > 0 ? "span.bad" : "span.quiet", { title: t("performance.fault", { client: row.clientErrors, server: row.serverErrors }) }, count(row.clientErrors + row.serverErrors))]))];
 }
 
 addWords({

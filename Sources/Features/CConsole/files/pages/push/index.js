@@ -6,7 +6,7 @@ import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
-import { empty, failed, loading, record, toast } from "../../parts/states.js";
+import { empty, failed, loading, record, table, toast } from "../../parts/states.js";
 import { composer, openReport } from "./compose.js";
 
 addWords({
@@ -74,13 +74,11 @@ async function read(host, watch, scope) {
   }
   if (scope.aborted) return;
   keepFocus(host, () => put(host, h("h2", t("push.list")), rows.length === 0 ? h("p.quiet", t("push.none"))
-    : h("table.list", { "aria-label": t("push.list") },
-      h("thead", h("tr", ["text", "state"].map((name) => h("th", { scope: "col" }, t("push." + name))), h("th.right", { scope: "col" }, t("push.sent")), h("th.right", { scope: "col" }, t("push.failed")),
-        h("th.wide", { scope: "col" }, t("push.to")), h("th.wide", { scope: "col" }, t("push.when")), h("th.actions", h("span.sr", t("grid.more"))))),
-      h("tbody", rows.map((row) => h("tr", h("th", { scope: "row" }, shown(textOf(row), 120), row.errorMessage && h("div.bad", shown(typeof row.errorMessage === "string" ? row.errorMessage : row.errorMessage.error ?? JSON.stringify(row.errorMessage), 200))),
-        h("td", isDryRun(row) && row.status === "succeeded" ? t("push.dryRun") : h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30))),
-        h("td.right", isDryRun(row) ? "\u2013" : count(row.numSent ?? 0)), h("td.right", isDryRun(row) ? "\u2013" : h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0))),
-        h("td.wide.mono", audience(row)), h("td.wide", whenOf(row)), h("td.actions", menu(row, again))))))));
+    : table(t("push.list"), [[t("push.text")], [t("push.state")], [t("push.sent"), ".right"], [t("push.failed"), ".right"], [t("push.to"), ".wide.mono"], [t("push.when"), ".wide"], ["", ".actions"]], rows.map((row) => [
+      [shown(textOf(row), 120), row.errorMessage && h("div.bad", shown(typeof row.errorMessage === "string" ? row.errorMessage : row.errorMessage.error ?? JSON.stringify(row.errorMessage), 200))],
+      isDryRun(row) && row.status === "succeeded" ? t("push.dryRun") : h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30)),
+      isDryRun(row) ? "\u2013" : count(row.numSent ?? 0), isDryRun(row) ? "\u2013" : h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0)),
+      audience(row), whenOf(row), menu(row, again)]))));
   if (watch.isOn || !rows.some(({ status }) => ["pending", "running"].includes(status))) return;
   watch.isOn = true;
   await new Promise((resolve) => setTimeout(resolve, PAUSE));

@@ -11,7 +11,7 @@ import { drawPointer } from "../../data/cells.js";
 import { SHORTEN } from "../../data/rows.js";
 import { classes, learn, loadClasses, namesChanged, typeOf } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, table, toast } from "../../parts/states.js";
 
 addWords({
   "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations",
@@ -139,9 +139,7 @@ async function fill(body, number, kind, text, next) {
       return;
     }
     if (className === "_User") for (const object of objects) learn("_User", object);
-    put(body, h("table.list", { "aria-label": t("users." + kind) },
-      h("thead", h("tr", titles.map(([words, part = ""]) => h("th" + part, { scope: "col" }, words ? t(words) : h("span.sr", t("grid.more")))))),
-      h("tbody", objects.map((object) => h("tr", row(object, again).map((cell, index) => h((index === 0 ? "th" : "td") + (titles[index][1] ?? ""), index === 0 ? { scope: "row" } : null, cell)))))),
+    put(body, table(t("users." + kind), titles.map(([words, part]) => [words && t(words), part]), objects.map((object) => row(object, again))),
     objects.length < total && button(".button", read, icon("down"), t("users.more")));
   };
   if (kind === "sessions") effect(() => {
