@@ -26,7 +26,7 @@ export function openClass(host, className, scope) {
   Object.defineProperty(page, "rows", { get: page.current.peek });
   scope.addEventListener("abort", () => page.rows.end());
   page.grid = document.createElement("r-grid");
-  page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
+  page.grid.label = t("grid.label", { class: className });
   page.reload = () => reload(page);
   // With the eyes of another nothing is changed, nor shown that he does not see.
   if (!as) {
