@@ -518,12 +518,16 @@ def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     console.value("(() => { const e = document.querySelector('main header select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
     console.wait("location.search.includes('sort=size')")
     console.wait(f"document.querySelector('main tbody tr')?.textContent.includes('{mark}-p.png')")
+    # The page uses the width that there is, its title is whole, and the image has a thumbnail.
+    console.wait("document.querySelector('main .thumbnail canvas')?.width > 0 && document.querySelectorAll('main .thumbnail .icon').length === 3")
+    assert console.value("(({ width }) => width > innerWidth - 300)(document.querySelector('main .scroll').getBoundingClientRect())")
+    assert console.value("(({ scrollWidth, clientWidth, textContent }) => textContent === 'Files' && scrollWidth <= clientWidth)(document.querySelector('main h1'))")
     open_file(console, f"{mark}-2")
     console.wait_text("words words", "dialog .preview")
     open_file(console, f"{mark}-p")
     console.wait("document.querySelector('dialog .preview img')?.naturalWidth === 1 || document.querySelector('dialog .preview p')")
     console.click_text("Delete \u2026", "dialog")
-    console.wait_text("Objects that mention it lead nowhere", "dialog:last-of-type")
+    console.wait_text("Objects that refer to the file keep a broken link", "dialog:last-of-type")
     console.click_text("Delete", "dialog:last-of-type")
     console.wait_text("deleted", ".toasts")
     console.wait("document.querySelector('dialog') === null && document.querySelector('main .state')")
@@ -542,7 +546,7 @@ def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     console.wait("document.querySelectorAll('main tbody tr').length === 1")
     console.click("main table .link")
     console.wait("document.querySelector('dialog .preview img')")
-    assert console.value("blobs") == 1
+    assert console.value("blobs") == 1, "thumbnails keep none"
     console.press("Escape")
     console.wait("document.querySelector('dialog') === null && blobs === 0")
 

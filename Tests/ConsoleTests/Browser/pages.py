@@ -450,6 +450,10 @@ def scenario_48_users_are_found_and_helped(console, rest):
     console.wait_text("through Inner", "main")
     console.wait_text("login", "main")
     console.wait_text("ios, Songs", "main")
+    console.wait("[...document.querySelectorAll('main .member')].some((e) => /^Last seen\\s*(now|.* ago)/.test(e.innerText))")
+    assert console.text("main .avatar") == name[0].upper()
+    buttons = console.value("[...document.querySelectorAll('main .panel:last-child .member button')].map((e) => e.textContent)")
+    assert buttons[0] == "View" and buttons[-2:] == ["Set password", "Lock out"], buttons
     assert made["sessionToken"] not in console.text("main")
     console.click("[aria-label^='End the session of']")
     console.wait_text("Not logged in anywhere", "main")

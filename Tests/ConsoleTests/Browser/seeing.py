@@ -55,7 +55,7 @@ FOCUSED = """(() => {
     const places = [...document.querySelectorAll('main a[href], main button, main input, main select, main textarea, main summary, main [tabindex="0"]')]
         .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }));
     const focused = document.activeElement;
-    const isMarked = focused.tagName === 'R-GRID' || getComputedStyle(focused).outlineStyle !== 'none'
+    const isMarked = focused.className === 'g-scroll' || getComputedStyle(focused).outlineStyle !== 'none'
         || focused.matches('.box') && getComputedStyle(focused.querySelector('rect')).strokeWidth === '2px';
     return [places.indexOf(focused), isMarked, focused.outerHTML.slice(0, 120), places.length];
 })()"""

@@ -196,7 +196,7 @@ export class Grid extends HTMLElement {
       element.classList.add("active");
       element.id ||= `cell-${Math.random().toString(36).slice(2)}`;
       this.scroller.setAttribute("aria-activedescendant", element.id);
-    } else this.removeAttribute("aria-activedescendant");
+    } else this.scroller.removeAttribute("aria-activedescendant");
     if (!this.anchor) return;
     const { from, to } = this.range();
     for (let index = from.row; index <= to.row; index += 1) {

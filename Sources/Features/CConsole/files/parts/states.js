@@ -31,7 +31,7 @@ export function failed(problem, again) {
     details && h("p.mono", details),
     h(".actions",
       again && button(".button.primary", again, icon("refresh"), t("error.again")),
-      button(".button", () => navigator.clipboard?.writeText(`${problem.message}\n${details}`), icon("copy"), t("error.copy"))));
+      copyButton(`${problem.message}\n${details}`)));
 }
 
 let host;
@@ -64,6 +64,9 @@ export const complain = (problem) => toast(problem.message, { isBad: true });
 
 /** Copies a text and says so. */
 export const copy = (text) => (async () => navigator.clipboard.writeText(text))().then(() => toast(t("word.copied")), complain);
+
+/** A button that copies a text. */
+export const copyButton = (text, words = t("error.copy")) => button(".button", () => copy(text), icon("copy"), words);
 
 const LIMIT = 30;
 const steps = [];

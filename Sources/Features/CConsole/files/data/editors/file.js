@@ -5,6 +5,7 @@ import { button, h, icon, problemLine, put } from "../../core/dom.js";
 import { session } from "../../core/session.js";
 import { addWords, bytes, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../cells.js";
+import { copyButton } from "../../parts/states.js";
 
 addWords({
   "file.choose": "Choose a file", "file.drop": "or drop one here", "file.none": "No file yet", "file.remove": "Remove",
@@ -49,7 +50,7 @@ export function edit({ value, save, close }) {
   draw();
   return {
     body: [preview, value && h(".line.wrap", h("strong", shown(fileName(value.name), 120)), h(".space"),
-      button(".button", () => navigator.clipboard?.writeText(value.url ?? value.name), icon("copy"), t("word.copy")),
+      copyButton(value.url ?? value.name, t("word.copy")),
       button(".button", () => { save({ value: undefined }); close(); }, t("file.remove"))),
     value?.url && h("code.quiet.wrap", plain(value.url, 400)), zone, problem],
   };

@@ -9,20 +9,15 @@ import { addWords, bytes, date, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../../data/cells.js";
 import { show, store, takeDrops, thumbnail } from "../../data/editors/file.js";
 import { confirm, openDialog } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, table, toast } from "../../parts/states.js";
+import { complain, copyButton, empty, failed, loading, table, toast } from "../../parts/states.js";
 
 addWords({
-  "files.number": "{n} {n|file|files}, {size}",
-  "files.part": "more than {n} {n|file|files}; the list is not complete",
-  "files.find": "Find by name", "files.sort": "Order", "files.modified": "Newest first", "files.size": "Largest first", "files.name": "By name",
-  "files.label": "Files",
-  "files.titleName": "Name", "files.titleType": "Type", "files.titleSize": "Size", "files.titleModified": "Stored",
-  "files.empty": "No files yet",
-  "files.emptyHint": "Files that your app uploads appear here. You can also upload one yourself.",
-  "files.none": "No file has this name", "files.upload": "Upload", "files.uploaded": "{name} uploaded", "files.more": "Show more",
-  "files.delete": "Delete …", "files.deleteTitle": "Delete {name}?",
-  "files.deleteText": "You can't undo this. Objects that refer to the file keep a broken link.",
-  "files.deleted": "{name} deleted", "files.copy": "Copy address",
+  "files.number": "{n} {n|file|files}, {size}", "files.part": "more than {n} {n|file|files}; the list is not complete", "files.find": "Find by name",
+  "files.sort": "Order", "files.modified": "Newest first", "files.size": "Largest first", "files.name": "By name",
+  "files.titleSize": "Size", "files.titleModified": "Stored", "files.empty": "No files yet",
+  "files.emptyHint": "Files that your app uploads appear here. You can also upload one yourself.", "files.none": "No file has this name", "files.upload": "Upload",
+  "files.uploaded": "{name} uploaded", "files.delete": "Delete …", "files.deleteTitle": "Delete {name}?",
+  "files.deleteText": "You can't undo this. Objects that refer to the file keep a broken link.", "files.deleted": "{name} deleted",
 });
 
 const SORTS = ["modified", "size", "name"];
@@ -77,7 +72,7 @@ async function fill(list, number, { text, sort }, scope, again) {
     const more = h(".pad");
     let files;
     const add = (page) => {
-      const rows = table(t("files.label"), [[t("files.titleName")], [t("files.titleType"), ".wide"], [t("files.titleSize"), ".right"], [t("files.titleModified")]], page.files.map((file) => row(file, scope, again)));
+      const rows = table(t("rail.files"), [[t("word.name")], [t("word.type"), ".wide"], [t("files.titleSize"), ".right"], [t("files.titleModified")]], page.files.map((file) => row(file, scope, again)));
       if (files) files.tBodies[0].append(...rows.tBodies[0].rows);
       files ??= rows;
       put(more, page.next && button(".button", async (event) => {
@@ -88,7 +83,7 @@ async function fill(list, number, { text, sort }, scope, again) {
           complain(problem);
           event.target.disabled = false;
         }
-      }, t("files.more")));
+      }, t("word.showMore")));
     };
     add(first);
     put(list, files, more);
@@ -119,7 +114,7 @@ function openFile(file, again) {
     };
     return {
       body: [preview, h("code.quiet.wrap", shown(file.name, 200)), h("p.quiet", `${bytes(file.size)} \u00b7 ${date(file.modified, true)}`)],
-      foot: [button(".button", () => navigator.clipboard?.writeText(file.url), icon("copy"), t("files.copy")),
+      foot: [copyButton(file.url, t("word.copy")),
         mayWrite() && button(".button", remove, icon("trash"), t("files.delete")), button(".button.primary", () => close(), t("close"))],
     };
   });

@@ -7,7 +7,7 @@ import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus } from "../../parts/dialog.js";
 import { complain, failed, loading, toast } from "../../parts/states.js";
-import { follow } from "../../parts/task.js";
+import { follow } from "../../data/indexing.js";
 
 addWords({
   "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Look again", "health.well": "All is well",

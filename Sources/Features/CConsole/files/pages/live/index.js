@@ -13,17 +13,13 @@ import { empty, failed, loading, table } from "../../parts/states.js";
 import { lineList } from "../logs/lines.js";
 
 addWords({
-  "live.hint": "Clients connected to this process, and their subscriptions.",
-  "live.off": "Live queries are off",
-  "live.offHint": "Set the option {option}. docs/live-queries.md begins with the first subscription.",
-  "live.missing": "No change is published: set the option {option}.",
-  "live.nobody": "Nobody is connected",
-  "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
-  "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}",
-  "live.some": "The first {n} are shown.", "live.client": "Client", "live.from": "Address", "live.since": "Since", "live.what": "Subscribed to",
-  "live.master": "with the master key", "live.nothing": "nothing yet", "live.all": "all of {class}", "live.where": "{class} where",
-  "live.user": "as {user}", "live.more": "and {n} more", "live.follow": "Follow", "live.classes": "By class", "live.class": "Class",
-  "live.count": "Subscriptions",
+  "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off",
+  "live.offHint": "Set the option {option}. docs/live-queries.md begins with the first subscription.", "live.missing": "No change is published: set the option {option}.",
+  "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
+  "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "The first {n} are shown.",
+  "live.client": "Client", "live.from": "Address", "live.since": "Since", "live.what": "Subscribed to", "live.master": "with the master key",
+  "live.nothing": "nothing yet", "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}", "live.more": "and {n} more",
+  "live.follow": "Follow", "live.classes": "By class", "live.count": "Subscriptions",
 });
 
 /** How often the server is asked while the page is looked at. */
@@ -79,7 +75,7 @@ function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, con
   const byClass = new Map();
   for (const connection of connections) for (const { className } of connection.subscriptions) byClass.set(className, (byClass.get(className) ?? 0) + 1);
   keepFocus(body, () => put(body,
-    byClass.size > 0 && h("section.panel", h("h2", t("live.classes")), table(t("live.classes"), [[t("live.class")], [t("live.count"), ".right"]],
+    byClass.size > 0 && h("section.panel", h("h2", t("live.classes")), table(t("live.classes"), [[t("word.class")], [t("live.count"), ".right"]],
       [...byClass].sort(([, left], [, right]) => right - left).map(([name, n]) => [shown(name, 80), String(n)]))),
     table(t("rail.live"), [[t("live.client"), ".mono"], [t("live.what")], [t("live.from"), ".wide.mono"], [t("live.since"), ".wide"]], connections.map((one) => [
       [shown(one.id, 40), one.isMaster && h("div.warn", t("live.master"))],
@@ -96,11 +92,9 @@ function subscription({ className, where, user }) {
 
 addWords({
   "events.title": "Events", "events.where": "Condition as JSON, or nothing for all", "events.watch": "Watch", "events.pause": "Pause",
-  "events.waiting": "Watching {class}. Nothing has happened yet.",
-  "events.noObject": "A condition is a JSON object.", "events.count": "{n} {n|event|events}", "events.skipped": "{n} skipped",
-  "events.paused": "{n} more while paused", "events.gap": "some may be missing",
-  "events.large": "The object has {n} bytes, and is not shown.",
-  "events.before": "Before", "events.now": "Now",
+  "events.waiting": "Watching {class}. Nothing has happened yet.", "events.noObject": "A condition is a JSON object.", "events.count": "{n} {n|event|events}",
+  "events.skipped": "{n} skipped", "events.paused": "{n} more while paused", "events.gap": "some may be missing",
+  "events.large": "The object has {n} bytes, and is not shown.", "events.before": "Before", "events.now": "Now",
 });
 
 /** Events that are kept. */
@@ -111,7 +105,7 @@ const GATHER = 200;
 
 /** A panel that watches one of some classes until `scope` ends. */
 function eventPanel(classes, scope) {
-  const choice = h("select", { "aria-label": t("live.class") }, classes.map((name) => option(name, plain(name, 60))));
+  const choice = h("select", { "aria-label": t("word.class") }, classes.map((name) => option(name, plain(name, 60))));
   const where = textField({ placeholder: t("events.where"), "aria-label": t("events.where") });
   const host = h(".log-host.events", { hidden: true });
   const words = h("span.quiet", { role: "status" });

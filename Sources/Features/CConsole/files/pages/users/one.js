@@ -17,10 +17,10 @@ import { endButton, how, tabs } from "./index.js";
 
 addWords({
   "one.gone": "There is nobody with this id", "one.facts": "Account", "one.object": "Open object",
-  "one.email": "E-mail", "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Created", "one.seen": "Last seen", "one.noSession": "no open session",
+  "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Created", "one.seen": "Last seen", "one.noSession": "no open session",
   "one.open": "may log in", "one.locked": "locked out",
-  "one.roles": "Roles", "one.noRoles": "In no role.", "one.through": "through {role}",
-  "one.sessions": "Sessions", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
+  "one.noRoles": "In no role.", "one.through": "through {role}",
+  "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
   "one.do": "Actions",
   "one.resetTitle": "Password reset", "one.resetHint": "Sends a mail with a link to choose a new one.", "one.reset": "Send mail", "one.resetDone": "A mail is on its way to {email}, if there is such an account and mails are set up",
   "one.passwordHint": "Replaces the password right away.", "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password",
@@ -89,11 +89,11 @@ function user(object, again, scope) {
   drawSessions();
   return h(".two", h("div",
     panel(t("one.facts"), fact(t("word.name"), shown(object.username ?? "", 80)),
-      fact(t("one.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
+      fact(t("users.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
       fact(t("one.providers"), providers),
       fact(t("one.since"), date(object.createdAt)), fact(t("one.seen"), seen), fact(t("word.state"), h("span", { class: isLocked ? "bad" : "good" }, t(isLocked ? "one.locked" : "one.open")))),
-    panel(t("one.roles"), later(scope, () => rolesOf(id, scope)))),
-  h("div", panel(t("one.sessions"), sessions), actions(object, name, isLocked, again)));
+    panel(t("users.roles"), later(scope, () => rolesOf(id, scope)))),
+  h("div", panel(t("users.sessions"), sessions), actions(object, name, isLocked, again)));
 }
 
 /** What is known of installations: `Map` of their ids to device and app. */
