@@ -77,7 +77,7 @@ def paste(console, text):
     console.value(f"""(() => {{
         const data = new DataTransfer();
         data.setData('text/plain', {json.dumps(text)});
-        document.querySelector('r-grid').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true, cancelable: true }}));
+        document.querySelector('.g-scroll').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true, cancelable: true }}));
     }})()""")
 
 
@@ -1064,7 +1064,7 @@ def copied(console):
     """What the grid gives to the clipboard."""
     return console.value("""(() => {
         const data = new DataTransfer();
-        document.querySelector('r-grid').dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }));
+        document.querySelector('.g-scroll').dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }));
         return data.getData('text/plain');
     })()""")
 
@@ -1093,7 +1093,7 @@ def scenario_46_a_range_is_copied_whole_and_begins_no_formula(console, rest):
         grid.moveTo(0, grid.columns.findIndex(({ name }) => name === 'a'));
         const data = new DataTransfer();
         data.setData('text/plain', window.written);
-        grid.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+        grid.scroller.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
     })()""")
     console.settle()
     assert rest.count("Ranges", {"c": {"$exists": True}}) == 0

@@ -515,7 +515,7 @@ def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     picture = upload(rest, f"{mark}-p.png", PIXEL, "image/png")
     console.open("files", text=mark)
     console.wait("document.querySelectorAll('main tbody tr').length === 4")
-    console.value("(() => { const e = document.querySelector('main header select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
+    console.value("(() => { const e = document.querySelector('main .filters select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
     console.wait("location.search.includes('sort=size')")
     console.wait(f"document.querySelector('main tbody tr')?.textContent.includes('{mark}-p.png')")
     # The page uses the width that there is, its title is whole, and the image has a thumbnail.

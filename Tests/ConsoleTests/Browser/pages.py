@@ -158,6 +158,14 @@ def scenario_59_in_the_drawing_no_box_covers_another(console, rest):
             return boxes.some((a, i) => boxes.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
         })()""")
         assert covered is False and console.value("document.querySelectorAll('.box').length") >= (40 if is_whole else 4)
+        # Every line leads through the gaps between boxes.
+        crossed = console.value("""(() => {
+            const boxes = [...document.querySelectorAll('.box')].map((e) => [e.dataset.class, e.transform.baseVal[0].matrix.e, e.transform.baseVal[0].matrix.f, e.querySelector('rect').height.baseVal.value]);
+            const width = document.querySelector('.box rect').width.baseVal.value;
+            return [...document.querySelectorAll('.lines path')].flatMap((path) => Array.from({ length: Math.floor(path.getTotalLength() / 4) }, (_, n) => path.getPointAtLength(n * 4))
+                .flatMap(({ x, y }) => boxes.filter(([, left, top, height]) => x > left + 1 && x < left + width - 1 && y > top + 1 && y < top + height - 1).map(([name]) => name))).slice(0, 5);
+        })()""")
+        assert crossed == [] and console.value("document.querySelectorAll('.lines path').length") > 4, crossed
         for name in names:
             assert name in console.text("main table"), name
         # A box that is moved by keys stays where it was put.

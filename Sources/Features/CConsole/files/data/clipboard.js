@@ -24,7 +24,7 @@ const MOST = 10_000;
 
 /** Writes the range, or the active cell, to the clipboard. */
 export function copyRange(grid, event) {
-  if (event.target !== grid) return;
+  if (event.target !== grid.scroller) return;
   event.preventDefault();
   const { from, to } = grid.range();
   if (grid.rows.missing(from.row, to.row).length > 0) copyUnread(grid, from, to);
