@@ -1,5 +1,6 @@
 """Scenarios of data that come and go: import, export, files; and of rows with the eyes of another."""
 
+import base64
 import csv
 import io
 import json
@@ -497,7 +498,7 @@ def upload(rest, name, content, kind):
         return {"__type": "File", **json.loads(answer.read())}
 
 
-PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff03000006000557bfabd40000000049454e44ae426082")
+PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
 
 
 def open_file(console, name):
