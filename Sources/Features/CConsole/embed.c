@@ -204,66 +204,57 @@ static const unsigned char file_63[] = {
 #embed "files/pages/performance/index.js"
 };
 static const unsigned char file_64[] = {
-#embed "files/pages/performance/plan.js"
-};
-static const unsigned char file_65[] = {
 #embed "files/pages/push/compose.js"
 };
-static const unsigned char file_66[] = {
+static const unsigned char file_65[] = {
 #embed "files/pages/push/index.js"
 };
-static const unsigned char file_67[] = {
-#embed "files/pages/rest/code.js"
-};
-static const unsigned char file_68[] = {
+static const unsigned char file_66[] = {
 #embed "files/pages/rest/index.js"
 };
-static const unsigned char file_69[] = {
+static const unsigned char file_67[] = {
 #embed "files/pages/schema/diagram.js"
 };
-static const unsigned char file_70[] = {
+static const unsigned char file_68[] = {
 #embed "files/pages/schema/forms.js"
 };
-static const unsigned char file_71[] = {
+static const unsigned char file_69[] = {
 #embed "files/pages/schema/index.js"
 };
-static const unsigned char file_72[] = {
+static const unsigned char file_70[] = {
 #embed "files/pages/schema/new-class.js"
 };
-static const unsigned char file_73[] = {
+static const unsigned char file_71[] = {
 #embed "files/pages/settings/index.js"
 };
-static const unsigned char file_74[] = {
+static const unsigned char file_72[] = {
 #embed "files/pages/shell.js"
 };
-static const unsigned char file_75[] = {
+static const unsigned char file_73[] = {
 #embed "files/pages/start/index.js"
 };
-static const unsigned char file_76[] = {
+static const unsigned char file_74[] = {
 #embed "files/pages/trash/index.js"
 };
-static const unsigned char file_77[] = {
+static const unsigned char file_75[] = {
 #embed "files/pages/users/index.js"
 };
-static const unsigned char file_78[] = {
+static const unsigned char file_76[] = {
 #embed "files/pages/users/one.js"
 };
-static const unsigned char file_79[] = {
+static const unsigned char file_77[] = {
 #embed "files/parts/chart.js"
 };
-static const unsigned char file_80[] = {
+static const unsigned char file_78[] = {
 #embed "files/parts/dialog.js"
 };
-static const unsigned char file_81[] = {
+static const unsigned char file_79[] = {
 #embed "files/parts/states.js"
 };
-static const unsigned char file_82[] = {
-#embed "files/parts/task.js"
-};
-static const unsigned char file_83[] = {
+static const unsigned char file_80[] = {
 #embed "files/style/console.css"
 };
-static const unsigned char file_84[] = {
+static const unsigned char file_81[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -332,27 +323,24 @@ static const struct file all[] = {
     {"pages/operators.js", file_61, sizeof file_61},
     {"pages/palette.js", file_62, sizeof file_62},
     {"pages/performance/index.js", file_63, sizeof file_63},
-    {"pages/performance/plan.js", file_64, sizeof file_64},
-    {"pages/push/compose.js", file_65, sizeof file_65},
-    {"pages/push/index.js", file_66, sizeof file_66},
-    {"pages/rest/code.js", file_67, sizeof file_67},
-    {"pages/rest/index.js", file_68, sizeof file_68},
-    {"pages/schema/diagram.js", file_69, sizeof file_69},
-    {"pages/schema/forms.js", file_70, sizeof file_70},
-    {"pages/schema/index.js", file_71, sizeof file_71},
-    {"pages/schema/new-class.js", file_72, sizeof file_72},
-    {"pages/settings/index.js", file_73, sizeof file_73},
-    {"pages/shell.js", file_74, sizeof file_74},
-    {"pages/start/index.js", file_75, sizeof file_75},
-    {"pages/trash/index.js", file_76, sizeof file_76},
-    {"pages/users/index.js", file_77, sizeof file_77},
-    {"pages/users/one.js", file_78, sizeof file_78},
-    {"parts/chart.js", file_79, sizeof file_79},
-    {"parts/dialog.js", file_80, sizeof file_80},
-    {"parts/states.js", file_81, sizeof file_81},
-    {"parts/task.js", file_82, sizeof file_82},
-    {"style/console.css", file_83, sizeof file_83},
-    {"style/icon.svg", file_84, sizeof file_84},
+    {"pages/push/compose.js", file_64, sizeof file_64},
+    {"pages/push/index.js", file_65, sizeof file_65},
+    {"pages/rest/index.js", file_66, sizeof file_66},
+    {"pages/schema/diagram.js", file_67, sizeof file_67},
+    {"pages/schema/forms.js", file_68, sizeof file_68},
+    {"pages/schema/index.js", file_69, sizeof file_69},
+    {"pages/schema/new-class.js", file_70, sizeof file_70},
+    {"pages/settings/index.js", file_71, sizeof file_71},
+    {"pages/shell.js", file_72, sizeof file_72},
+    {"pages/start/index.js", file_73, sizeof file_73},
+    {"pages/trash/index.js", file_74, sizeof file_74},
+    {"pages/users/index.js", file_75, sizeof file_75},
+    {"pages/users/one.js", file_76, sizeof file_76},
+    {"parts/chart.js", file_77, sizeof file_77},
+    {"parts/dialog.js", file_78, sizeof file_78},
+    {"parts/states.js", file_79, sizeof file_79},
+    {"style/console.css", file_80, sizeof file_80},
+    {"style/icon.svg", file_81, sizeof file_81},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

@@ -34,7 +34,7 @@ def scenario_78_six_charts_have_tables_behind_them(console, rest):
     console.value("document.querySelector('.chart summary').click()")
     console.wait("document.querySelector('.chart tbody tr')")
     label = console.value("document.querySelector('.chart svg').getAttribute('aria-label')")
-    assert label.startswith("Calls of the database: ") and "nothing yet" not in label, label
+    assert label.startswith("Database calls: ") and "nothing yet" not in label, label
     console.value("(() => { const s = document.querySelector('[aria-label=\"How far back\"]'); s.value = 'day'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
     console.wait("location.search === '?for=day' && document.querySelectorAll('.chart').length === 6")
 

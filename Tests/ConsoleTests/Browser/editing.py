@@ -77,7 +77,7 @@ def paste(console, text):
     console.value(f"""(() => {{
         const data = new DataTransfer();
         data.setData('text/plain', {json.dumps(text)});
-        document.querySelector('r-grid').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true, cancelable: true }}));
+        document.querySelector('.g-scroll').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true, cancelable: true }}));
     }})()""")
 
 
@@ -290,7 +290,7 @@ def scenario_39_what_is_no_value_is_told_and_not_sent(console, rest):
     console.edit(0, "number", "12345678901234567890")
     console.wait_text("more digits", ".g-message")
     console.press("Escape")
-    assert console.value("document.activeElement.tagName") == "R-GRID"
+    assert console.value("document.activeElement.className") == "g-scroll"
 
 
 def scenario_39_a_refusal_keeps_what_was_typed(console, rest):
@@ -442,7 +442,7 @@ def scenario_40_keys_do_as_they_say(console, rest):
     console.wait("document.querySelector('dialog.palette')")
     console.press("Escape")
     console.wait("document.querySelector('dialog') === null")
-    assert console.value("document.activeElement.tagName") == "R-GRID"
+    assert console.value("document.activeElement.className") == "g-scroll"
     console.at(0, "objectId")
     console.press("?")
     console.wait("document.querySelector('dialog .keys')")
@@ -450,7 +450,7 @@ def scenario_40_keys_do_as_they_say(console, rest):
     assert said.count("Inspector") == 1 and said.count("Filter by this cell") == 1, said
     console.press("Escape")
     console.wait("document.querySelector('dialog') === null")
-    assert console.value("document.activeElement.tagName") == "R-GRID"
+    assert console.value("document.activeElement.className") == "g-scroll"
 
 
 def scenario_41_edits_are_undone(console, rest):
@@ -1064,7 +1064,7 @@ def copied(console):
     """What the grid gives to the clipboard."""
     return console.value("""(() => {
         const data = new DataTransfer();
-        document.querySelector('r-grid').dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }));
+        document.querySelector('.g-scroll').dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }));
         return data.getData('text/plain');
     })()""")
 
@@ -1093,7 +1093,7 @@ def scenario_46_a_range_is_copied_whole_and_begins_no_formula(console, rest):
         grid.moveTo(0, grid.columns.findIndex(({ name }) => name === 'a'));
         const data = new DataTransfer();
         data.setData('text/plain', window.written);
-        grid.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+        grid.scroller.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
     })()""")
     console.settle()
     assert rest.count("Ranges", {"c": {"$exists": True}}) == 0

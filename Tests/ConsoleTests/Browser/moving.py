@@ -1,5 +1,6 @@
 """Scenarios of data that come and go: import, export, files; and of rows with the eyes of another."""
 
+import base64
 import csv
 import io
 import json
@@ -499,7 +500,7 @@ def upload(rest, name, content, kind):
         return {"__type": "File", **json.loads(answer.read())}
 
 
-PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff03000006000557bfabd40000000049454e44ae426082")
+PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
 
 
 def open_file(console, name):
@@ -517,15 +518,19 @@ def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     picture = upload(rest, f"{mark}-p.png", PIXEL, "image/png")
     console.open("files", text=mark)
     console.wait("document.querySelectorAll('main tbody tr').length === 4")
-    console.value("(() => { const e = document.querySelector('main header select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
+    console.value("(() => { const e = document.querySelector('main .filters select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
     console.wait("location.search.includes('sort=size')")
     console.wait(f"document.querySelector('main tbody tr')?.textContent.includes('{mark}-p.png')")
+    # The page uses the width that there is, its title is whole, and the image has a thumbnail.
+    console.wait("document.querySelector('main .thumbnail canvas')?.width > 0 && document.querySelectorAll('main .thumbnail .icon').length === 3")
+    assert console.value("(({ width }) => width > innerWidth - 300)(document.querySelector('main .scroll').getBoundingClientRect())")
+    assert console.value("(({ scrollWidth, clientWidth, textContent }) => textContent === 'Files' && scrollWidth <= clientWidth)(document.querySelector('main h1'))")
     open_file(console, f"{mark}-2")
     console.wait_text("words words", "dialog .preview")
     open_file(console, f"{mark}-p")
     console.wait("document.querySelector('dialog .preview img')?.naturalWidth === 1 || document.querySelector('dialog .preview p')")
     console.click_text("Delete \u2026", "dialog")
-    console.wait_text("Objects that mention it lead nowhere", "dialog:last-of-type")
+    console.wait_text("Objects that refer to the file keep a broken link", "dialog:last-of-type")
     console.click_text("Delete", "dialog:last-of-type")
     console.wait_text("deleted", ".toasts")
     console.wait("document.querySelector('dialog') === null && document.querySelector('main .state')")
@@ -544,7 +549,7 @@ def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     console.wait("document.querySelectorAll('main tbody tr').length === 1")
     console.click("main table .link")
     console.wait("document.querySelector('dialog .preview img')")
-    assert console.value("blobs") == 1
+    assert console.value("blobs") == 1, "thumbnails keep none"
     console.press("Escape")
     console.wait("document.querySelector('dialog') === null && blobs === 0")
 

@@ -229,6 +229,14 @@ def scenario_59_in_the_drawing_no_box_covers_another(console, rest):
             return boxes.some((a, i) => boxes.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
         })()""")
         assert covered is False and console.value("document.querySelectorAll('.box').length") >= (40 if is_whole else 4)
+        # Every line leads through the gaps between boxes.
+        crossed = console.value("""(() => {
+            const boxes = [...document.querySelectorAll('.box')].map((e) => [e.dataset.class, e.transform.baseVal[0].matrix.e, e.transform.baseVal[0].matrix.f, e.querySelector('rect').height.baseVal.value]);
+            const width = document.querySelector('.box rect').width.baseVal.value;
+            return [...document.querySelectorAll('.lines path')].flatMap((path) => Array.from({ length: Math.floor(path.getTotalLength() / 4) }, (_, n) => path.getPointAtLength(n * 4))
+                .flatMap(({ x, y }) => boxes.filter(([, left, top, height]) => x > left + 1 && x < left + width - 1 && y > top + 1 && y < top + height - 1).map(([name]) => name))).slice(0, 5);
+        })()""")
+        assert crossed == [] and console.value("document.querySelectorAll('.lines path').length") > 4, crossed
         for name in names:
             assert name in console.text("main table"), name
         # A box that is moved by keys stays where it was put.
@@ -503,6 +511,10 @@ def scenario_48_users_are_found_and_helped(console, rest):
     console.wait_text("through Inner", "main")
     console.wait_text("login", "main")
     console.wait_text("ios, Songs", "main")
+    console.wait("[...document.querySelectorAll('main .member')].some((e) => /^Last seen\\s*(now|.* ago)/.test(e.innerText))")
+    assert console.text("main .avatar") == name[0].upper()
+    buttons = console.value("[...document.querySelectorAll('main .panel:last-child .member button')].map((e) => e.textContent)")
+    assert buttons[0] == "View" and buttons[-2:] == ["Set password", "Lock out"], buttons
     assert made["sessionToken"] not in console.text("main")
     console.click("[aria-label^='End the session of']")
     console.wait_text("Not logged in anywhere", "main")

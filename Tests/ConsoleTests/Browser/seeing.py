@@ -1,6 +1,8 @@
 """Scenarios of seeing and reaching what there is on every page: contrast, order, zoom, motion, appearance."""
 
+import importlib.util
 import json
+import pathlib
 
 from hostile import PATHS
 from pages import PHONE, guarded, make_user, open_page
@@ -55,7 +57,7 @@ FOCUSED = """(() => {
     const places = [...document.querySelectorAll('main a[href], main button, main input, main select, main textarea, main summary, main [tabindex="0"]')]
         .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }));
     const focused = document.activeElement;
-    const isMarked = focused.tagName === 'R-GRID' || getComputedStyle(focused).outlineStyle !== 'none'
+    const isMarked = focused.className === 'g-scroll' || getComputedStyle(focused).outlineStyle !== 'none'
         || focused.matches('.box') && getComputedStyle(focused.querySelector('rect')).strokeWidth === '2px';
     return [places.indexOf(focused), isMarked, focused.outerHTML.slice(0, 120), places.length];
 })()"""
@@ -106,6 +108,64 @@ def scenario_80_every_page_has_contrast_an_order_and_room_at_twice_the_size(cons
     try:
         faults = {path: page_faults(console, path.replace("{class}", "Guarded").replace("{id}", object_id).replace("{user}", user)) for path in PATHS}
         assert not any(faults.values()), json.dumps({path: found for path, found in faults.items() if found}, indent=1)
+    finally:
+        console.size(1440, 900)
+
+
+def scenario_80_axe_finds_nothing_on_any_page(console, rest):
+    """Runs where the Python package axe-playwright-python brings axe-core."""
+    package = importlib.util.find_spec("axe_playwright_python")
+    if package is None:
+        return
+    axe = (pathlib.Path(package.submodule_search_locations[0]) / "axe.min.js").read_text()
+    run = """axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html.slice(0, 160)]))"""
+    guarded(rest)
+    user = make_user(rest, "looked over")["objectId"]
+    object_id = rest.create("Guarded", name="one", owner={"__type": "Pointer", "className": "_User", "objectId": user})
+    found = []
+    try:
+        for path in ("data", "start", *PATHS):
+            path = path.replace("{class}", "Guarded").replace("{id}", object_id).replace("{user}", user)
+            open_page(console, path, "main h1, main .classes")
+            console.settle()
+            console.value(axe + "; 0")
+            for width in (390, 834, 1440):
+                for dark in (False, True):
+                    console.size(width, 900, dark)
+                    console.settle()
+                    found += [(path, width, dark, fault) for fault in console.value(run)]
+        assert found == [], json.dumps(found, indent=1)
+    finally:
+        console.size(1440, 900)
+
+
+def scenario_80_pages_stand_in_three_groups_with_an_icon_of_their_own(console, rest):
+    console.open("users")
+    groups = console.value("""Object.fromEntries([...document.querySelectorAll('.rail [role=group]')].map((group) =>
+        [group.getAttribute('aria-label'), [...group.querySelectorAll('a')].map((link) => link.textContent)]))""")
+    assert groups == {
+        "Data": ["Data", "Schema", "Permissions", "Users", "Files"], "App": ["Start", "Cloud code", "Push", "Live", "Config", "API"],
+        "Server": ["Logs", "Performance", "Health", "Settings", "Trash", "Audit"]}, groups
+    assert console.value("new Set([...document.querySelectorAll('.rail a .icon')].map((icon) => icon.innerHTML)).size") == 17
+    assert console.value("document.querySelector('.rail .wordmark').getAttribute('aria-label')") == "Roost"
+    # The focus is at the heading, without a ring around anything.
+    console.wait("document.activeElement.matches('main h1')")
+    assert console.value("[document.activeElement, document.querySelector('main')].every((e) => getComputedStyle(e).outlineStyle === 'none')")
+    sizes = console.value("['h1', '.tabs a'].map((e) => getComputedStyle(document.querySelector('main ' + e)).fontSize)")
+    assert sizes == ["20px", "13px"], sizes
+    try:
+        # On a phone no word is cut, and all other pages are behind "More".
+        console.size(390, 844)
+        console.open("users")
+        console.wait("document.querySelector('main table')")
+        bar = console.value("""[...document.querySelectorAll('.rail .item span')].filter((e) => e.checkVisibility()).map((e) => [e.textContent, e.scrollWidth <= e.parentElement.clientWidth])""")
+        assert bar == [[words, True] for words in ("Data", "Schema", "Users", "Files", "Find", "More")], bar
+        console.click(".rail button.item:last-child")
+        console.wait_text("Permissions", ".menu")
+        assert all(name in console.text(".menu") for name in ("Start", "Audit", "Sign out"))
+        console.press("Escape")
+        # Tables are cards that name what they show.
+        assert console.value("getComputedStyle(document.querySelector('main tbody tr')).display") == "flex"
     finally:
         console.size(1440, 900)
 

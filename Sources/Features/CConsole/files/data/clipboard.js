@@ -11,13 +11,10 @@ import { asText, fromText, guarded, isEqual, noValue, unguarded } from "./values
 addWords({
   "paste.title": "These cells were not pasted", "paste.done": "{n} {n|cell|cells} pasted", "paste.undone": "{n} {n|row|rows} as before",
   "paste.kept": "{field} of {object} was changed meanwhile, and stays as it is shown now",
-  "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.",
-  "paste.copied": "{n} {n|cell|cells} copied", "paste.reading": "Reading the rows…",
-  "paste.read": "{n} {n|row is|rows are} read now: copy again.",
-  "paste.many": "{n} rows are too many at once: export or import them.",
-  "paste.readOnly": "{field} is set by the server",
-  "paste.long": "{field} has a long value where it was not pasted: open it to change it",
-  "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
+  "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.", "paste.copied": "{n} {n|cell|cells} copied",
+  "paste.reading": "Reading the rows…", "paste.read": "{n} {n|row is|rows are} read now: copy again.",
+  "paste.many": "{n} rows are too many at once: export or import them.", "paste.readOnly": "{field} is set by the server",
+  "paste.long": "{field} has a long value where it was not pasted: open it to change it", "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
 });
 
 const quote = (text) => (/[\t\n\r"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -27,7 +24,7 @@ const MOST = 10_000;
 
 /** Writes the range, or the active cell, to the clipboard. */
 export function copyRange(grid, event) {
-  if (event.target !== grid) return;
+  if (event.target !== grid.scroller) return;
   event.preventDefault();
   const { from, to } = grid.range();
   if (grid.rows.missing(from.row, to.row).length > 0) copyUnread(grid, from, to);

@@ -14,8 +14,7 @@ import { asText, isEqual } from "./values.js";
 
 addWords({
   "edit.readOnly": "{field} is set by the server.", "edit.notAllowed": "Your role may only read.", "edit.refused": "{field} not saved: {reason}",
-  "edit.again": "Edit again",
-  "fields.edit": "Edit {field}", "fields.clear": "Remove {field}", "fields.open": "Open {class} {id}", "fields.notSet": "not set",
+  "edit.again": "Edit again", "fields.edit": "Edit {field}", "fields.clear": "Remove {field}", "fields.open": "Open {class} {id}", "fields.notSet": "not set",
 });
 
 /** What is edited now in a grid. */

@@ -6,7 +6,7 @@ import { isReadOnly } from "./schema.js";
 
 /** Moves, selects, and asks the controller to edit. */
 export function handleKey(grid, event) {
-  if (event.target !== grid || event.isComposing || !grid.rows) return;
+  if (event.target !== grid.scroller || event.isComposing || !grid.rows) return;
   const { controller } = grid;
   const shift = event.shiftKey;
   const keys = combination(event).replace("Shift+", "");

@@ -25,11 +25,8 @@ export class Grid extends HTMLElement {
     this.head = h(".g-head", { role: "row" });
     this.body = h(".g-body", { role: "presentation" });
     this.canvas = h(".g-canvas", { role: "presentation" }, this.head, this.body);
-    this.scroller = h(".g-scroll", { role: "presentation", tabIndex: -1 }, this.canvas);
+    this.scroller = h(".g-scroll", { role: "grid", tabIndex: 0, "aria-multiselectable": "true", "aria-label": this.label }, this.canvas);
     this.append(this.scroller);
-    this.setAttribute("role", "grid");
-    this.setAttribute("aria-multiselectable", "true");
-    this.tabIndex = 0;
     this.geometry = new GridGeometry(this.scroller, this.canvas);
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -39,6 +36,10 @@ export class Grid extends HTMLElement {
     this.addEventListener("dblclick", (event) => this.cellOf(event) && this.controller.edit(this.active));
     for (const kind of ["copy", "paste", "cut"]) this.addEventListener(kind, (event) => this.controller[kind]?.(event));
     this.resizes = new ResizeObserver(() => this.resized());
+  }
+
+  focus(options) {
+    this.scroller?.focus(options);
   }
 
   disconnectedCallback() {
@@ -66,7 +67,7 @@ export class Grid extends HTMLElement {
 
   columnsChanged() {
     this.geometry.setColumns(this.columns);
-    this.setAttribute("aria-colcount", String(this.columns.length));
+    this.scroller.setAttribute("aria-colcount", String(this.columns.length));
     this.active.column = Math.min(this.active.column, Math.max(0, this.columns.length - 1));
     drawHead(this);
     this.redraw();
@@ -106,7 +107,7 @@ export class Grid extends HTMLElement {
   draw() {
     const { geometry, rows } = this;
     geometry.setLength(rows.length);
-    this.setAttribute("aria-rowcount", rows.isCounted ? String(rows.length + 1) : "-1");
+    this.scroller.setAttribute("aria-rowcount", rows.isCounted ? String(rows.length + 1) : "-1");
     const { firstRow, lastRow, firstColumn, lastColumn } = geometry.view(rows.length);
     // What comes next is asked for before it is in view.
     rows.want(firstRow - 60, lastRow + 60);
@@ -194,8 +195,8 @@ export class Grid extends HTMLElement {
     if (element) {
       element.classList.add("active");
       element.id ||= `cell-${Math.random().toString(36).slice(2)}`;
-      this.setAttribute("aria-activedescendant", element.id);
-    } else this.removeAttribute("aria-activedescendant");
+      this.scroller.setAttribute("aria-activedescendant", element.id);
+    } else this.scroller.removeAttribute("aria-activedescendant");
     if (!this.anchor) return;
     const { from, to } = this.range();
     for (let index = from.row; index <= to.row; index += 1) {

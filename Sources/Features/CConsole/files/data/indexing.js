@@ -1,18 +1,16 @@
 /** Indexes: which one a find lacks, and how one is built while apps go on writing. */
 
+import { complain } from "../parts/states.js";
 import { parse, send } from "../core/api.js";
-import { h } from "../core/dom.js";
+import { button, h, put } from "../core/dom.js";
 import { addWords, bytes, plain, t } from "../core/words.js";
 import { confirm } from "../parts/dialog.js";
-import { follow } from "../parts/task.js";
 import { classes, counts, replaceClass } from "./schema.js";
 
 addWords({
-  "index.build": "Create index", "index.text": "An index of {class} on {fields}.",
-  "index.size": "The class has {n} {n|object|objects}, {bytes}.",
+  "index.build": "Create index", "index.text": "An index of {class} on {fields}.", "index.size": "The class has {n} {n|object|objects}, {bytes}.",
   "index.meanwhile": "Meanwhile apps go on reading and writing. Each write of the class then takes a little longer, and the index needs disk space.",
-  "index.building": "Building the index; apps go on writing.",
-  "index.stopped": "Stopped. There is no index.", "index.done": "Index {index} built in {seconds} s",
+  "index.building": "Building the index; apps go on writing.", "index.stopped": "Stopped. There is no index.", "index.done": "Index {index} built in {seconds} s",
 });
 
 const NOT_INDEXED = new Set(["Relation", "ACL", "Password", "Polygon", "Bytes", "Array", "Object", "GeoPoint", "File"]);
@@ -62,4 +60,27 @@ export function build(className, fields, { advice, isUnique = false } = {}) {
     return { ...result, seconds: Math.round((performance.now() - began) / 1000) };
   };
   return { element, finished: end() };
+}
+
+/** The line of a task that `begin` gives, and a promise of its result; null when it was stopped. */
+export function follow(begin, label) {
+  const bar = h("progress", { max: "100", "aria-label": label });
+  const words = h("span.quiet", { role: "status" }, label);
+  let path;
+  const stop = button(".button", () => send("DELETE", path).catch(complain), t("word.stop"));
+  stop.disabled = true;
+  const run = async () => {
+    let task = await begin();
+    path = "tasks/" + encodeURIComponent(task.id);
+    stop.disabled = false;
+    while (task.state === "running" || task.state === "waiting") {
+      bar.value = task.done;
+      put(words, plain(task.message || label, 120), " ", t("word.percent", { percent: Math.round(task.done) }));
+      task = (await send("GET", path, { query: { wait: 1 } })).body;
+    }
+    stop.disabled = true;
+    if (task.state === "failed") throw new Error(plain(task.message, 500));
+    return task.state === "cancelled" ? null : task.result;
+  };
+  return { element: h(".line.wrap.building", words, h(".grow", bar), stop), finished: run() };
 }

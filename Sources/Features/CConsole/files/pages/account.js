@@ -1,11 +1,11 @@
 /** Who it is: the form to sign in, the question before what cannot be undone, sessions and codes. */
 
 import { Refusal, send } from "../core/api.js";
-import { button, h, icon, labelled, problemLine, put, textField } from "../core/dom.js";
+import { brand, button, h, labelled, problemLine, put, textField } from "../core/dom.js";
 import { session, signIn, ways } from "../core/session.js";
 import { addWords, ago, date, plain, shown, t } from "../core/words.js";
 import { openDialog, openForm } from "../parts/dialog.js";
-import { complain, failed, loading, toast } from "../parts/states.js";
+import { complain, copyButton, failed, loading, toast } from "../parts/states.js";
 
 addWords({
   "signIn.again": "Sign in again", "signIn.againHint": "Your session has ended. What you were doing is still here.", "signIn.code": "Code",
@@ -32,7 +32,7 @@ function ask({ isAgain = false, problem }) {
     const button = h("button.button.primary", { type: "submit" }, t("word.signIn"));
     const other = h("button.plain");
     const form = h("form", { novalidate: true, "aria-label": t("word.signIn") },
-      h(".head", h("span.logo", icon("data")), h("h1", isAgain ? t("signIn.again") : t("word.signIn")), h("span.quiet", location.host)),
+      brand(h("span.quiet", location.host)), h(".head", h("h1", isAgain ? t("signIn.again") : t("word.signIn"))),
       isAgain && h("p.notice", t("signIn.againHint")),
       ways.peek().first && h("p.notice", t("signIn.first")),
       fields, message, button, other);
@@ -191,7 +191,7 @@ function setUp({ secret, url }) {
   const code = codeField();
   return openForm({ title: t("account.totp"), button: t("account.turnOn") }, () => ({
     body: [labelled(t("account.secret"), h("code.wrap", plain(secret.replace(/.{4}(?=.)/g, "$& ")))),
-      h(".line", button(".button", () => navigator.clipboard?.writeText(url), icon("copy"), t("word.copy"))), labelled(t("signIn.code"), code)],
+      h(".line", copyButton(url, t("word.copy"))), labelled(t("signIn.code"), code)],
     async save() {
       await send("PUT", "totp", { body: { secret, code: code.value.trim() } });
       return true;

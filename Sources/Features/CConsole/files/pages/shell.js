@@ -1,7 +1,7 @@
 /** The frame: rail, banners, the page that the address names, and the keys that work everywhere. */
 
 import { asks, isReachable, token, TOKEN } from "../core/api.js";
-import { h, icon, put } from "../core/dom.js";
+import { brand, h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
 import { address, go, remember, route } from "../core/router.js";
 import { applyTheme, readSession, resume, session, signOut, theme } from "../core/session.js";
@@ -9,24 +9,31 @@ import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
 import { failed, loading } from "../parts/states.js";
 
+/** The pages by their groups, in the order of the rail. */
+const GROUPS = {
+  data: ["data", "schema", "access", "users", "files"],
+  app: ["start", "cloud", "push", "live", "config", "rest"],
+  server: ["logs", "performance", "health", "settings", "trash", "audit"],
+};
+
 const PAGES = {
   data: { icon: "data", key: "g d", open: () => import("./data/index.js") },
   schema: { icon: "schema", key: "g s", open: () => import("./schema/index.js") },
   access: { icon: "shield", key: "g w", open: () => import("./access/index.js") },
   users: { icon: "users", key: "g u", open: () => import("./users/index.js") },
-  files: { icon: "file", key: "g f", open: () => import("./files/index.js") },
-  start: { icon: "link", key: "g b", open: () => import("./start/index.js") },
-  config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
-  logs: { icon: "logs", key: "g l", open: () => import("./logs/index.js") },
+  files: { icon: "files", key: "g f", open: () => import("./files/index.js") },
+  start: { icon: "start", key: "g b", open: () => import("./start/index.js") },
   cloud: { icon: "cloud", key: "g k", open: () => import("./cloud/index.js") },
   push: { icon: "push", key: "g n", open: () => import("./push/index.js") },
-  rest: { icon: "code", key: "g a", open: () => import("./rest/index.js") },
   live: { icon: "live", key: "g v", open: () => import("./live/index.js") },
+  config: { icon: "config", key: "g c", open: () => import("./config/index.js") },
+  rest: { icon: "code", key: "g a", open: () => import("./rest/index.js") },
+  logs: { icon: "logs", key: "g l", open: () => import("./logs/index.js") },
   performance: { icon: "chart", key: "g p", open: () => import("./performance/index.js") },
-  health: { icon: "check", key: "g h", open: () => import("./health/index.js") },
-  settings: { icon: "columns", key: "g o", open: () => import("./settings/index.js") },
+  health: { icon: "health", key: "g h", open: () => import("./health/index.js") },
+  settings: { icon: "settings", key: "g o", open: () => import("./settings/index.js") },
   trash: { icon: "trash", key: "g t", open: () => import("./trash/index.js") },
-  audit: { icon: "clock", key: "g e", open: () => import("./audit/index.js") },
+  audit: { icon: "audit", key: "g e", open: () => import("./audit/index.js") },
 };
 
 /** Pages whose routes are for developers. */
@@ -35,8 +42,8 @@ const FOR_DEVELOPERS = ["logs", "cloud", "push", "rest", "live", "health", "sett
 /** The pages for an operator: what is beyond the role is not offered. */
 const pagesFor = ({ role }) => Object.fromEntries(Object.entries(PAGES).filter(([name]) => ["owner", "developer"].includes(role) || !FOR_DEVELOPERS.includes(name)));
 
-/** Pages that stand in the bar of a phone; the others are behind "More" there. */
-const IN_BAR = 4;
+/** Pages in the bar of a phone; the others are behind "More" there. */
+const IN_BAR = ["data", "schema", "users", "files"];
 
 /** Takes up the session of another tab, or asks the operator to sign in again. */
 async function renew() {
@@ -102,31 +109,48 @@ async function openPage(entry, main, scope) {
     const page = await entry.open();
     if (scope.aborted) return;
     put(main, page.open(scope));
-    // The next Tab leads into the page.
-    if (document.activeElement === document.body) main.focus({ preventScroll: true });
+    focusHeading(main, scope);
   } catch (problem) {
     if (!scope.aborted) put(main, failed(problem, () => openPage(entry, main, scope)));
     throw problem;
   }
 }
 
+/** Moves the focus to the heading of the page as soon as there is one, unless something else has it: the next Tab leads into the page. */
+function focusHeading(main, scope) {
+  const isFree = () => [document.body, main].includes(document.activeElement);
+  if (isFree()) main.focus({ preventScroll: true });
+  const observer = new MutationObserver(() => attempt());
+  const attempt = () => {
+    const heading = main.querySelector("h1");
+    if (isFree() && heading?.checkVisibility()) {
+      heading.tabIndex = -1;
+      heading.focus({ preventScroll: true });
+    }
+    if (!isFree()) observer.disconnect();
+  };
+  observer.observe(main, { childList: true, subtree: true });
+  scope.addEventListener("abort", () => observer.disconnect());
+  attempt();
+}
+
 function rail(pages) {
   const { server, operator } = session.peek();
-  const appName = plain(server.appName || server.appId);
-  const item = (name, words, keys, action) => h("button.item", { onclick: action, "aria-label": words, title: words },
-    icon(name), h("span", words), keys && h("kbd", keys));
-  const links = Object.entries(pages).map(([name, page], index) => h(index < IN_BAR ? "a.item" : "a.item.wide", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) },
-    icon(page.icon), h("span", t("rail." + name))));
+  const item = (name, words, keys, action) => h("button.item", { onclick: action, "aria-label": words, title: words }, icon(name), h("span", words), keys && h("kbd", keys));
+  const link = (name) => h(IN_BAR.includes(name) ? "a.item" : "a.item.wide", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) }, icon(pages[name].icon), h("span", t("rail." + name)));
+  const links = new Map(Object.keys(pages).map((name) => [name, link(name)]));
+  const groups = Object.entries(GROUPS).map(([group, names]) => [group, names.filter((name) => links.has(name))]);
   effect(() => {
     const { page } = route();
-    Object.keys(pages).forEach((name, index) => {
-      if (name === page) links[index].setAttribute("aria-current", "page");
-      else links[index].removeAttribute("aria-current");
-    });
+    for (const [name, element] of links) {
+      element.toggleAttribute("aria-current", name === page);
+      if (name === page) element.setAttribute("aria-current", "page");
+    }
   });
-  const more = item("more", operator.name ? plain(operator.name, 40) : t("rail.more"), "", (event) => openMenu(event.currentTarget, () => [
-    ...(matchMedia("(max-width: 639px)").matches ? Object.entries(pages).slice(IN_BAR)
-      .map(([name, page]) => ({ words: t("rail." + name), icon: page.icon, do: () => go(address(name)) })).concat(null) : []),
+  const name = plain(operator.name || t("rail.more"), 40);
+  const more = item("user", name, "", (event) => openMenu(event.currentTarget, () => [
+    ...(matchMedia("(max-width: 639px)").matches ? groups.flatMap(([, names]) => [...names.filter((one) => !IN_BAR.includes(one))
+      .map((one) => ({ words: t("rail." + one), icon: pages[one].icon, do: () => go(address(one)) })), null]) : []),
     ...["auto", "light", "dark"].map((value) => ({
       words: t("theme." + value), isChecked: theme.peek() === value, do: () => applyTheme(value),
     })),
@@ -136,10 +160,12 @@ function rail(pages) {
     { words: t("rail.account"), icon: "lock", do: async () => (await import("./account.js")).openAccount() },
     { words: t("rail.signOut"), icon: "out", do: leave },
   ]));
-  more.title = `${plain(operator.name, 40)} \u00b7 ${t("role." + operator.role)}`;
-  return h("nav.rail", { "aria-label": t("rail.label") },
-    h(".app", { title: appName }, h("span.logo", icon("data")), h("span", appName)),
-    links, h(".space"), item("search", t("rail.find"), readable("Mod+k"), openPalette), more);
+  more.append(h("span.phone", t("rail.more")));
+  more.title = `${name} \u00b7 ${t("role." + operator.role)}`;
+  const appName = plain(server.appName || server.appId);
+  return h("nav.rail", { "aria-label": t("rail.label") }, h(".app", { title: appName }, brand(h("span.quiet", appName))),
+    h(".pages", groups.map(([group, names]) => h("div", { role: "group", "aria-label": t("rail.of." + group) }, h("p.label", { "aria-hidden": "true" }, t("rail.of." + group)), names.map((one) => links.get(one))))),
+    item("search", t("rail.find"), readable("Mod+k"), openPalette), more);
 }
 
 function banners() {

@@ -2,6 +2,7 @@
 
 import { h, put, svg } from "../core/dom.js";
 import { addWords, date, t } from "../core/words.js";
+import { table } from "./states.js";
 
 addWords({
   "chart.table": "As a table", "chart.time": "Time", "chart.scale": "up to {most}", "chart.label": "{title}: {values}", "chart.none": "nothing yet",
@@ -41,8 +42,8 @@ export function chart({ title, words, format }) {
   };
   const fill = () => {
     if (!details.open) return;
-    put(host, h("table.list", h("thead", h("tr", h("th", { scope: "col" }, t("chart.time")), words.map((text) => h("th.right", { scope: "col" }, text)))),
-      h("tbody", at.map((moment, index) => h("tr", h("th", { scope: "row" }, date(moment, true).slice(0, 19)), values.map((line) => h("td.right", line[index] === null ? "\u2013" : format(line[index]))))).reverse())));
+    put(host, table(title, [[t("chart.time")], ...words.map((text) => [text, ".right"])],
+      at.map((moment, index) => [date(moment, true).slice(0, 19), ...values.map((line) => (line[index] === null ? "\u2013" : format(line[index])))]).reverse()));
   };
   drawing.addEventListener("pointermove", (event) => {
     if (at.length === 0) return;

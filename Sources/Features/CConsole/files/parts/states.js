@@ -15,6 +15,11 @@ export function empty({ picture = "data", title, text, actions = [] }) {
   return h(".state", h(".badge", icon(picture)), h("h2", title), h("p", text), h(".actions", actions));
 }
 
+/** A table: `titles` are `[words, ".right"]`, rows are lists of cells, the first of which names its row. On a phone each row is a card. */
+export const table = (label, titles, rows) => h("table.list", { "aria-label": label },
+  h("thead", h("tr", titles.map(([words, kind = ""]) => h("th" + kind, { scope: "col" }, words || h("span.sr", t("grid.more")))))),
+  h("tbody", rows.map((cells) => h("tr", cells.map((cell, index) => h((index ? "td" : "th") + (titles[index][1] ?? ""), index ? { "data-label": titles[index][0] } : { scope: "row" }, cell))))));
+
 /** What was refused, in the server's words, with code and request to copy. */
 export function failed(problem, again) {
   const isForbidden = problem.status === 403;
@@ -26,7 +31,7 @@ export function failed(problem, again) {
     details && h("p.mono", details),
     h(".actions",
       again && button(".button.primary", again, icon("refresh"), t("error.again")),
-      button(".button", () => navigator.clipboard?.writeText(`${problem.message}\n${details}`), icon("copy"), t("error.copy"))));
+      copyButton(`${problem.message}\n${details}`)));
 }
 
 let host;
@@ -59,6 +64,9 @@ export const complain = (problem) => toast(problem.message, { isBad: true });
 
 /** Copies a text and says so. */
 export const copy = (text) => (async () => navigator.clipboard.writeText(text))().then(() => toast(t("word.copied")), complain);
+
+/** A button that copies a text. */
+export const copyButton = (text, words = t("error.copy")) => button(".button", () => copy(text), icon("copy"), words);
 
 const LIMIT = 30;
 const steps = [];

@@ -5,6 +5,7 @@ import { button, h, icon, problemLine, put } from "../../core/dom.js";
 import { session } from "../../core/session.js";
 import { addWords, bytes, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../cells.js";
+import { copyButton } from "../../parts/states.js";
 
 addWords({
   "file.choose": "Choose a file", "file.drop": "or drop one here", "file.none": "No file yet", "file.remove": "Remove",
@@ -34,8 +35,7 @@ export function edit({ value, save, close }) {
     }
     put(preview, h("p.quiet", t("file.uploading", { name: file.name })), h("progress"));
     try {
-      const name = file.name.replace(/[^A-Za-z0-9._ @-]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
-      const { body } = await send("POST", "parse/files/" + encodeURIComponent(name), { file, headers: { "Content-Type": file.type || "application/octet-stream" } });
+      const { body } = await store(file);
       value = { __type: "File", name: body.name, url: body.url };
       save({ value });
       if (close) close();
@@ -45,28 +45,67 @@ export function edit({ value, save, close }) {
       draw();
     }
   };
-  for (const kind of ["dragover", "drop"]) {
-    zone.addEventListener(kind, (event) => {
-      event.preventDefault();
-      if (kind === "drop" && event.dataTransfer.files[0]) upload(event.dataTransfer.files[0]);
-    });
-  }
+  takeDrops(zone, upload);
   const draw = () => (value ? show(preview, value) : put(preview, h("p.quiet", t("file.none"))));
   draw();
   return {
     body: [preview, value && h(".line.wrap", h("strong", shown(fileName(value.name), 120)), h(".space"),
-      button(".button", () => navigator.clipboard?.writeText(value.url ?? value.name), icon("copy"), t("word.copy")),
+      copyButton(value.url ?? value.name, t("word.copy")),
       button(".button", () => { save({ value: undefined }); close(); }, t("file.remove"))),
     value?.url && h("code.quiet.wrap", plain(value.url, 400)), zone, problem],
   };
+}
+
+/** Uploads a file under a name that the server takes. */
+export function store(file) {
+  const name = file.name.replace(/[^A-Za-z0-9._ @-]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
+  return send("POST", "parse/files/" + encodeURIComponent(name), { file, headers: { "Content-Type": file.type || "application/octet-stream" } });
+}
+
+/** Gives a file that is dropped on an element to a function. */
+export function takeDrops(element, take, scope) {
+  for (const kind of ["dragover", "drop"]) {
+    element.addEventListener(kind, (event) => {
+      event.preventDefault();
+      if (kind === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+    }, { signal: scope });
+  }
+}
+
+// Where there is no slash, what follows would belong to the host.
+const read = (url, signal) => fetch(location.origin + new URL(url).pathname.replace(/^\/*/, "/"), { cache: "force-cache", credentials: "omit", signal });
+
+/** The largest image that becomes a thumbnail. */
+const THUMBNAIL = 4_000_000;
+
+/** A small picture of an image, read when it comes into view; of other files an icon. */
+export function thumbnail({ name, type = "", size, url }, scope) {
+  const isImage = IMAGE.test(type);
+  const element = h("span.thumbnail", icon(isImage ? "image" : "file"));
+  if (!isImage || size > THUMBNAIL) return element;
+  const observer = new IntersectionObserver(async ([{ isIntersecting }]) => {
+    if (!isIntersecting) return;
+    observer.disconnect();
+    try {
+      const answer = await read(url, scope);
+      const picture = await createImageBitmap(await answer.blob(), { resizeWidth: 80, resizeQuality: "medium" });
+      const canvas = h("canvas", { width: String(picture.width), height: String(picture.height), role: "img", "aria-label": plain(fileName(name), 80) });
+      canvas.getContext("bitmaprenderer").transferFromImageBitmap(picture);
+      put(element, canvas);
+    } catch {
+      // The icon stays for what is no image or cannot be read.
+    }
+  });
+  observer.observe(element);
+  scope.addEventListener("abort", () => observer.disconnect());
+  return element;
 }
 
 /** Draws the bytes of a file, from a blob of our own and never by its address. */
 export async function show(host, value) {
   put(host, h("p.quiet", "\u2026"));
   try {
-    // Where there is no slash, what follows would belong to the host.
-    const answer = await fetch(location.origin + new URL(value.url).pathname.replace(/^\/*/, "/"), { cache: "force-cache", credentials: "omit" });
+    const answer = await read(value.url);
     if (!answer.ok) throw new Error(answer.status);
     const size = Number(answer.headers.get("content-length"));
     if (size > MOST) {

@@ -15,7 +15,7 @@ import { pointerField } from "./pointer.js";
 
 addWords({
   "relation.count": "{n} {n|member|members}", "relation.none": "No members yet", "relation.add": "Add {class}", "relation.remove": "Remove {name}",
-  "relation.more": "Show more", "relation.added": "{name} added to {field}", "relation.removed": "{name} removed from {field}",
+  "relation.added": "{name} added to {field}", "relation.removed": "{name} removed from {field}",
   "relation.there": "{name} is a member already.", "relation.gone": "{name} is no member any more.", "relation.undone": "{field} is as before",
 });
 
@@ -75,7 +75,7 @@ export function editRelation({ className, row, field, close }) {
       h("a", { href: address("data", [target, object.objectId]), onclick: () => close() }, shown(nameOf(target, object.objectId) || object.objectId, 80)),
       h("code.quiet", plain(object.objectId, 24)), h(".space"),
       mayWrite() && iconButton("close", t("relation.remove", { name: nameOf(target, object.objectId) || object.objectId }), () => change("RemoveRelation", object.objectId)))),
-    members.length < total && button(".link", () => read(members.length), t("relation.more")));
+    members.length < total && button(".link", () => read(members.length), t("word.showMore")));
   };
   const choice = pointerField(target, { label: t("relation.add", { class: target }), isOpen: true, picked: async ({ objectId }) => {
     choice.clear();
@@ -87,10 +87,9 @@ export function editRelation({ className, row, field, close }) {
 }
 
 addWords({
-  "access.open": "No ACL: everybody may read and change this.",
-  "access.master": "Only the master key may read and change this.",
-  "access.has": "This object has an ACL", "access.read": "Read", "access.write": "Change", "access.who": "Who", "access.addUser": "Add a user",
-  "access.addRole": "Add a role", "access.everybody": "Add everybody", "access.remove": "Remove {who}", "access.may": "{right}: {who}",
+  "access.open": "No ACL: everybody may read and change this.", "access.master": "Only the master key may read and change this.", "access.has": "This object has an ACL",
+  "access.read": "Read", "access.write": "Change", "access.who": "Who", "access.addUser": "Add a user", "access.addRole": "Add a role",
+  "access.everybody": "Add everybody", "access.remove": "Remove {who}", "access.may": "{right}: {who}",
 });
 
 /** The matrix below the sentences; `isPart` of a form it does not take the focus. */

@@ -10,8 +10,7 @@ import { learn, nameOf, namingField } from "../schema.js";
 import { pointer } from "../values.js";
 
 addWords({
-  "pointer.unknown": "No {class} has the name or the id {text}.",
-  "pointer.keep": "Keep it as an id",
+  "pointer.unknown": "No {class} has the name or the id {text}.", "pointer.keep": "Keep it as an id",
   "pointer.keepText": "There is no {class} {text}, or you may not see it: the pointer leads nowhere until there is one.",
 });
 

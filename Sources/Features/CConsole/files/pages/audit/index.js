@@ -10,22 +10,18 @@ import { tree } from "../../data/editors/tree.js";
 import { classes } from "../../data/schema.js";
 import { notOne, parseDate } from "../../data/values.js";
 import { openDialog } from "../../parts/dialog.js";
-import { complain, empty, failed, loading } from "../../parts/states.js";
+import { complain, empty, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "audit.hint": "What was changed through the console, and by whom. Nobody can change it.",
-  "audit.operator": "Operator", "audit.class": "Class", "audit.object": "Id of an object", "audit.kind": "Kind", "audit.from": "From",
-  "audit.until": "Until", "audit.time": "{name}: 2 days ago", "audit.allKinds": "All kinds", "audit.allClasses": "All classes",
-  "audit.none": "Nothing was changed",
-  "audit.noneHint": "What is changed in the console is written down here, with who, when, and what it was before.",
-  "audit.nothing": "Nothing fits",
-  "audit.nothingHint": "No entry of the audit has all of these.",
-  "audit.when": "When", "audit.who": "Who", "audit.what": "What", "audit.objects": "Objects", "audit.result": "Result",
-  "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "looked",
-  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out",
-  "audit.count": "{n} {n|object|objects}", "audit.refused": "refused ({status})", "audit.unknown": "not known", "audit.done": "done",
-  "audit.newest": "Newest", "audit.older": "Older", "audit.open": "{what}, {path}", "audit.request": "Request {id} from {address}",
-  "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
+  "audit.hint": "What was changed through the console, and by whom. Nobody can change it.", "audit.operator": "Operator", "audit.class": "Class",
+  "audit.object": "Id of an object", "audit.kind": "Kind", "audit.from": "From", "audit.until": "Until", "audit.time": "{name}: 2 days ago",
+  "audit.allKinds": "All kinds", "audit.none": "Nothing was changed",
+  "audit.noneHint": "What is changed in the console is written down here, with who, when, and what it was before.", "audit.nothing": "Nothing fits",
+  "audit.nothingHint": "No entry of the audit has all of these.", "audit.who": "Who", "audit.what": "What", "audit.objects": "Objects",
+  "audit.result": "Result", "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "looked",
+  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.count": "{n} {n|object|objects}", "audit.refused": "refused ({status})",
+  "audit.unknown": "not known", "audit.done": "done", "audit.newest": "Newest", "audit.older": "Older", "audit.open": "{what}, {path}",
+  "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
 });
 
 /** What the address may choose, by its name, and how the route calls it. */
@@ -64,7 +60,7 @@ export function open(scope) {
     if (page !== "audit") return;
     const chosen = query.get("class") ?? "";
     const names = new Set([...(classes()?.keys() ?? []), ...(chosen ? [chosen] : [])]);
-    put(inputs.class, option("", t("audit.allClasses")), [...names].sort().map((name) => option(name, plain(name, 60), name === chosen)));
+    put(inputs.class, option("", t("word.allClasses")), [...names].sort().map((name) => option(name, plain(name, 60), name === chosen)));
     put(inputs.kind, option("", t("audit.allKinds")), KINDS.map((kind) => option(kind, t("audit.did." + kind), kind === query.get("kind"))));
     for (const name of ["from", "until"]) inputs[name].value = query.get(name) ? date(query.get(name)) : "";
     for (const name of ["operator", "object"]) if (document.activeElement !== inputs[name]) inputs[name].value = query.get(name) ?? "";
@@ -80,7 +76,7 @@ async function read(place) {
   try {
     const { body: answer } = await send("GET", "audit", { query: { ...wanted, before: query.get("before") ?? undefined }, signal: scope });
     const isAll = Object.values(wanted).every((value) => value === undefined);
-    put(body, answer.rows.length > 0 ? table(answer.rows)
+    put(body, answer.rows.length > 0 ? entries(answer.rows)
       : empty({ picture: "clock", title: t(isAll ? "audit.none" : "audit.nothing"), text: t(isAll ? "audit.noneHint" : "audit.nothingHint") }));
     const page = (before) => address("audit", [], { ...Object.fromEntries(query), before });
     put(foot, h(".space"), query.get("before") && h("a.button", { href: page() }, icon("up"), t("audit.newest")),
@@ -93,17 +89,9 @@ async function read(place) {
   }
 }
 
-function table(rows) {
-  const heads = ["when", "who", "what", "objects", "result"];
-  return h("table.list", { "aria-label": t("rail.audit") },
-    h("thead", h("tr", heads.map((name) => h("th", { scope: "col", class: name === "objects" ? "wide" : "" }, t("audit." + name))))),
-    h("tbody", rows.map((row) => h("tr",
-      h("td", h("time", { title: date(row.at, true) }, ago(row.at))),
-      h("td", shown(row.operator ?? "", 40), row.role !== row.operator && h("div.quiet", plain(row.role ?? "", 20))),
-      h("td", h("button.link.wrap", { "aria-label": t("audit.open", { what: said(row), path: row.path ?? "" }), onclick: () => show(row) }, said(row)), h("div.quiet.mono", shown(row.path ?? "", 80))),
-      h("td.wide", links(row, 3)),
-      h("td", result(row))))));
-}
+const entries = (rows) => table(t("rail.audit"), [[t("audit.what")], [t("word.when")], [t("audit.who")], [t("audit.objects"), ".wide"], [t("audit.result")]], rows.map((row) => [
+  [h("button.link.wrap", { "aria-label": t("audit.open", { what: said(row), path: row.path ?? "" }), onclick: () => show(row) }, said(row)), h("div.quiet.mono", shown(row.path ?? "", 80))],
+  h("time", { title: date(row.at, true) }, ago(row.at)), [shown(row.operator ?? "", 40), row.role !== row.operator && h("span.quiet", " ", plain(row.role ?? "", 20))], links(row, 3), result(row)]));
 
 /** What was done, in words. */
 function said({ method, path, className, count, fields }) {

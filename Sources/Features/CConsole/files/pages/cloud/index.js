@@ -7,22 +7,19 @@ import { session, setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, count, date, plain, said, shown, t } from "../../core/words.js";
 import { confirm, openForm, openMenu } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, record, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, record, table as plainTable, toast } from "../../parts/states.js";
 
 addWords({
-  "cloud.tabs": "Cloud code", "cloud.functions": "Functions", "cloud.triggers": "Triggers", "cloud.jobs": "Jobs", "cloud.hooks": "Webhooks",
-  "cloud.hosts": "Hosts", "cloud.name": "Name", "cloud.event": "Event", "cloud.class": "Class", "cloud.host": "Runs in",
-  "cloud.checks": "Checked before", "cloud.calls": "Calls", "cloud.failed": "Failed", "cloud.usual": "Usual time", "cloud.slow": "1 in 100",
-  "cloud.last": "Last call", "cloud.state": "State", "cloud.host.node": "Node.js", "cloud.host.swift": "Swift", "cloud.host.webhook": "a webhook",
-  "cloud.state.ready": "ready", "cloud.state.starting": "starting", "cloud.state.down": "not running",
-  "cloud.processes": "{n} of {wanted} {wanted|process|processes}",
-  "cloud.counted": "Calls are those of this process since it started.",
-  "cloud.ms": "{text} ms", "cloud.noCheck": "nothing", "cloud.refresh": "Refresh", "cloud.empty.functions": "No function yet",
-  "cloud.empty.triggers": "No trigger yet", "cloud.empty.hosts": "Nothing runs cloud code",
-  "cloud.emptyHint": "docs/cloud-code.md begins with the first function: JavaScript, Swift or a webhook.",
+  "cloud.functions": "Functions", "cloud.triggers": "Triggers", "cloud.jobs": "Jobs", "cloud.hooks": "Webhooks", "cloud.hosts": "Hosts",
+  "cloud.name": "Name", "cloud.event": "Event", "cloud.class": "Class", "cloud.host": "Runs in", "cloud.checks": "Checked before", "cloud.calls": "Calls",
+  "cloud.failed": "Failed", "cloud.usual": "Usual time", "cloud.slow": "1 in 100", "cloud.last": "Last call", "cloud.state": "State", "cloud.host.node": "Node.js",
+  "cloud.host.swift": "Swift", "cloud.host.webhook": "a webhook", "cloud.state.ready": "ready", "cloud.state.starting": "starting", "cloud.state.down": "not running",
+  "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls are those of this process since it started.", "cloud.ms": "{text} ms",
+  "cloud.noCheck": "nothing", "cloud.empty.functions": "No function yet", "cloud.empty.triggers": "No trigger yet",
+  "cloud.empty.hosts": "Nothing runs cloud code", "cloud.emptyHint": "docs/cloud-code.md begins with the first function: JavaScript, Swift or a webhook.",
   "check.user": "a session", "check.master": "the master key", "check.any": "one of the roles {names}", "check.all": "all of the roles {names}",
-  "check.keys": "a user with {names}", "check.fields": "parameters {names}", "check.limit": "how often it is asked for",
-  "check.code": "code of its own", "check.notMaster": "also for the master key", "check.skips": "not called for the master key",
+  "check.keys": "a user with {names}", "check.fields": "parameters {names}", "check.limit": "how often it is asked for", "check.code": "code of its own",
+  "check.notMaster": "also for the master key", "check.skips": "not called for the master key",
 });
 
 const TABS = ["functions", "triggers", "jobs", "hooks", "hosts"];
@@ -42,14 +39,14 @@ export function open(scope) {
   return host;
 }
 
-const tabs = (chosen) => h("nav.tabs", { "aria-label": t("cloud.tabs") }, TABS.map((tab) => h("a", {
+const tabs = (chosen) => h("nav.tabs", { "aria-label": t("rail.cloud") }, TABS.map((tab) => h("a", {
   href: address("cloud", tab === "functions" ? [] : [tab]), "aria-current": tab === chosen ? "page" : null,
 }, t("cloud." + tab))));
 
 async function show(host, tab, name, scope) {
   const body = h(".scroll", loading());
   const again = () => show(host, tab, name, scope);
-  put(host, h("header.head", h("h1", t("rail.cloud")), h("span.quiet.words", t("cloud.counted")), h(".space"), iconButton("refresh", t("cloud.refresh"), again)), tabs(tab), body);
+  put(host, h("header.head", h("h1", t("rail.cloud")), h("span.quiet.words", t("cloud.counted")), h(".space"), iconButton("refresh", t("grid.refresh"), again)), tabs(tab), body);
   try {
     if (tab === "hooks") {
       openHooks(body, scope);
@@ -95,23 +92,19 @@ const ROWS = {
 const hostCell = ({ host }) => [".wide.quiet", t("cloud.host." + host)];
 
 /** A table: `titles` and the cells of rows are `[kind, content]`, the first cell of a row names it. */
-export function table(label, titles, rows) {
-  return h("table.list", { "aria-label": label }, h("thead", h("tr", titles.map(([kind, words]) => h("th" + kind, { scope: "col" }, words ? t(words) : h("span.sr", t("grid.more")))))),
-    h("tbody", rows.map((cells) => h("tr", cells.map(([kind, content], index) => h((index ? "td" : "th") + kind, index ? null : { scope: "row" }, content))))));
-}
+export const table = (label, titles, rows) => plainTable(label, titles.map(([kind, words]) => [words && t(words), kind]),
+  rows.map((cells) => cells.map(([kind, content], index) => (kind && kind !== titles[index][0] ? h("span" + kind, content) : content))));
 
 function draw(body, tab, list) {
   put(body, list.length === 0 ? empty({ picture: "cloud", title: t("cloud.empty." + tab), text: t("cloud.emptyHint") }) : table(t("cloud." + tab), ROWS[tab].titles, list.map(ROWS[tab].row)));
 }
 
 addWords({
-  "hook.new": "New webhook", "hook.what": "Called for", "hook.url": "Address", "hook.function": "function {name}",
-  "hook.trigger": "{event} of {class}", "hook.kind.function": "a function", "hook.kind.trigger": "a trigger of a class", "hook.kind": "For",
-  "hook.name": "Name of the function", "hook.event": "Event", "hook.change": "Change the address",
-  "hook.deleteText": "{what} is no longer sent to {url}.", "hook.actions": "Actions of {what}", "hook.empty": "No webhook",
-  "hook.emptyHint": "A webhook sends calls of a function or trigger to your server, with the key of the option webhookKey.",
-  "hook.saved": "{what} is sent to {url}", "hook.deleted": "The webhook of {what} is deleted", "hook.back": "The webhook of {what} is as before",
-  "hook.since": "The address was changed since, and stays.",
+  "hook.new": "New webhook", "hook.what": "Called for", "hook.url": "Address", "hook.function": "function {name}", "hook.trigger": "{event} of {class}",
+  "hook.kind.function": "a function", "hook.kind.trigger": "a trigger of a class", "hook.kind": "For", "hook.name": "Name of the function", "hook.event": "Event",
+  "hook.change": "Change the address", "hook.deleteText": "{what} is no longer sent to {url}.", "hook.actions": "Actions of {what}", "hook.empty": "No webhook",
+  "hook.emptyHint": "A webhook sends calls of a function or trigger to your server, with the key of the option webhookKey.", "hook.saved": "{what} is sent to {url}",
+  "hook.deleted": "The webhook of {what} is deleted", "hook.back": "The webhook of {what} is as before", "hook.since": "The address was changed since, and stays.",
   "hook.bad": "An address begins with http or https, two slashes, and the name of a server.",
 });
 

@@ -10,7 +10,7 @@ import { valueInput } from "../../data/editors/inline.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { inWords, isEqual, setOwn } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm, openMenu } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, record, whileRecording } from "../../parts/states.js";
+import { complain, empty, failed, loading, record, table, whileRecording } from "../../parts/states.js";
 
 addWords({
   "config.hint": "Values that apps read without a release.", "config.kept": "{type}, kept as it is", "config.sees": "Who sees it",
@@ -65,15 +65,15 @@ async function read(host, again, scope) {
     put(host, empty({ picture: "config", title: t("config.empty"), text: t("config.emptyHint"), actions: [mayChangeClasses() && button(".button.primary", () => edit(undefined, again), icon("plus"), t("config.new"))].filter(Boolean) }));
     return;
   }
-  keepFocus(host, () => put(host, h("table.list", { "aria-label": t("rail.config") },
-    h("thead", h("tr", h("th", { scope: "col" }, t("word.name")), h("th.wide", { scope: "col" }, t("word.type")), h("th", { scope: "col" }, t("word.value")), h("th.wide", { scope: "col" }, t("config.sees")), h("th.actions", h("span.sr", t("grid.more"))))),
-    h("tbody", [...parameters].map(([name, { value, isForMaster }]) => h("tr", h("th", { scope: "row" }, shown(name, 60)), h("td.wide.quiet", typeOf(value) ?? ""),
-      h("td", drawValue(value, { name, type: typeOf(value) }), isForMaster && h("span.phone.quiet", t("config.master"))), h("td.wide", { class: isForMaster ? "wide quiet" : "wide" }, t(isForMaster ? "config.master" : "cell.everybody")),
-      h("td.actions", mayChangeClasses() && iconButton("more", t("config.actions", { name }), (event) => openMenu(event.currentTarget, [
+  keepFocus(host, () => put(host, table(t("rail.config"),
+    [[t("word.name")], [t("word.type"), ".wide.quiet"], [t("word.value")], [t("config.sees")], ["", ".actions"]],
+    [...parameters].map(([name, { value, isForMaster }]) => [shown(name, 60), typeOf(value) ?? "", drawValue(value, { name, type: typeOf(value) }),
+      h("span", { class: isForMaster ? "quiet" : "" }, t(isForMaster ? "config.master" : "cell.everybody")),
+      mayChangeClasses() && iconButton("more", t("config.actions", { name }), (event) => openMenu(event.currentTarget, [
         { words: t("word.change"), icon: "config", do: () => edit(name, again) },
         { words: t("word.history"), icon: "undo", do: () => history(name, again) },
         { words: t("delete"), icon: "trash", isDanger: true, do: () => remove(name, again) },
-      ], { label: t("config.actions", { name }) })))))))));
+      ], { label: t("config.actions", { name }) }))]))));
 }
 
 /** Stores a parameter; undefined takes it away. Whoever does not say that it is for the master key gives it to everybody. */

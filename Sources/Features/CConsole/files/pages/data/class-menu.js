@@ -11,11 +11,9 @@ import { complain, toast } from "../../parts/states.js";
 
 addWords({
   "grid.ascending": "Sort ascending", "grid.descending": "Sort descending", "grid.unsort": "Newest first", "grid.hide": "Hide column",
-  "filter.byField": "Filter by {field}",
-  "menu.setAll": "Set a field of all {n} …", "menu.accessAll": "Set the permissions of all {n} …",
+  "filter.byField": "Filter by {field}", "menu.setAll": "Set a field of all {n} …", "menu.accessAll": "Set the permissions of all {n} …",
   "menu.addAll": "Add all {n} to a relation or role …", "menu.callAll": "Call a function for all {n} …", "menu.deleteAll": "Delete all {n} …",
-  "menu.newField": "New field …", "menu.saveView": "Save this view …", "menu.export": "Export …", "menu.viewAs": "View as …",
-  "menu.import": "Import …",
+  "menu.newField": "New field …", "menu.saveView": "Save this view …", "menu.export": "Export …", "menu.viewAs": "View as …", "menu.import": "Import …",
 });
 
 /** Opens the menu of a class. */

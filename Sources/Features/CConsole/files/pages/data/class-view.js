@@ -26,7 +26,7 @@ export function openClass(host, className, scope) {
   Object.defineProperty(page, "rows", { get: page.current.peek });
   scope.addEventListener("abort", () => page.rows.end());
   page.grid = document.createElement("r-grid");
-  page.grid.setAttribute("aria-label", t("grid.label", { class: className }));
+  page.grid.label = t("grid.label", { class: className });
   page.reload = () => reload(page);
   // With the eyes of another nothing is changed, nor shown that he does not see.
   if (!as) {
@@ -141,7 +141,7 @@ async function begin(page, { top = 0, active } = {}) {
 function showGrid(page) {
   if (page.grid.parentElement !== page.body) put(page.body, page.grid, page.inspectorElement);
   page.grid.show(page.rows, page.columns, controller(page));
-  if (document.activeElement === document.body || document.activeElement?.id === "main") page.grid.focus({ preventScroll: true });
+  if (document.activeElement?.matches("body, main, h1")) page.grid.focus({ preventScroll: true });
 }
 
 function showNothing(page) {

@@ -135,7 +135,9 @@ export function classList(scope, page = "data") {
   }, scope);
   const add = button(".plain.new", () => newClass(page), icon("plus"), t("classes.new"));
   effect(() => { add.hidden = !mayChangeClasses(); }, scope);
-  return h("nav.classes", { "aria-label": t("classes.label") }, h(".find", input), list, h(".foot", add));
+  const title = h("h1", t("rail." + page));
+  effect(() => { title.hidden = Boolean(route().parts[0]) || page === "schema"; }, scope);
+  return h("nav.classes", { "aria-label": t("classes.label") }, h(".find", title, input), list, h(".foot", add));
 }
 
 /** Reads counts and classes again while the page is looked at; the seldomer, the longer an answer takes. */

@@ -15,13 +15,12 @@ import { Row, SHORTEN, showObjects } from "../../data/rows.js";
 import { nameOfRow } from "../../data/save.js";
 import { classes, learn, nameOf, namesChanged, ranked, typeOf } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
-import { empty, failed, loading } from "../../parts/states.js";
+import { copyButton, empty, failed, loading } from "../../parts/states.js";
 
 addWords({
-  "object.access": "Who may do what", "object.pointsTo": "Points to", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing",
-  "object.copyId": "Copy the id", "object.gone": "The object is gone",
-  "object.goneText": "{class} has no object with the id {id}. It may be in the trash.",
-  "object.toTrash": "Open the trash", "object.keys": "This object", "object.back": "Back to {class}",
+  "object.access": "Who may do what", "object.pointsTo": "Points to", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing", "object.copyId": "Copy the id",
+  "object.gone": "The object is gone", "object.goneText": "{class} has no object with the id {id}. It may be in the trash.", "object.toTrash": "Open the trash",
+  "object.keys": "This object", "object.back": "Back to {class}",
 });
 
 /** Shows an object in an element until `outer` ends. */
@@ -126,16 +125,15 @@ async function drawJSON(host, className, objectId) {
   try {
     const { body } = await parse.get(objectPath(className, objectId));
     if (className.startsWith("_")) delete body.sessionToken;
-    put(host, h(".line", button(".button", () => navigator.clipboard?.writeText(JSON.stringify(body, null, 2)), icon("copy"), t("error.copy"))), tree(body).element);
+    put(host, h(".line", copyButton(JSON.stringify(body, null, 2))), tree(body).element);
   } catch (problem) {
     put(host, failed(problem));
   }
 }
 
 addWords({
-  "history.none": "Nothing was changed through the console yet.",
-  "history.did.PUT": "{who} changed", "history.did.POST": "{who} wrote", "history.did.DELETE": "{who} deleted", "history.was": "{field} was {before}",
-  "history.change": "{field}: {before} → {after}",
+  "history.none": "Nothing was changed through the console yet.", "history.did.PUT": "{who} changed", "history.did.POST": "{who} wrote",
+  "history.did.DELETE": "{who} deleted", "history.was": "{field} was {before}", "history.change": "{field}: {before} → {after}",
 });
 
 /** Fills an element with the rows of the audit about an object. */

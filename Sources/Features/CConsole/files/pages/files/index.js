@@ -7,22 +7,17 @@ import { mayWrite, session, setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, bytes, date, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../../data/cells.js";
-import { show } from "../../data/editors/file.js";
+import { show, store, takeDrops, thumbnail } from "../../data/editors/file.js";
 import { confirm, openDialog } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, toast } from "../../parts/states.js";
+import { complain, copyButton, empty, failed, loading, table, toast } from "../../parts/states.js";
 
 addWords({
-  "files.number": "{n} {n|file|files}, {size}",
-  "files.part": "more than {n} {n|file|files}: not all could be listed in time",
-  "files.find": "Name has", "files.sort": "Order", "files.modified": "newest first", "files.size": "largest first", "files.name": "by name",
-  "files.label": "Files",
-  "files.titleName": "Name", "files.titleType": "Type", "files.titleSize": "Size", "files.titleModified": "Stored",
-  "files.empty": "No file",
-  "files.emptyHint": "Apps store files by uploading them; objects mention them. You can also upload one here.",
-  "files.none": "No file is called like that", "files.upload": "Upload", "files.uploaded": "{name} uploaded", "files.more": "Show more",
-  "files.delete": "Delete …", "files.deleteTitle": "Delete {name}?",
-  "files.deleteText": "It does not go into the trash. Objects that mention it lead nowhere then.",
-  "files.deleted": "{name} deleted", "files.copy": "Copy address",
+  "files.number": "{n} {n|file|files}, {size}", "files.part": "more than {n} {n|file|files}; the list is not complete", "files.find": "Find by name",
+  "files.sort": "Order", "files.modified": "Newest first", "files.size": "Largest first", "files.name": "By name",
+  "files.titleSize": "Size", "files.titleModified": "Stored", "files.empty": "No files yet",
+  "files.emptyHint": "Files that your app uploads appear here. You can also upload one yourself.", "files.none": "No file has this name", "files.upload": "Upload",
+  "files.uploaded": "{name} uploaded", "files.delete": "Delete …", "files.deleteTitle": "Delete {name}?",
+  "files.deleteText": "You can't undo this. Objects that refer to the file keep a broken link.", "files.deleted": "{name} deleted",
 });
 
 const SORTS = ["modified", "size", "name"];
@@ -41,8 +36,7 @@ export function open(scope) {
   const again = () => load(next());
   const upload = async (file) => {
     try {
-      const name = file.name.replace(/[^A-Za-z0-9._ @-]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
-      await send("POST", "parse/files/" + encodeURIComponent(name), { file, headers: { "Content-Type": file.type || "application/octet-stream" } });
+      await store(file);
       toast(t("files.uploaded", { name: file.name }));
       again();
     } catch (problem) {
@@ -50,15 +44,9 @@ export function open(scope) {
     }
     input.value = "";
   };
-  const element = h("section.content.files", h("header.head", h("h1", t("rail.files")), number, h(".space"), sort,
-    mayWrite() && [input, button(".button.primary", () => input.click(), icon("up"), h("span.words", t("files.upload")))]),
-  h(".filters", text), list);
-  for (const kind of ["dragover", "drop"]) {
-    element.addEventListener(kind, (event) => {
-      event.preventDefault();
-      if (kind === "drop" && mayWrite() && event.dataTransfer.files[0]) upload(event.dataTransfer.files[0]);
-    }, { signal: scope });
-  }
+  const element = h("section.content.files", h("header.head", h("h1", t("rail.files")), number, h(".space"), mayWrite() && [input, button(".button.primary", () => input.click(), icon("up"), h("span.words", t("files.upload")))]),
+  h(".filters", text, sort), list);
+  takeDrops(element, (file) => mayWrite() && upload(file), scope);
   setTitle(t("rail.files"));
   let key;
   effect(() => {
@@ -81,10 +69,12 @@ async function fill(list, number, { text, sort }, scope, again) {
       put(list, text ? empty({ picture: "search", title: t("files.none"), text: "" }) : empty({ picture: "file", title: t("files.empty"), text: t("files.emptyHint") }));
       return;
     }
-    const body = h("tbody");
     const more = h(".pad");
+    let files;
     const add = (page) => {
-      body.append(...page.files.map((file) => row(file, again)));
+      const rows = table(t("rail.files"), [[t("word.name")], [t("word.type"), ".wide"], [t("files.titleSize"), ".right"], [t("files.titleModified")]], page.files.map((file) => row(file, scope, again)));
+      if (files) files.tBodies[0].append(...rows.tBodies[0].rows);
+      files ??= rows;
       put(more, page.next && button(".button", async (event) => {
         event.currentTarget.disabled = true;
         try {
@@ -93,20 +83,18 @@ async function fill(list, number, { text, sort }, scope, again) {
           complain(problem);
           event.target.disabled = false;
         }
-      }, t("files.more")));
+      }, t("word.showMore")));
     };
     add(first);
-    put(list, h("section.panel", h("table.list", { "aria-label": t("files.label") },
-      h("thead", h("tr", h("th", t("files.titleName")), h("th.wide", t("files.titleType")), h("th.right", t("files.titleSize")), h("th.wide", t("files.titleModified")))), body), more));
+    put(list, files, more);
   } catch (problem) {
     if (!scope.aborted) put(list, failed(problem, again));
   }
 }
 
-function row(file, again) {
-  return h("tr", h("th", { scope: "row" }, button(".link", () => openFile(file, again), shown(fileName(file.name), 80))),
-    h("td.wide.quiet", plain(file.type ?? "", 60)), h("td.right", bytes(file.size)), h("td.wide", h("time", { title: plain(file.modified) }, date(file.modified))));
-}
+const row = (file, scope, again) => [
+  button(".link.line", () => openFile(file, again), thumbnail({ ...file, url: ownURL(file) }, scope), shown(fileName(file.name), 80)),
+  h("span.quiet", plain(file.type ?? "", 60)), bytes(file.size), h("time", { title: plain(file.modified) }, date(file.modified))];
 
 /** Where the bytes of a file are, on this server whatever its address is for others. */
 function ownURL({ name }) {
@@ -126,7 +114,7 @@ function openFile(file, again) {
     };
     return {
       body: [preview, h("code.quiet.wrap", shown(file.name, 200)), h("p.quiet", `${bytes(file.size)} \u00b7 ${date(file.modified, true)}`)],
-      foot: [button(".button", () => navigator.clipboard?.writeText(file.url), icon("copy"), t("files.copy")),
+      foot: [copyButton(file.url, t("word.copy")),
         mayWrite() && button(".button", remove, icon("trash"), t("files.delete")), button(".button.primary", () => close(), t("close"))],
     };
   });

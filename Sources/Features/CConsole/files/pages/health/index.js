@@ -7,7 +7,7 @@ import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus } from "../../parts/dialog.js";
 import { complain, failed, loading, toast } from "../../parts/states.js";
-import { follow } from "../../parts/task.js";
+import { follow } from "../../data/indexing.js";
 
 addWords({
   "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Look again", "health.well": "All is well",
@@ -27,7 +27,7 @@ const LABELS = { error: "word.error", warning: "word.warning", note: "health.not
 /** Opens the page until `scope` ends. */
 export function open(scope) {
   const parts = { hint: h("span.quiet.words"), backups: backupPanel(scope) };
-  const body = h(".scroll", loading());
+  const body = h(".scroll", { tabIndex: 0 }, loading());
   const look = parts.look = button(".button.primary", () => examine(body, parts, scope), icon("refresh"), h("span.words", t("health.look")));
   look.setAttribute("aria-label", t("health.look"));
   setTitle(t("rail.health"));
@@ -75,11 +75,11 @@ async function examine(body, parts, scope) {
 }
 
 function findings(doctor, again, scope) {
-  if (!doctor) return h(".panel", h("h2.looking", { role: "status" }, t("health.looking")), h("p.quiet", t("health.never")));
+  if (!doctor) return h(".panel", h("h2.looking", t("health.looking")), h("p.quiet", t("health.never")));
   const amiss = doctor.findings.filter(({ severity }) => severity !== "note");
   const title = amiss.length > 0 ? t("health.amiss", { n: amiss.length }) : t("health.well");
   const version = `${Math.floor(doctor.postgres / 10000)}.${doctor.postgres % 10000}`;
-  return h(".panel", h("h2.looking", { role: "status" }, icon(amiss.length > 0 ? "warn" : "check"), " ", title),
+  return h(".panel", h("h2.looking", icon(amiss.length > 0 ? "warn" : "check"), " ", title),
     h("p.quiet", { title: date(doctor.at, true) }, t("health.when", { when: ago(doctor.at), postgres: version, bytes: bytes(doctor.bytes) })),
     amiss.length === 0 && doctor.findings.length > 0 && h("p.quiet", t("health.notes", { n: doctor.findings.length })),
     doctor.findings.map((finding) => row(finding, again, scope)));

@@ -9,21 +9,17 @@ import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { inWords, isEqual } from "../../data/values.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
-import { empty, failed, loading } from "../../parts/states.js";
+import { empty, failed, loading, table } from "../../parts/states.js";
 import { lineList } from "../logs/lines.js";
 
 addWords({
-  "live.hint": "Clients connected to this process, and their subscriptions.",
-  "live.off": "Live queries are off",
-  "live.offHint": "Set the option {option}. docs/live-queries.md begins with the first subscription.",
-  "live.missing": "No change is published: set the option {option}.",
-  "live.nobody": "Nobody is connected",
-  "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
-  "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}",
-  "live.some": "The first {n} are shown.", "live.client": "Client", "live.from": "Address", "live.since": "Since", "live.what": "Subscribed to",
-  "live.master": "with the master key", "live.nothing": "nothing yet", "live.all": "all of {class}", "live.where": "{class} where",
-  "live.user": "as {user}", "live.more": "and {n} more", "live.follow": "Follow", "live.classes": "By class", "live.class": "Class",
-  "live.count": "Subscriptions",
+  "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off",
+  "live.offHint": "Set the option {option}. docs/live-queries.md begins with the first subscription.", "live.missing": "No change is published: set the option {option}.",
+  "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
+  "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "The first {n} are shown.",
+  "live.client": "Client", "live.from": "Address", "live.since": "Since", "live.what": "Subscribed to", "live.master": "with the master key",
+  "live.nothing": "nothing yet", "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}", "live.more": "and {n} more",
+  "live.follow": "Follow", "live.classes": "By class", "live.count": "Subscriptions",
 });
 
 /** How often the server is asked while the page is looked at. */
@@ -79,11 +75,12 @@ function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, con
   const byClass = new Map();
   for (const connection of connections) for (const { className } of connection.subscriptions) byClass.set(className, (byClass.get(className) ?? 0) + 1);
   keepFocus(body, () => put(body,
-    byClass.size > 0 && h("section.panel", h("h2", t("live.classes")), h("table.list", { "aria-label": t("live.classes") }, h("thead", h("tr", h("th", { scope: "col" }, t("live.class")), h("th.right", { scope: "col" }, t("live.count")))),
-      h("tbody", [...byClass].sort(([, left], [, right]) => right - left).map(([name, n]) => h("tr", h("th", { scope: "row" }, shown(name, 80)), h("td.right", String(n))))))),
-    h("table.list", { "aria-label": t("rail.live") }, h("thead", h("tr", ["client", "what"].map((name) => h("th", { scope: "col" }, t("live." + name))), ["from", "since"].map((name) => h("th.wide", { scope: "col" }, t("live." + name))))),
-      h("tbody", connections.map((one) => h("tr", h("th.mono", { scope: "row" }, shown(one.id, 40), one.isMaster && h("div.warn", t("live.master"))), h("td", one.subscriptions.length === 0 ? h("span.quiet", t("live.nothing")) : one.subscriptions.map(subscription),
-        one.count > one.subscriptions.length && h("div.quiet", t("live.more", { n: one.count - one.subscriptions.length }))), h("td.wide.mono", shown(one.address, 60)), h("td.wide", h("time", { title: date(one.since, true) }, ago(one.since))))))),
+    byClass.size > 0 && h("section.panel", h("h2", t("live.classes")), table(t("live.classes"), [[t("word.class")], [t("live.count"), ".right"]],
+      [...byClass].sort(([, left], [, right]) => right - left).map(([name, n]) => [shown(name, 80), String(n)]))),
+    table(t("rail.live"), [[t("live.client"), ".mono"], [t("live.what")], [t("live.from"), ".wide.mono"], [t("live.since"), ".wide"]], connections.map((one) => [
+      [shown(one.id, 40), one.isMaster && h("div.warn", t("live.master"))],
+      [one.subscriptions.length === 0 ? h("span.quiet", t("live.nothing")) : one.subscriptions.map(subscription), one.count > one.subscriptions.length && h("div.quiet", t("live.more", { n: one.count - one.subscriptions.length }))],
+      shown(one.address, 60), h("time", { title: date(one.since, true) }, ago(one.since))])),
     clients > connections.length && h("p.quiet", t("live.some", { n: connections.length }))));
 }
 
@@ -95,11 +92,9 @@ function subscription({ className, where, user }) {
 
 addWords({
   "events.title": "Events", "events.where": "Condition as JSON, or nothing for all", "events.watch": "Watch", "events.pause": "Pause",
-  "events.waiting": "Watching {class}. Nothing has happened yet.",
-  "events.noObject": "A condition is a JSON object.", "events.count": "{n} {n|event|events}", "events.skipped": "{n} skipped",
-  "events.paused": "{n} more while paused", "events.gap": "some may be missing",
-  "events.large": "The object has {n} bytes, and is not shown.",
-  "events.before": "Before", "events.now": "Now",
+  "events.waiting": "Watching {class}. Nothing has happened yet.", "events.noObject": "A condition is a JSON object.", "events.count": "{n} {n|event|events}",
+  "events.skipped": "{n} skipped", "events.paused": "{n} more while paused", "events.gap": "some may be missing",
+  "events.large": "The object has {n} bytes, and is not shown.", "events.before": "Before", "events.now": "Now",
 });
 
 /** Events that are kept. */
@@ -110,7 +105,7 @@ const GATHER = 200;
 
 /** A panel that watches one of some classes until `scope` ends. */
 function eventPanel(classes, scope) {
-  const choice = h("select", { "aria-label": t("live.class") }, classes.map((name) => option(name, plain(name, 60))));
+  const choice = h("select", { "aria-label": t("word.class") }, classes.map((name) => option(name, plain(name, 60))));
   const where = textField({ placeholder: t("events.where"), "aria-label": t("events.where") });
   const host = h(".log-host.events", { hidden: true });
   const words = h("span.quiet", { role: "status" });

@@ -12,15 +12,12 @@ import { empty, failed, loading } from "../../parts/states.js";
 import { lineList, lineRow, openLine } from "./lines.js";
 
 addWords({
-  "logs.hint": "What the server does and what cloud code says, without secrets.",
-  "logs.list": "Lines of the log", "logs.level": "Level", "logs.all": "All levels", "logs.warn": "Warnings and errors", "logs.error": "Errors",
-  "logs.text": "Text in a line", "logs.console": "With the console's own", "logs.tail": "Follow", "logs.tailHint": "Shows lines as they come",
-  "logs.newest": "To the newest", "logs.request": "Request {id}", "logs.function": "Function {name}", "logs.remove": "Remove the filter",
-  "logs.memory": "This is what the server remembers.",
-  "logs.dropped": "{n} {n|line|lines} came too fast to be shown.",
+  "logs.hint": "What the server does and what cloud code says, without secrets.", "logs.list": "Lines of the log", "logs.level": "Level", "logs.all": "All levels",
+  "logs.warn": "Warnings and errors", "logs.error": "Errors", "logs.text": "Text in a line", "logs.console": "With the console's own", "logs.tail": "Follow",
+  "logs.tailHint": "Shows lines as they come", "logs.newest": "To the newest", "logs.request": "Request {id}", "logs.function": "Function {name}",
+  "logs.memory": "This is what the server remembers.", "logs.dropped": "{n} {n|line|lines} came too fast to be shown.",
   "logs.cut": "Only the last {n} lines are kept here.", "logs.count": "{n} {n|line|lines}", "logs.empty": "No line fits",
-  "logs.emptyHint": "Remove a filter, or wait for the next line.",
-  "logs.keys": "Log", "logs.find": "Find a text",
+  "logs.emptyHint": "Remove a filter, or wait for the next line.", "logs.keys": "Log", "logs.find": "Find a text",
 });
 
 /** How many lines are kept. */
@@ -65,7 +62,7 @@ export function open(scope) {
     const chosen = [["request", "id"], ["function", "name"]].filter(([name]) => query.get(name));
     chips.hidden = chosen.length === 0;
     put(chips, chosen.map(([name, place]) => h("span.chip", h("button", { disabled: true }, t("logs." + name, { [place]: query.get(name) })),
-      h("button", { "aria-label": t("logs.remove"), onclick: () => set({ [name]: "" }) }, icon("close")))));
+      h("button", { "aria-label": t("grid.clearFilter"), onclick: () => set({ [name]: "" }) }, icon("close")))));
     log = undefined;
     begin();
   }, scope);

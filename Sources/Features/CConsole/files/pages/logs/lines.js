@@ -70,6 +70,7 @@ export function lineList({ label, draw, open, moved }) {
     },
   };
 }
+import { copyButton } from "../../parts/states.js";
 
 addWords({
   "line.title": "A line of the log", "line.request": "All lines of this request", "line.function": "All lines of {name}",
@@ -129,7 +130,7 @@ export function openLine(line) {
       typeof id === "string" && button(".button", to("logs", [], { request: id }), icon("filter"), t("line.request")),
       typeof name === "string" && button(".button", to("logs", [], { function: name }), icon("filter"), t("line.function", { name: cut(name, 40) })),
       object && button(".button", to("data", object), icon("data"), t("line.object")),
-      button(".button", () => navigator.clipboard?.writeText(JSON.stringify(line, null, 2)), icon("copy"), t("error.copy")));
+      copyButton(JSON.stringify(line, null, 2)));
     return {
       body: [h(".line", levelMark(line.level), h("time.mono", date(line.at, true))), h("p.mono.wrap", shown(text(line.message), 5000)), actions,
         h("table.list", h("tbody", fields.map(([key, value]) => h("tr", h("th", { scope: "row" }, shown(key, 60)), h("td.mono.wrap", shown(text(value), 5000))))))],

@@ -7,21 +7,19 @@ import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
 import { mayChangeClasses, setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
-import { addWords, bytes, count, date, plain, shown, t } from "../../core/words.js";
+import { addWords, bytes, count, date, drawnApart, plain, shown, t } from "../../core/words.js";
 import { build, mayBuild } from "../../data/indexing.js";
 import { counts, loadCounts } from "../../data/schema.js";
 import { chart, time } from "../../parts/chart.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
-import { complain, failed, loading } from "../../parts/states.js";
-import { planTree } from "./plan.js";
+import { complain, failed, loading, table } from "../../parts/states.js";
 
 addWords({
   "performance.hint": "This process, number {process}", "performance.span": "How far back", "performance.hour": "Last hour", "performance.day": "Last day",
-  "performance.time": "Time of requests", "performance.half": "for half", "performance.most": "for 99 of 100", "performance.errors": "Errors",
-  "performance.client": "4xx a second", "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients",
-  "performance.live": "live queries", "performance.database": "Connections of the database", "performance.active": "at work", "performance.waiting": "requests wait",
-  "performance.memory": "Memory", "performance.process": "this process", "performance.calls": "Calls of the database", "performance.callTime": "Time of calls",
-  "performance.callErrors": "Errors of the database",
+  "performance.time": "Response time", "performance.half": "p50", "performance.most": "p99", "performance.errors": "Errors", "performance.client": "4xx a second",
+  "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients", "performance.live": "live queries",
+  "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting", "performance.memory": "Memory",
+  "performance.process": "this process", "performance.calls": "Database calls", "performance.callTime": "Call time", "performance.callErrors": "Database errors",
   "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.", "performance.routes": "Routes",
   "performance.since": "Since {when}", "performance.route": "Route", "performance.call": "Call", "performance.count": "Number", "performance.mean": "Mean",
   "performance.failures": "Failed", "performance.fault": "{client} by clients, {server} by the server", "performance.other": "other paths",
@@ -73,7 +71,7 @@ export function open(scope) {
     put(span, option("hour", t("performance.hour"), !isDay), option("day", t("performance.day"), isDay));
     again = follow(body, hint, isDay, next());
   }, scope);
-  return h(".page", h("header.head", h("h1", t("rail.performance")), hint, h(".space"), h(".narrow", span)), body);
+  return h(".page", h("header.head", h("h1", t("rail.performance")), hint, h(".space"), span), body);
 }
 
 /** Reads the figures now and again; gives a function that reads them at once. */
@@ -114,21 +112,18 @@ function draw(body, { countsRequests }, scope) {
   return (figures) => {
     const at = figures.at;
     for (const { series, update } of all) update(at, series.map((name) => figures.series[name]));
-    keepFocus(routes, () => put(routes, h("h2", t("performance.routes")), table(figures.routes, figures.since, REQUESTS, t("performance.route"))));
-    keepFocus(calls, () => put(calls, h("h2", t("performance.calls")), table(figures.calls, figures.since, CALLS, t("performance.call"))));
+    keepFocus(routes, () => put(routes, h("h2", t("performance.routes")), figureTable(figures.routes, figures.since, REQUESTS, t("performance.route"))));
+    keepFocus(calls, () => put(calls, h("h2", t("performance.calls")), figureTable(figures.calls, figures.since, CALLS, t("performance.call"))));
   };
 }
 
-function table(rows, since, bounds, name) {
+function figureTable(rows, since, bounds, name) {
   if (rows.length === 0) return h("p.quiet", t("performance.none"));
   const format = bounded(bounds);
-  const head = (words, kind = "th.right") => h(kind, { scope: "col" }, words);
-  return [h("p.quiet", t("performance.since", { when: date(since) })), h("table.list",
-    h("thead", h("tr", head(name, "th"), head(t("performance.count")), head(t("performance.mean"), "th.right.wide"), head(t("performance.half"), "th.right.wide"), head(t("performance.most")), head(t("performance.failures")))),
-    h("tbody", rows.map((row) => h("tr",
-      h("th", { scope: "row" }, row.method && h("span.tag", plain(row.method, 10)), " ", row.route === undefined ? h("span.quiet", t("performance.other")) : shown(row.route, 80)),
-      h("td.right", count(row.count)), h("td.right.wide", time(row.mean)), h("td.right.wide", format(row.p50)), h("td.right", format(row.p99)),
-      h(row.serverErrors > 0 ? "td.right.bad" : "td.right.quiet", { title: t("performance.fault", { client: row.clientErrors, server: row.serverErrors }) }, count(row.clientErrors + row.serverErrors))))))];
+  return [h("p.quiet", t("performance.since", { when: date(since) })), table(name,
+    [[name], [t("performance.count"), ".right"], [t("performance.mean"), ".right.wide"], [t("performance.half"), ".right"], [t("performance.most"), ".right"], [t("performance.failures"), ".right"]],
+    rows.map((row) => [[row.method && h("span.tag", plain(row.method, 10)), row.route === undefined ? h("span.quiet", t("performance.other")) : shown(row.route, 80)], count(row.count), time(row.mean), format(row.p50), format(row.p99),
+      h(row.serverErrors > 0 ? "span.bad" : "span.quiet", { title: t("performance.fault", { client: row.clientErrors, server: row.serverErrors }) }, count(row.clientErrors + row.serverErrors))]))];
 }
 
 addWords({
@@ -222,4 +217,50 @@ async function readPlan(host, id) {
   } catch (problem) {
     put(host, failed(problem, () => readPlan(host, id)));
   }
+}
+
+addWords({
+  "plan.all": "Reads all of {table}", "plan.index": "Reads {table} by the index {index}", "plan.indexOnly": "Reads the index {index} alone",
+  "plan.bitmap": "Collects rows by the index {index}", "plan.heap": "Reads the rows of {table} that were collected", "plan.sort": "Sorts",
+  "plan.limit": "Takes the first rows", "plan.aggregate": "Counts or sums", "plan.join": "Joins ({kind})", "plan.other": "{kind}", "plan.rows": "about {n} {n|row|rows}",
+  "plan.share": "{n} % of the work", "plan.worst": "Most of the work: {step} ({share} %).", "plan.noIndex": "No index serves this.",
+  "plan.hint": "What the database expects without knowing the values; the statement was not run.",
+});
+
+/** What a step is about, and its conditions. */
+const DETAILS = ["Index Cond", "Recheck Cond", "Filter", "Sort Key", "Hash Cond", "Join Filter"];
+const MOST = 200;
+
+/** The words of the kinds of steps; other kinds stand by their names. */
+const STEPS = new Map([
+  ["Seq Scan", "all"], ["Index Scan", "index"], ["Index Only Scan", "indexOnly"], ["Bitmap Index Scan", "bitmap"], ["Bitmap Heap Scan", "heap"], ["Sort", "sort"],
+  ["Incremental Sort", "sort"], ["Limit", "limit"], ["Aggregate", "aggregate"], ["Nested Loop", "join"], ["Hash Join", "join"], ["Merge Join", "join"],
+]);
+
+const words = (node) => t("plan." + (STEPS.get(node["Node Type"]) ?? "other"), { table: node["Relation Name"] ?? "", index: node["Index Name"] ?? "", kind: node["Node Type"] ?? "" });
+
+/** The steps, each with its own cost: what is left when those of the steps below are taken away. */
+function steps(node, depth, found) {
+  if (!node || typeof node !== "object" || found.length >= MOST) return found;
+  const below = Array.isArray(node.Plans) ? node.Plans : [];
+  const own = Number(node["Total Cost"] ?? 0) - below.reduce((sum, other) => sum + Number(other["Total Cost"] ?? 0), 0);
+  found.push({ node, depth, own: Math.max(0, own) });
+  for (const other of below) steps(other, depth + 1, found);
+  return found;
+}
+
+/** The tree of a plan as `EXPLAIN (FORMAT JSON)` has it. */
+function planTree(plan) {
+  const found = steps(Array.isArray(plan) ? plan[0]?.Plan : undefined, 0, []);
+  if (found.length === 0) return drawnApart("empty");
+  // A limit stops what lies below it: steps count by themselves, and together they are all of the work.
+  const all = found.reduce((sum, { own }) => sum + own, 0) || 1;
+  const worst = found.reduce((most, step) => (step.own > most.own ? step : most));
+  const share = ({ own }) => Math.round(100 * own / all);
+  return h(".plan", h("p.notice", t("plan.worst", { step: words(worst.node), share: share(worst) }), worst.node["Node Type"] === "Seq Scan" && worst.node.Filter !== undefined && [" ", t("plan.noIndex")]),
+    h("ol", found.map((step) => h("li", { class: step === worst ? "worst" : "", style: { "margin-inline-start": `${Math.min(step.depth, 12) * 14}px` } },
+      h(".line.wrap", h("b", words(step.node)), h("span.quiet", t("plan.rows", { n: Number(step.node["Plan Rows"] ?? 0) })), h(".space"), h("span.quiet", t("plan.share", { n: share(step) }))),
+      h("progress", { max: "100", value: share(step), "aria-label": t("plan.share", { n: share(step) }) }),
+      DETAILS.filter((name) => step.node[name] !== undefined).map((name) => h(".quiet.wrap", h("span", `${name}: `), h("code", shown([step.node[name]].flat().join(", "), 400))))))),
+    h("p.quiet", t("plan.hint")));
 }

@@ -7,27 +7,21 @@ import { addWords, bytes, count, plain, shown, t } from "../../core/words.js";
 import { classes, loadClasses } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { confirm, openDialog, openForm } from "../../parts/dialog.js";
-import { failed, loading, toast } from "../../parts/states.js";
+import { failed, loading, table, toast } from "../../parts/states.js";
 
 addWords({
-  "compose.title": "Title", "compose.badge": "Badge", "compose.badge.keep": "as it is", "compose.badge.add": "one more",
-  "compose.badge.clear": "none", "compose.more": "Languages and more",
-  "compose.languages": "Texts of languages, one a line: de | Titel | Text",
-  "compose.data": "More for the app (JSON)", "compose.to": "To devices", "compose.none": "no device", "compose.devices": "{n} {n|device|devices}",
-  "compose.counting": "counting\u2026", "compose.when.now": "now", "compose.when.at": "at a time (UTC)",
-  "compose.when.local": "at a time of day where each device is",
-  "compose.time": "Date and time", "compose.expires": "Given up after hours (empty: never)", "compose.preview": "Preview",
-  "compose.first": "To one device first\u2026", "compose.device": "Installation", "compose.trial": "Dry run: who would get it?",
-  "compose.send": "Send to {n}", "compose.plan": "Schedule for {n}",
-  "compose.sure": "\u201c{text}\u201d goes to {n} {n|device|devices}{when}. It cannot be called back.",
-  "compose.now": " now", "compose.later": " at {time}", "compose.typed": "Type {n} to send it", "compose.sent": "The push is on its way",
-  "compose.planned": "The push is scheduled", "compose.noText": "A push has a text, a title or data.",
-  "compose.badTime": "A time is written like 2026-12-24 18:00.",
-  "compose.past": "That time is over.", "compose.badHours": "Hours are a number from 1 on.",
-  "compose.badLanguage": "A language is written like: de | Titel | Text",
-  "compose.badData": "The data for the app is no JSON object: {problem}",
-  "compose.noDevice": "There is no installation {id}.", "compose.waiting": "The dry run goes on\u2026",
-  "compose.trialTitle": "A dry run: nothing was sent",
+  "compose.title": "Title", "compose.badge": "Badge", "compose.badge.keep": "as it is", "compose.badge.add": "one more", "compose.badge.clear": "none",
+  "compose.more": "Languages and more", "compose.languages": "Texts of languages, one a line: de | Titel | Text", "compose.data": "More for the app (JSON)",
+  "compose.to": "To devices", "compose.none": "no device", "compose.devices": "{n} {n|device|devices}", "compose.counting": "counting\u2026", "compose.when.now": "now",
+  "compose.when.at": "at a time (UTC)", "compose.when.local": "at a time of day where each device is", "compose.time": "Date and time",
+  "compose.expires": "Given up after hours (empty: never)", "compose.preview": "Preview", "compose.first": "To one device first\u2026", "compose.device": "Installation",
+  "compose.trial": "Dry run: who would get it?", "compose.send": "Send to {n}", "compose.plan": "Schedule for {n}",
+  "compose.sure": "\u201c{text}\u201d goes to {n} {n|device|devices}{when}. It cannot be called back.", "compose.now": " now", "compose.later": " at {time}",
+  "compose.typed": "Type {n} to send it", "compose.sent": "The push is on its way", "compose.planned": "The push is scheduled",
+  "compose.noText": "A push has a text, a title or data.", "compose.badTime": "A time is written like 2026-12-24 18:00.", "compose.past": "That time is over.",
+  "compose.badHours": "Hours are a number from 1 on.", "compose.badLanguage": "A language is written like: de | Titel | Text",
+  "compose.badData": "The data for the app is no JSON object: {problem}", "compose.noDevice": "There is no installation {id}.",
+  "compose.waiting": "The dry run goes on\u2026", "compose.trialTitle": "A dry run: nothing was sent",
   "compose.slow": "The dry run has not ended yet. It is in the list below.",
 });
 
@@ -217,8 +211,7 @@ addWords({
 export function reportView(report) {
   const parts = ["deviceTypes", "locales", "badges", "entries", "problems"].map((key) => [key, Object.entries(report[key] ?? {})]).filter(([, kinds]) => kinds.length > 0);
   if (parts.length === 0) return h("p", t("report.nobody"));
-  return h(".stack", parts.map(([key, kinds]) => h("table.list", h("thead", h("tr", h("th", { scope: "col" }, t("report." + key)), h("th.right"))),
-    h("tbody", kinds.map(([kind, number]) => h("tr", h("th", { scope: "row", class: key === "problems" ? "bad" : "" }, shown(kind, 200)), h("td.right", count(number))))))), h("p.quiet", t("report.size", { size: bytes(report.payloadBytes ?? 0) })));
+  return h(".stack", parts.map(([key, kinds]) => table(t("report." + key), [[t("report." + key)], ["", ".right"]], kinds.map(([kind, number]) => [key === "problems" ? h("span.bad", shown(kind, 200)) : shown(kind, 200), count(number)]))), h("p.quiet", t("report.size", { size: bytes(report.payloadBytes ?? 0) })));
 }
 
 /** Opens what is known of a push: "report" or "failures". */
@@ -229,8 +222,8 @@ export function openReport(row, what) {
       const { body } = await parse.get(`push/${encodeURIComponent(row.objectId)}/${what}`);
       const list = body.results ?? body;
       if (what === "report") put(host, reportView(body));
-      else put(host, !Array.isArray(list) || list.length === 0 ? h("p", t("report.reached")) : h("table.list", h("thead", h("tr", ["device", "type", "reason"].map((name) => h("th", { scope: "col" }, t("report." + name))))),
-        h("tbody", list.slice(0, 500).map((one) => h("tr", h("th", { scope: "row" }, shown(one.installationId ?? one.objectId ?? "", 60)), h("td", shown(one.deviceType ?? "", 30)), h("td.bad", shown(one.reason ?? one.error ?? "", 200)))))));
+      else put(host, !Array.isArray(list) || list.length === 0 ? h("p", t("report.reached")) : table(t("push.failed"), ["device", "type", "reason"].map((name) => [t("report." + name)]),
+        list.slice(0, 500).map((one) => [shown(one.installationId ?? one.objectId ?? "", 60), shown(one.deviceType ?? "", 30), h("span.bad", shown(one.reason ?? one.error ?? "", 200))])));
     } catch (problem) {
       put(host, problem.code === 101 && what === "report" ? h("p", t("report.none")) : failed(problem, read));
     }

@@ -6,22 +6,19 @@ import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
-import { empty, failed, loading, record, toast } from "../../parts/states.js";
+import { empty, failed, loading, record, table, toast } from "../../parts/states.js";
 import { composer, openReport } from "./compose.js";
 
 addWords({
-  "push.hint": "Notifications to the devices of your users.",
-  "push.off": "Push is not set up",
-  "push.offHint": "Set the option push. docs/push.md leads from a key to the first notification.",
-  "push.list": "Pushes",
-  "push.none": "No push yet. The first one appears here as soon as it is sent.",
-  "push.text": "Text", "push.state": "State", "push.sent": "Sent", "push.failed": "Failed", "push.when": "When", "push.to": "To",
-  "push.state.scheduled": "scheduled", "push.state.pending": "waits", "push.state.running": "is sent", "push.state.succeeded": "done",
-  "push.state.failed": "failed", "push.dryRun": "dry run", "push.everybody": "everybody", "push.noText": "without a text",
+  "push.hint": "Notifications to the devices of your users.", "push.off": "Push is not set up",
+  "push.offHint": "Set the option push. docs/push.md leads from a key to the first notification.", "push.list": "Pushes",
+  "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.state": "State", "push.sent": "Sent", "push.failed": "Failed",
+  "push.to": "To", "push.state.scheduled": "scheduled", "push.state.pending": "waits", "push.state.running": "is sent",
+  "push.state.succeeded": "done", "push.state.failed": "failed", "push.dryRun": "dry run", "push.noText": "without a text",
   "push.actions": "Actions of the push \u201c{text}\u201d", "push.cancel": "Cancel the push", "push.cancelText": "\u201c{text}\u201d is not sent.",
-  "push.cancelled": "The push is cancelled", "push.back": "The push is scheduled again",
-  "push.begun": "It has begun meanwhile, and goes on.", "push.failures": "Devices that were not reached", "push.report": "What the dry run says",
-  "push.show": "What is sent", "push.local": "{time}, where each device is", "push.utc": "{time} UTC",
+  "push.cancelled": "The push is cancelled", "push.back": "The push is scheduled again", "push.begun": "It has begun meanwhile, and goes on.",
+  "push.failures": "Devices that were not reached", "push.report": "What the dry run says", "push.show": "What is sent", "push.local": "{time}, where each device is",
+  "push.utc": "{time} UTC",
 });
 
 const STATES = ["scheduled", "pending", "running", "succeeded", "failed"];
@@ -37,7 +34,7 @@ export function open(scope) {
   const again = () => read(list, watch, scope);
   const body = h(".scroll", features.push ? composer(again, scope) : empty({ picture: "push", title: t("push.off"), text: t("push.offHint") }), list);
   again();
-  return h(".page", h("header.head", h("h1", t("rail.push")), h("span.quiet.words", t("push.hint")), h(".space"), iconButton("refresh", t("cloud.refresh"), again)), body);
+  return h(".page", h("header.head", h("h1", t("rail.push")), h("span.quiet.words", t("push.hint")), h(".space"), iconButton("refresh", t("grid.refresh"), again)), body);
 }
 
 /** The content of a push, which its row has as a text. */
@@ -74,13 +71,11 @@ async function read(host, watch, scope) {
   }
   if (scope.aborted) return;
   keepFocus(host, () => put(host, h("h2", t("push.list")), rows.length === 0 ? h("p.quiet", t("push.none"))
-    : h("table.list", { "aria-label": t("push.list") },
-      h("thead", h("tr", ["text", "state"].map((name) => h("th", { scope: "col" }, t("push." + name))), h("th.right", { scope: "col" }, t("push.sent")), h("th.right", { scope: "col" }, t("push.failed")),
-        h("th.wide", { scope: "col" }, t("push.to")), h("th.wide", { scope: "col" }, t("push.when")), h("th.actions", h("span.sr", t("grid.more"))))),
-      h("tbody", rows.map((row) => h("tr", h("th", { scope: "row" }, shown(textOf(row), 120), row.errorMessage && h("div.bad", shown(typeof row.errorMessage === "string" ? row.errorMessage : row.errorMessage.error ?? JSON.stringify(row.errorMessage), 200))),
-        h("td", isDryRun(row) && row.status === "succeeded" ? t("push.dryRun") : h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30))),
-        h("td.right", isDryRun(row) ? "\u2013" : count(row.numSent ?? 0)), h("td.right", isDryRun(row) ? "\u2013" : h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0))),
-        h("td.wide.mono", audience(row)), h("td.wide", whenOf(row)), h("td.actions", menu(row, again))))))));
+    : table(t("push.list"), [[t("word.text")], [t("push.state")], [t("push.sent"), ".right"], [t("push.failed"), ".right"], [t("push.to"), ".wide.mono"], [t("word.when"), ".wide"], ["", ".actions"]], rows.map((row) => [
+      [shown(textOf(row), 120), row.errorMessage && h("div.bad", shown(typeof row.errorMessage === "string" ? row.errorMessage : row.errorMessage.error ?? JSON.stringify(row.errorMessage), 200))],
+      isDryRun(row) && row.status === "succeeded" ? t("push.dryRun") : h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30)),
+      isDryRun(row) ? "\u2013" : count(row.numSent ?? 0), isDryRun(row) ? "\u2013" : h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0)),
+      audience(row), whenOf(row), menu(row, again)]))));
   if (watch.isOn || !rows.some(({ status }) => ["pending", "running"].includes(status))) return;
   watch.isOn = true;
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
@@ -92,7 +87,7 @@ async function read(host, watch, scope) {
 const isDryRun = ({ source }) => source === "dryRun";
 
 function audience({ query }) {
-  if (!query || query === "{}") return h("span.quiet", t("push.everybody"));
+  if (!query || query === "{}") return h("span.quiet", t("cell.everybody"));
   return shown(typeof query === "string" ? query : JSON.stringify(query), 120);
 }
 

@@ -7,15 +7,14 @@ import { isServerClass, ranked } from "../../data/schema.js";
 
 addWords({
   "diagram.label": "Diagram of {n} {n|class|classes}; the table below says the same",
-  "diagram.box": "{class}, {n} {n|field|fields}. Enter opens it, Alt with arrows moves it.",
-  "diagram.order": "Reset positions", "diagram.server": "Classes of the server", "diagram.around": "Around",
-  "diagram.hint": "Drag a box, or move it with Alt and the arrows. Double lines are relations.",
+  "diagram.box": "{class}, {n} {n|field|fields}. Enter opens it, Alt with arrows moves it.", "diagram.order": "Reset positions",
+  "diagram.server": "Classes of the server", "diagram.around": "Around", "diagram.hint": "Drag a box, or move it with Alt and the arrows. Double lines are relations.",
 });
 
-const WIDTH = 168;
+const WIDTH = 184;
 const ROW = 18;
 const HEAD = 26;
-const GAP = { x: 88, y: 20 };
+const GAP = { x: 72, y: 20 };
 const FIELDS = 8;
 /** Above this height a layer goes on beside itself. */
 const HIGHEST = 1100;
@@ -120,9 +119,9 @@ function drawing(all) {
   const lines = svg("g", { class: "lines", "aria-hidden": "true" });
   const element = svg("svg", { class: "classes-drawing" }, arrowHead(), lines);
   const fit = () => {
-    const width = Math.max(...[...boxes.values()].map(({ x }) => x + WIDTH), 0) + 16;
+    const width = Math.max(...[...boxes.values()].map(({ x }) => x + WIDTH), 0) + 56;
     const height = Math.max(...[...boxes.values()].map(({ y, height }) => y + height), 0) + 16;
-    for (const [key, value] of Object.entries({ width, height, viewBox: `-8 -8 ${width} ${height}` })) element.setAttribute(key, value);
+    for (const [key, value] of Object.entries({ width, height, viewBox: `-8 -12 ${width} ${height}` })) element.setAttribute(key, value);
     lines.replaceChildren(...[...boxes].flatMap(([name, box]) => connections(name, box, boxes)));
   };
   for (const [name, box] of boxes) {
@@ -173,22 +172,64 @@ function boxElement(name, box, fields) {
   return group;
 }
 
-/** From the row of the field to the side of the class that it leads to. */
+/** The columns in which boxes stand: boxes whose widths overlap share one. */
+function columnsOf(boxes) {
+  const columns = [];
+  for (const box of [...boxes.values()].sort((left, right) => left.x - right.x)) {
+    const last = columns.at(-1);
+    if (last && box.x < last.right) Object.assign(last, { right: Math.max(last.right, box.x + WIDTH), boxes: [...last.boxes, box] });
+    else columns.push({ left: box.x, right: box.x + WIDTH, boxes: [box] });
+  }
+  for (const column of columns) column.boxes.sort((above, below) => above.y - below.y);
+  return columns;
+}
+
+/** The height at which a line crosses a column between its boxes with the shortest way. */
+function crossing({ boxes }, from, to) {
+  let bottom = -Infinity;
+  const free = boxes.flatMap((box) => {
+    const middle = bottom === -Infinity ? box.y - 4 : box.y - bottom >= 8 ? (box.y + bottom) / 2 : undefined;
+    bottom = Math.max(bottom, box.y + box.height);
+    return middle ?? [];
+  });
+  const way = (y) => Math.abs(y - from) + Math.abs(y - to);
+  return [...free, bottom + 8].reduce((best, y) => (way(y) < way(best) ? y : best));
+}
+
+/** Lines from the fields of a box to the boxes that they lead to, through the gaps between boxes; those to one box share their lane. */
 function connections(name, box, boxes) {
+  const columns = columnsOf(boxes);
+  const place = (one) => columns.findIndex((column) => column.boxes.includes(one));
   return box.rows.flatMap((field, index) => {
     const target = field.targetClass && boxes.get(field.targetClass);
     if (!target) return [];
-    const y = box.y + HEAD + 4 + index * ROW + ROW / 2;
+    const lane = ([...boxes.keys()].indexOf(field.targetClass) % 5 - 2) * 5;
+    const gap = (number) => (columns[number].right + (columns[number + 1]?.left ?? columns[number].right + GAP.x / 2)) / 2 + lane;
+    const [from, to] = [place(box), place(target)];
+    const step = Math.sign(to - from);
     const end = target.y + HEAD / 2;
-    const isSelf = target === box;
-    const goesLeft = target.x < box.x;
-    const from = goesLeft ? box.x : box.x + WIDTH;
-    const to = goesLeft || isSelf || Math.abs(target.x - box.x) < WIDTH ? target.x + WIDTH : target.x;
-    const bend = from < to && !isSelf ? [from + 40, to - 40] : goesLeft ? [from - 40, to + 40] : [from + 48, to + 48];
-    const d = `M${from} ${y}C${bend[0]} ${y} ${bend[1]} ${end} ${to} ${end}`;
+    let y = box.y + HEAD + 4 + index * ROW + ROW / 2;
+    const points = [[step < 0 ? box.x : box.x + WIDTH, y]];
+    const turn = (x, next) => {
+      points.push([x, y], [x, next]);
+      y = next;
+    };
+    for (let number = from; number !== to; number += step) turn(gap(step < 0 ? number - 1 : number), number + step === to ? end : crossing(columns[number + step], y, end) + lane / 5);
+    if (from === to) turn(gap(from), end);
+    points.push([step > 0 ? target.x : target.x + WIDTH, end]);
+    const d = rounded(points);
     const isRelation = field.type === "Relation";
     return [svg("path", { d, class: isRelation ? "relation" : "pointer", "marker-end": "url(#arrow)" }), ...(isRelation ? [svg("path", { d, class: "inner" })] : [])];
   });
+}
+
+/** A path along points with rounded corners. */
+function rounded(points) {
+  const toward = ([x, y], [toX, toY]) => {
+    const part = Math.min(0.5, 8 / (Math.hypot(toX - x, toY - y) || 1));
+    return `${x + (toX - x) * part} ${y + (toY - y) * part}`;
+  };
+  return `M${points[0].join(" ")}${points.slice(1, -1).map((point, index) => `L${toward(point, points[index])}Q${point.join(" ")} ${toward(point, points[index + 2])}`).join("")}L${points.at(-1).join(" ")}`;
 }
 
 function drag(group, box, move, store, click) {

@@ -11,7 +11,7 @@ import { counted } from "../../data/cells.js";
 import { classes, counts, isServerClass, ranked } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
 import { keepFocus, openMenu } from "../../parts/dialog.js";
-import { empty } from "../../parts/states.js";
+import { empty, table } from "../../parts/states.js";
 import { classFrame } from "../class-frame.js";
 import { hasNoClass, newClass } from "../data/index.js";
 import { diagram } from "./diagram.js";
@@ -39,12 +39,6 @@ const isFixed = (className, { name }) => ["objectId", "createdAt", "updatedAt", 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
   return classFrame("schema", scope, (content, className, inner) => (className ? showClass(content, className, inner) : showAll(content, inner)));
-}
-
-/** A table; each row is a list of cells, its first cell names it. */
-function table(label, titles, rows) {
-  return h("table.list", { "aria-label": label }, h("thead", h("tr", titles.map(([words, kind = ""]) => h("th" + kind, { scope: "col" }, words)))),
-    h("tbody", rows.map((cells) => h("tr", cells.map((cell, index) => h((index === 0 ? "th" : "td") + (titles[index][1] ?? ""), index === 0 ? { scope: "row" } : null, cell))))));
 }
 
 function showAll(content, scope) {

@@ -19,7 +19,7 @@ addWords({
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
-  const body = h(".scroll", loading());
+  const body = h(".scroll", { tabIndex: 0 }, loading());
   const find = textField({ placeholder: t("settings.find"), "aria-label": t("settings.find") });
   const isChanged = h("input", { type: "checkbox" });
   let settings = [];

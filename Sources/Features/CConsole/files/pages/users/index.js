@@ -11,7 +11,7 @@ import { drawPointer } from "../../data/cells.js";
 import { SHORTEN } from "../../data/rows.js";
 import { classes, learn, loadClasses, namesChanged, typeOf } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, table, toast } from "../../parts/states.js";
 
 addWords({
   "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations",
@@ -22,10 +22,10 @@ addWords({
   "users.empty.sessions": "No session", "users.emptyHint.sessions": "A session begins when a user logs in.",
   "users.empty.installations": "No installation yet", "users.emptyHint.installations": "Apps store an installation for each device that is to get pushes.",
   "users.nothing": "No user has that name, address or id",
-  "users.name": "Name", "users.email": "E-mail", "users.verified": "verified", "users.unverified": "not verified", "users.since": "Since",
+  "users.email": "E-mail", "users.verified": "verified", "users.unverified": "not verified", "users.since": "Since",
   "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.how": "By", "users.device": "Device", "users.app": "App", "users.channels": "Channels", "users.used": "Changed",
-  "users.end": "End", "users.endOf": "End the session of {when}", "users.ended": "The session is ended",
-  "users.more": "Show more", "users.count": "{n} in all",
+  "users.endOf": "End the session of {when}", "users.ended": "The session is ended",
+  "users.count": "{n} in all",
   "users.object": "Object", "users.objectOf": "Object {id}",
 });
 
@@ -43,8 +43,8 @@ const cells = {
 
 /** The kinds with what is asked for, and the titles of columns; ".wide" ones are left out on phones. */
 const KINDS = {
-  users: { className: "_User", keys: "username,email,emailVerified", titles: [["users.name"], ["users.email"], ["users.since", ".wide"]], row: cells.user },
-  roles: { className: "_Role", keys: "name", titles: [["users.name"], ["users.since"]], row: cells.role },
+  users: { className: "_User", keys: "username,email,emailVerified", titles: [["word.name"], ["users.email"], ["users.since", ".wide"]], row: cells.user },
+  roles: { className: "_Role", keys: "name", titles: [["word.name"], ["users.since"]], row: cells.role },
   // Tokens are not even asked for.
   sessions: { className: "_Session", keys: "user,createdWith,expiresAt", titles: [["users.user"], ["users.how", ".wide"], ["users.began"], ["users.ends", ".wide"], ["", ".actions"]], row: cells.session },
   installations: { className: "_Installation", keys: "deviceType,appName,appIdentifier,appVersion,channels", titles: [["users.device"], ["users.app"], ["users.channels", ".wide"], ["users.used", ".wide"]], row: cells.installation },
@@ -69,7 +69,7 @@ export function endButton({ objectId, createdAt }, again) {
       complain(problem);
     }
     again();
-  } }, t("users.end"));
+  } }, t("word.end"));
 }
 
 /** Opens the page until `scope` ends. */
@@ -146,10 +146,8 @@ async function fill(body, number, kind, text, next) {
       return;
     }
     if (className === "_User") for (const object of objects) learn("_User", object);
-    put(body, h("table.list", { "aria-label": t("users." + kind) },
-      h("thead", h("tr", titles.map(([words, part = ""]) => h("th" + part, { scope: "col" }, words ? t(words) : h("span.sr", t("grid.more")))))),
-      h("tbody", objects.map((object) => h("tr", row(object, again).map((cell, index) => h((index === 0 ? "th" : "td") + (titles[index][1] ?? ""), index === 0 ? { scope: "row" } : null, cell)))))),
-    objects.length < total && button(".button", read, icon("down"), t("users.more")));
+    put(body, table(t("users." + kind), titles.map(([words, part]) => [words && t(words), part]), objects.map((object) => row(object, again))),
+    objects.length < total && button(".button", read, icon("down"), t("word.showMore")));
   };
   if (kind === "sessions") effect(() => {
     namesChanged();

@@ -6,24 +6,25 @@ import { address, go } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { addWords, ago, date, drawnApart, plain, shown, t } from "../../core/words.js";
 import { summary } from "../../data/cells.js";
+import { thumbnail } from "../../data/editors/file.js";
 import { editRelation } from "../../data/editors/members.js";
 import { Row } from "../../data/rows.js";
-import { classes, isServerClass, learn, nameOf } from "../../data/schema.js";
+import { classes, isServerClass, learn, nameOf, typeOf } from "../../data/schema.js";
 import { noValue, pointer } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, record, toast } from "../../parts/states.js";
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
-  "one.gone": "There is nobody with this id", "one.facts": "Account",
-  "one.email": "E-mail", "one.noEmail": "none", "one.providers": "Logs in by", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Since",
+  "one.gone": "There is nobody with this id", "one.facts": "Account", "one.object": "Open object",
+  "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Created", "one.seen": "Last seen", "one.noSession": "no open session",
   "one.open": "may log in", "one.locked": "locked out",
-  "one.roles": "Roles", "one.noRoles": "In no role.", "one.through": "through {role}",
-  "one.sessions": "Sessions", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
-  "one.do": "What can be done",
-  "one.reset": "Send reset mail", "one.resetDone": "A mail is on its way to {email}, if there is such an account and mails are set up",
-  "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password",
-  "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
+  "one.noRoles": "In no role.", "one.through": "through {role}",
+  "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
+  "one.do": "Actions",
+  "one.resetTitle": "Password reset", "one.resetHint": "Sends a mail with a link to choose a new one.", "one.reset": "Send mail", "one.resetDone": "A mail is on its way to {email}, if there is such an account and mails are set up",
+  "one.passwordHint": "Replaces the password right away.", "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password",
+  "one.lockTitle": "Access", "one.lockHint": "Refuses every new sign-in.", "one.unlockHint": "Sign-ins are refused at the moment.", "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
   "one.unlock": "Let in again", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
   "one.as": "View a class as {name}", "one.look": "View",
   "one.members": "Members", "one.children": "Roles inside", "one.parents": "Inside of", "one.none": "None",
@@ -47,8 +48,16 @@ export async function openOne(host, kind, id, scope) {
   if (scope.aborted) return;
   learn(className, object);
   const list = kind === "user" ? [] : ["roles"];
-  keepFocus(host, () => put(host, h("header.head", h("a.plain.back", { href: address("users", list), "aria-label": t("users." + kind + "s") }, icon("back")), h("h1", shown(nameOf(className, id) || id, 80)), h("code.quiet.crumb", plain(id, 40)), h(".space"),
-    h("a.button", { href: address("data", [className, id]) }, t("users.object"))), tabs(kind + "s"), h(".scroll", (kind === "user" ? user : role)(object, again, scope))));
+  keepFocus(host, () => put(host, h("header.head", h("a.plain.back", { href: address("users", list), "aria-label": t("users." + kind + "s") }, icon("back")), kind === "user" && avatar(object, scope), h("h1", shown(nameOf(className, id) || id, 80)), h("code.quiet.crumb", plain(id, 40)), h(".space"),
+    h("a.button", { href: address("data", [className, id]) }, icon("data"), h("span.words", t("one.object")))), tabs(kind + "s"), h(".scroll", (kind === "user" ? user : role)(object, again, scope))));
+}
+
+/** The first picture among the fields of a user, or the initial of the name. */
+function avatar(object, scope) {
+  const file = Object.values(object).find((value) => typeOf(value) === "File" && /\.(png|jpe?g|gif|webp|avif)$/i.test(value.name ?? ""));
+  const element = file ? thumbnail({ ...file, type: "image/png" }, scope) : h("span.thumbnail", { "aria-hidden": "true" }, plain([...String(object.username ?? "?")][0] ?? "?").toUpperCase());
+  element.classList.add("avatar");
+  return element;
 }
 
 const panel = (words, ...content) => h("section.panel", h("h2", words), content);
@@ -69,20 +78,22 @@ function user(object, again, scope) {
   const isLocked = object.ACL !== undefined && object.ACL !== null && Object.keys(object.ACL).length === 0;
   const providers = mayWrite() ? shown(Object.keys(object.authData ?? {}).join(", ") || t("one.password"), 120) : t("one.hidden");
   const sessions = h("div");
+  const seen = h("span", "\u2026");
   const drawSessions = async () => put(sessions, later(scope, async () => {
-    const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-createdAt" });
+    const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-updatedAt" });
+    put(seen, results.length > 0 ? h("time", { title: date(results[0].updatedAt, true) }, ago(results[0].updatedAt)) : drawnApart(t("one.noSession")));
     const devices = await devicesOf(results.map(({ installationId }) => installationId).filter((key) => typeof key === "string"), scope);
-    return results.length === 0 ? h("p.quiet", t("one.noSessions")) : results.map((entry) => h(".line.member", h(".grow", h("div", { title: date(entry.createdAt, true) }, ago(entry.createdAt), " ", how(entry)),
+    return results.length === 0 ? h("p.quiet", t("one.noSessions")) : results.map((entry) => h(".line.member", h(".grow", h("div", { title: date(entry.createdAt, true) }, ago(entry.createdAt), " \u00b7 ", how(entry)),
       h(".quiet", devices.has(entry.installationId) && [shown(devices.get(entry.installationId), 60), " \u00b7 "], entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, drawSessions)));
   }));
   drawSessions();
   return h(".two", h("div",
     panel(t("one.facts"), fact(t("word.name"), shown(object.username ?? "", 80)),
-      fact(t("one.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
+      fact(t("users.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
       fact(t("one.providers"), providers),
-      fact(t("one.since"), date(object.createdAt)), fact(t("word.state"), h("span", { class: isLocked ? "bad" : "" }, t(isLocked ? "one.locked" : "one.open")))),
-    panel(t("one.roles"), later(scope, () => rolesOf(id, scope)))),
-  h("div", panel(t("one.sessions"), sessions), actions(object, name, isLocked, again)));
+      fact(t("one.since"), date(object.createdAt)), fact(t("one.seen"), seen), fact(t("word.state"), h("span", { class: isLocked ? "bad" : "good" }, t(isLocked ? "one.locked" : "one.open")))),
+    panel(t("users.roles"), later(scope, () => rolesOf(id, scope)))),
+  h("div", panel(t("users.sessions"), sessions), actions(object, name, isLocked, again)));
 }
 
 /** What is known of installations: `Map` of their ids to device and app. */
@@ -123,11 +134,12 @@ function actions(object, name, isLocked, again) {
     await setAccess(object, {}, t("one.lockDone", { name }), name, again);
   });
   const unlock = attempt(() => setAccess(object, { [id]: { read: true, write: true } }, t("one.unlockDone", { name }), name, again));
-  return panel(t("one.do"), mayWrite() && h(".line.wrap",
-    mayChangeClasses() && typeof object.email === "string" && button(".button", reset, t("one.reset")),
-    button(".button", () => setPassword(id, name, again), icon("lock"), t("one.setPassword")),
-    button(isLocked ? ".button" : ".button.danger", isLocked ? unlock : lock, t(isLocked ? "one.unlock" : "one.lock"))),
-  h(".form", labelled(t("one.as", { name }), h(".line", className, button(".button", () => go(address("data", [className.value], { as: id })), t("one.look"))))));
+  // The harmless first, what shuts somebody out last.
+  const row = (words, hint, action, ...content) => h(".line.member", h(".grow", h("div", words), h(".quiet", hint)), button(".button", action, ...content));
+  return panel(t("one.do"), h(".line.member", h(".grow", labelled(t("one.as", { name }), className)), button(".button.end", () => go(address("data", [className.value], { as: id })), icon("users"), t("one.look"))),
+    mayWrite() && [mayChangeClasses() && typeof object.email === "string" && row(t("one.resetTitle"), t("one.resetHint"), reset, icon("push"), t("one.reset")),
+      row(t("word.password"), t("one.passwordHint"), () => setPassword(id, name, again), icon("lock"), t("one.setPassword")),
+      isLocked ? row(t("one.lockTitle"), t("one.unlockHint"), unlock, icon("check"), t("one.unlock")) : row(t("one.lockTitle"), t("one.lockHint"), lock, h("span.bad", t("one.lock")))]);
 }
 
 async function setAccess(object, next, words, name, again) {
