@@ -4,7 +4,7 @@
 # rules of alerts, is taken out of Debian's package `prometheus` into .build/prometheus, so that no service is started. Of
 # Python's, into .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the mails, pymongo, whose
 # encoder makes the dumps that are imported, opentelemetry-proto, which reads the spans of traces, and moto, a store of files
-# with tags and permissions, with botocore, Amazon's own client.
+# with tags and permissions, with botocore, Amazon's own client, and axe-core, which looks for pages that some people can't use.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/install.sh
@@ -29,7 +29,8 @@ has_browser() { python3 scripts/browser.py --find >/dev/null 2>&1; }
 # Whether everything of Python's is there, or pip, which installs it.
 has_python_packages() {
     [ -e "$python_folder/aiosmtpd/__init__.py" ] && [ -e "$python_folder/bson/__init__.py" ] &&
-        [ -d "$python_folder/opentelemetry/proto" ] && [ -d "$python_folder/moto" ] ||
+        [ -d "$python_folder/opentelemetry/proto" ] && [ -d "$python_folder/moto" ] &&
+        [ -d "$python_folder/axe_playwright_python" ] ||
         python3 -m pip --version >/dev/null 2>&1
 }
 
@@ -79,7 +80,15 @@ install_python_packages() {
         "${missing[@]}" || fail "pip could not install ${missing[*]} into $folder"
 }
 
+# Without Playwright, which the package asks for: only the script axe-core in it is used.
+install_axe() {
+    if [ -d "$python_folder/axe_playwright_python" ]; then return 0; fi
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --target \
+        "$python_folder" axe-playwright-python || fail "pip could not install axe-playwright-python into $python_folder"
+}
+
 python_folder=.build/python
 install_programs
 install_promtool
 install_python_packages
+install_axe
