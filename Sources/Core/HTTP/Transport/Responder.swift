@@ -90,7 +90,7 @@ struct Responder: Sendable {
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let endsWithConnection = response.isUnmeasured && head.version == .http1_0
         let keepsConnection =
-            !endsWithConnection && head.isKeepAlive && !drain.hasBegun && !Self.endsParsing(head) && !body.isBroken
+            !endsWithConnection && head.isKeepAlive && !drain.hasBegun && !head.endsParsing && !body.isBroken
             && !body.awaitsContinue
             && (body.declaredLength ?? 0) <= drainLimit
         response.isSecure = isSecure
@@ -115,11 +115,6 @@ struct Responder: Sendable {
         guard !body.isBroken, !body.awaitsContinue else { return false }
         if !body.isComplete, await !body.drain(upTo: drainLimit) { return false }
         return keepsConnection
-    }
-
-    /// Whether the parser stops after a request, expecting another protocol, which is not served.
-    private static func endsParsing(_ head: HTTPRequestHead) -> Bool {
-        head.method == .CONNECT || head.offersUpgrade
     }
 
     /// Serves a WebSocket connection until it ends. Returns false: it can't carry another request.

@@ -11,6 +11,9 @@ extension HTTPRequestHead {
         headers.contains(name: "Upgrade")
             && headers[canonicalForm: "Connection"].contains { $0.asciiLowercased == "upgrade" }
     }
+
+    /// Whether the parser stops after the request, expecting another protocol.
+    var endsParsing: Bool { method == .CONNECT || offersUpgrade }
 }
 
 /// A request that turns its connection into one of WebSocket.

@@ -10,7 +10,7 @@ import ServerConfiguration
 struct UserRules: SaveRules {
     var backend: Backend
 
-    private var claims = ProviderClaims()
+    var claims = ProviderClaims()
     private var linking: LoginDataChange?
     /// The providers in an update, recorded as the session's origin.
     private var namedProviders = ""
@@ -18,14 +18,11 @@ struct UserRules: SaveRules {
     /// Whether to generate a user name unless a trigger sets one.
     private var needsName = false
     private var changesPassword = false
-    private var verification: (token: String, username: String, isSent: Bool)?
+    var verification: (token: String, username: String, isSent: Bool)?
     /// Whether a new user confirms the address before the first log-in.
     private var isBlocked = false
     /// The user's former address, if it gets a notice.
-    private var notice: (address: String, username: String)?
-
-    /// Address changes per user within ten minutes.
-    private static let mostAddressChanges = 10
+    var notice: (address: String, username: String)?
 
     init(backend: Backend) { self.backend = backend }
 
@@ -117,36 +114,6 @@ struct UserRules: SaveRules {
             save.body["ACL"], objectId: objectId, isPrivate: configuration.enforcePrivateUsers)
     }
 
-    /// What the session of a new user is made with.
-    private var createdWith: JSONObject {
-        let isSignUp = claims.identities.isEmpty
-        return [
-            "action": isSignUp ? "signup" : "login", "authProvider": .string(isSignUp ? "password" : claims.names),
-        ]
-    }
-
-    /// The user that is written, for options that are functions.
-    private func subject(_ save: Save, _ stored: JSONObject) -> JSONObject {
-        let secret: Set<Name> = ["password", "authData"]
-        return stored.merging(save.body.filter { !secret.contains($0.key) }) { $1 }
-    }
-
-    /// Has a new address confirmed.
-    ///
-    /// Functions of the app are asked here, before anything is locked.
-    private mutating func beginVerification(
-        _ save: inout Save, _ stored: JSONObject, original: JSONObject?, _ username: String
-    ) async throws {
-        let user = subject(save, stored)
-        var request: JSONObject = ["object": .object(user)]
-        request["original"] = original.map(JSONValue.object)
-        if save.isNew { request["createdWith"] = .object(createdWith) }
-        guard let token = try await backend.verifications.beginVerification(of: &save, request) else { return }
-        let isSent = try await backend.verifications.isOn(
-            .sendUserEmailVerification, save.context, { ["user": .object(user)] })
-        verification = (token, username, isSent)
-    }
-
     private mutating func completeChange(_ save: inout Save, _ objectId: String) async throws {
         if let value = save.body.removeValue(forKey: "password"), value["__op"]?.stringValue != "Delete", !value.isNull
         {
@@ -184,38 +151,6 @@ struct UserRules: SaveRules {
                 save.body["ACL"], objectId: objectId, isUpdate: true,
                 isPrivate: configuration.enforcePrivateUsers)
         }
-    }
-
-    /// A changed address must be confirmed again, but not one that is sent unchanged. The former address gets a notice,
-    /// even if there is no new one.
-    private mutating func completeAddress(_ save: inout Save, _ objectId: String) async throws {
-        guard let change = save.body["email"],
-            change.stringValue != nil || change.isNull || change["__op"]?.stringValue == "Delete"
-        else { return }
-        let email = change.stringValue ?? ""
-        let confirms = configuration.accountMail.verifyUserEmails && !email.isEmpty
-        guard confirms || backend.mails.sendsNotices,
-            let user = try await store.accounts.mailUser(objectId, .verification)
-        else { return }
-        if let known = user.email, change.stringValue != nil, known.hasSameBytes(as: email) {
-            // Nor is it written: another request may have changed it meanwhile, and have the other one confirmed.
-            save.body["email"] = nil
-            return
-        }
-        let former = backend.mails.sendsNotices ? user.email ?? "" : ""
-        guard confirms || !former.isEmpty else { return }
-        // The new address is sent a mail, and so is the one before it, whichever user has them.
-        guard
-            save.caller.writesEverything
-                || services.addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
-        else {
-            throw ParseError(
-                ParseError.requestLimitExceeded, "The address was changed too often. Please try again later.")
-        }
-        let username = save.body["username"]?.stringValue ?? user.username
-        if !former.isEmpty { notice = (former, username) }
-        let original = EmailVerifications.subject(user)
-        try await beginVerification(&save, original, original: original, username)
     }
 
     /// Enqueues mails in the transaction that stores their users.
