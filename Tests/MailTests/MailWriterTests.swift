@@ -196,7 +196,7 @@ struct MailWriterTests {
         try Self.withFiles(["nunjucks.txt": "{% if link %}{{ link }}{% endif %}"]) { folder in
             let rows: [(JSONObject, String)] = [
                 (["textPath": "none.txt"], "none.txt cannot be read"),
-                (["text": "{{#open}}"], "no template of Mustache's"),
+                (["text": "{{#open}}"], "is not a valid Mustache template"),
                 (["textPath": "nunjucks.txt"], "has tags such as {% if %}"),
             ]
             for (template, text) in rows {

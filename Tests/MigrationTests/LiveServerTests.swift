@@ -168,8 +168,8 @@ import Testing
             }
             // The same page again and again; a page without objects; no JSON; the end in the middle.
             let lies: [(WebhookServer.Answer, String)] = [
-                (.text(page.text), "the same objects again and again"),
-                (.text("{\"results\":5}"), "no list of objects"),
+                (.text(page.text), "the same objects repeatedly"),
+                (.text("{\"results\":5}"), "not a list of objects"),
                 (.text("<html>", status: 404), "404 without an answer that is JSON"),
                 (.text("{\"error\":\"unauthorized\"}", status: 403), "403 unauthorized"),
             ]

@@ -35,7 +35,7 @@ import Testing
                 == "distribution.mode \"schema\" needs databaseSchema, the schema of the app")
         #expect(refusal(Self.rows(["mode": "schema", "shards": 2]))?.contains("needs the mode \"rows\"") == true)
         let both = Self.rows([:]).merging(["databaseSchema": "shop"]) { $1 }
-        #expect(refusal(both)?.contains("without databaseSchema") == true)
+        #expect(refusal(both)?.contains("combined with databaseSchema") == true)
     }
 
     @Test(

@@ -117,7 +117,7 @@ import Testing
             try writer.add(BackupManifest.path, manifest.json.serialized(), modified: 0)
             try writer.finish()
             for (file, reason) in [
-                ("foreign.tar", "is damaged, or no backup"), ("note", "is damaged, or no backup"),
+                ("foreign.tar", "is damaged, or was not made"), ("note", "is damaged, or was not made"),
                 ("old.tar", "PostgreSQL 9"), ("nothing", "cannot be read"), ("", "is not a file"),
             ] {
                 let deployment = try Deployment(

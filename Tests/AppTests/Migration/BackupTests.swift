@@ -83,7 +83,7 @@ import Testing
             #expect(try Self.leftovers(server).isEmpty)
             let again = try await Self.roost("backup", server.folder + "/b.tar", server)
             #expect(again.status == 1)
-            #expect(again.output.contains("is there already"))
+            #expect(again.output.contains("already exists"))
             let full = try await Self.roost("restore", server.folder + "/b.tar", server)
             #expect(full.status == 1)
             #expect(full.output.contains("is not empty"))

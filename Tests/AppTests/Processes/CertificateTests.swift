@@ -93,7 +93,7 @@ import Testing
             ("missing.pem", "key.pem", "missing.pem cannot be read: No such file or directory"),
             ("certificate.pem", "missing.pem", "missing.pem cannot be read: No such file or directory"),
             ("key.pem", "key.pem", "key.pem cannot be read: it holds no PEM certificate"),
-            ("certificate.pem", "certificate.pem", "certificate.pem cannot be read: it holds no key in PEM"),
+            ("certificate.pem", "certificate.pem", "certificate.pem cannot be read: it holds no unencrypted PEM key"),
             ("certificate.pem", "other/key.pem", "does not match the certificate"),
             // The start fails for the want of a database, and the warning comes before.
             ("ended/certificate.pem", "ended/key.pem", "ended/certificate.pem ended at"),

@@ -180,7 +180,7 @@ struct PoolerTests {
                         #expect(hidden.code == 101)
                     }
                 }
-                #expect(lines.all.contains { $0.contains("forgets the parameter options") })
+                #expect(lines.all.contains { $0.contains("drops the parameter options") })
                 let tables = "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"
                 #expect(try await TestServer.texts(tables, on: uri) == [])
             }
@@ -206,7 +206,7 @@ struct PoolerTests {
                 #expect(path == "public,pg_catalog")
                 try await Self.expectFirst(client)
                 await client.shutdown()
-                #expect(lines.all.filter { $0.contains("refuses the parameter options") }.count == 1)
+                #expect(lines.all.filter { $0.contains("rejects the parameter options") }.count == 1)
 
                 try await TestServer.run(on: pooled, Self.live([:])) { server in
                     try await server.alongside(Self.live([:])) { try await Self.expectEvents(from: server, at: $0) }

@@ -57,10 +57,10 @@ import Testing
         let archive = try await Self.archive(pair, password: "secret")
         let cases: [(JSONObject, String)] = [
             (["pfx": .string(archive), "passphrase": "wrong"], "the passphrase is wrong"),
-            (["pfx": "none.p12"], "there is no file"),
-            (["cert": .string(pair.certificate), "key": "none.pem"], "there is no file"),
+            (["pfx": "none.p12"], "no such file"),
+            (["cert": .string(pair.certificate), "key": "none.pem"], "no such file"),
             (["cert": .string(pair.certificate), "key": .string(pair.certificate)], "cannot be read"),
-            (["cert": .string(ended.certificate), "key": .string(ended.key)], "has ended"),
+            (["cert": .string(ended.certificate), "key": .string(ended.key)], "the certificate expired"),
         ]
         for (changes, words) in cases {
             let entry = identity.place("app.one", port: 1).merging(changes) { $1 }

@@ -79,14 +79,14 @@ import Testing
             let text = String(repeating: "x", count: 30_000)
             for _ in 0..<4 { _ = try await server.create("Large", ["text": .string(text)]) }
             for identity in [TestServer.Identity.anonymous, .master] {
-                Self.expect(try await server.find("Large", [:], as: identity), 116, "The answer exceeds")
+                Self.expect(try await server.find("Large", [:], as: identity), 116, "The response exceeds")
                 #expect(try await server.find("Large", ["limit": 3], as: identity).results.count == 3)
             }
             let call: JSONValue = ["method": "GET", "path": "/parse/classes/Large?limit=3"]
             #expect(try await server.send("POST", "/batch", ["requests": [call]]).status == 200)
-            Self.expect(try await server.send("POST", "/batch", ["requests": [call, call]]), 116, "The answer exceeds")
+            Self.expect(try await server.send("POST", "/batch", ["requests": [call, call]]), 116, "The response exceeds")
             let aggregate = try await Sales.aggregate(server, [["$project": ["text": 1]]], "Large")
-            Self.expect(aggregate, 116, "The answer exceeds")
+            Self.expect(aggregate, 116, "The response exceeds")
         }
     }
 

@@ -69,7 +69,7 @@ struct ClassAccessTests {
         arguments: ["_Hooks", "_GlobalConfig", "_GraphQLConfig"])
     func ownRoutes(name: String) throws {
         for operation in ["create", "update", "delete"] {
-            let refusal = ParseError(119, "Objects of \(name) are written by routes of their own.")
+            let refusal = ParseError(119, "Objects of \(name) can't be written through /classes.")
             for caller in [Caller.nobody, .user("u1"), .master, .maintenance] {
                 #expect(throws: refusal) { try caller.check(operation, of: name) }
             }

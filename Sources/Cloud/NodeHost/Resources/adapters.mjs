@@ -28,13 +28,13 @@ export class Adapters {
    * Makes the adapter of a provider, once for the process. Throws for one that cannot be used.
    *
    * @param entry What the option `auth` says of the provider.
-   * @param folder Where its module is looked for.
+   * @param folders Where its module is looked for.
    */
-  async add(provider, entry, folder) {
+  async add(provider, entry, folders) {
     try {
       // The mail adapter is called by such a name.
       if (provider.startsWith('@')) throw new Error('The name of a provider cannot begin with @.');
-      const adapter = await make(entry, folder);
+      const adapter = await make(entry, folders);
       const found = methods.filter(name => typeof adapter[name] === 'function');
       const isWhole = found.includes('validateAuthData')
         || ['validateSetUp', 'validateLogin', 'validateUpdate'].every(name => found.includes(name));
@@ -48,8 +48,8 @@ export class Adapters {
   }
 
   /** Makes the mail adapter. Throws for one that cannot be used. */
-  async addMail(entry, folder) {
-    this.#mail = await make(entry, folder);
+  async addMail(entry, folders) {
+    this.#mail = await make(entry, folders);
     if (typeof this.#mail.sendMail !== 'function') {
       throw new Error("emailAdapter: Adapter prototype don't match expected prototype: it has no sendMail");
     }
@@ -134,13 +134,13 @@ async function userOf(record) {
 
 const plain = value => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
-async function make(entry, folder) {
+async function make(entry, folders) {
   let base = entry?.module ?? entry?.class ?? entry?.adapter;
   const isNamed = base !== undefined && base !== null;
   if (!isNamed) base = entry;
   const options = isNamed ? entry.options : entry;
   if (typeof base === 'string') {
-    const file = createRequire(path.join(folder, 'index.js')).resolve(base);
+    const file = createRequire(path.join(folders[0], 'index.js')).resolve(base, { paths: folders });
     const loaded = await loadModule(file);
     base = loaded.default ?? loaded;
     base = base.default ?? base;

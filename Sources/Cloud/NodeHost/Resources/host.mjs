@@ -47,10 +47,12 @@ try {
     Parse.serverURL = serverURL;
   });
   const { app, folder, mail, providers = {} } = settings;
+  // An app's packages may lie beside its file instead of in the current folder.
+  const folders = app ? [folder, path.dirname(main)] : [folder];
   const addAdapters = async options => {
-    for (const [name, entry] of Object.entries(providers)) await adapters.add(name, entry ?? options?.auth?.[name], folder);
+    for (const [name, entry] of Object.entries(providers)) await adapters.add(name, entry ?? options?.auth?.[name], folders);
     for (const name of app?.functions ?? []) adapters.addOption(name, options?.[name]);
-    if (mail) await adapters.addMail(mail === true ? options?.emailAdapter : mail, folder);
+    if (mail) await adapters.addMail(mail === true ? options?.emailAdapter : mail, folders);
   };
   if (app) {
     await runApp(main, app, log, addAdapters, () => connection.send('app', {}));

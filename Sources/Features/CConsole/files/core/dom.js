@@ -87,7 +87,7 @@ export const textField = (properties) => h("input", { type: "text", autocomplete
 export const option = (value, words, selected) => h("option", { value, selected }, words);
 
 /** The drawings of index.html, kept when the page takes their place. */
-const icons = document.querySelector("#icons");
+const icons = globalThis.document?.querySelector("#icons");
 
 /** An icon; words beside it or a label of its button say what it means. */
 export function icon(name) {
