@@ -1,5 +1,7 @@
 // Runs an app's cloud/main.js, or its own index.js, for the server that started this process: node host.mjs <main.js>
 
+import path from 'node:path';
+
 import { Adapters } from './adapters.mjs';
 import { runApp } from './app.mjs';
 import { Calls } from './calls.mjs';

@@ -191,15 +191,14 @@ struct Responder: Sendable {
         case .none: try await sendSmall(buffer, on: connection)
         case .stream(let stream):
             guard let length = stream.length else {
-                connection.hold(buffer)
+                begin(stream, buffer, on: connection)
                 return try await sendUnmeasured(stream, on: connection, ticket, isChunked: isChunked)
             }
             guard length > 0 else {
                 try await sendSmall(buffer, on: connection)
                 break
             }
-            // It leaves with the first piece.
-            connection.hold(buffer)
+            begin(stream, buffer, on: connection)
             try await stream.produce { try await send($0, on: connection, ticket) }
         case .bytes(let bytes):
             if bytes.count <= Self.pieceSize {
@@ -217,6 +216,10 @@ struct Responder: Sendable {
             }
         }
         return response.contentLength
+    }
+
+    private func begin(_ stream: Reply.ByteStream, _ head: ByteBuffer, on connection: HTTPConnection) {
+        if stream.sendsHeadFirst { _ = connection.write(head) } else { connection.hold(head) }
     }
 
     /// Sends content of unknown length in chunks (RFC 9112, 7.1). If it breaks off, the client notices the missing last

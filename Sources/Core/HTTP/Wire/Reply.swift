@@ -39,6 +39,8 @@ public struct Reply: Sendable {
         /// Takes what is left of the request's body while the bytes are sent, or after them: each piece, and nil at its
         /// end. Returns whether it takes another one.
         package var takeRest: (@Sendable (ByteBuffer?) async -> Bool)?
+        /// Whether the head is sent without waiting for the first bytes, which may come much later.
+        package var sendsHeadFirst = false
         /// Gives the bytes to the sink, piece by piece.
         public var produce: @Sendable (@escaping Sink) async throws -> Void
 

@@ -175,6 +175,7 @@ package struct AppProxy: Sendable {
                 }
             }
         }
+        stream.sendsHeadFirst = true
         if !isUploaded {
             stream.takeRest = { chunk in
                 guard isInLimit(chunk, exchange) else {
