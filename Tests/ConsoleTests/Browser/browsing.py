@@ -537,7 +537,7 @@ def scenario_55_why_somebody_may_is_said_in_words(console, rest):
     console.open(f"data/Ruled/{object_id}")
     console.wait("document.querySelector('.may')")
     lines = "[...document.querySelectorAll('.may .line')].map((line) => line.innerText.replace(/\\s+/g, ' ').trim())"
-    console.click_text("And without signing in?", ".object-side")
+    console.click_text("Check without signing in", ".object-side")
     console.wait("document.querySelectorAll('.may .line').length === 7")
     said = console.value(lines)
     assert said[0].startswith("no Get") and f"its ACL lets only role {role}" in said[0], said

@@ -278,7 +278,7 @@ def scenario_51_every_permission_is_a_sentence(console, rest):
     chips = console.value("[...document.querySelectorAll('.operation')].map((e) => [...e.parentElement.querySelectorAll('.who')].map((one) => one.innerText).join(', '))")
     assert chips == ["everybody", "logged-in users, the user in owner", "the user in owner", "role Editors", "the user in owner", "nobody (only the master key)", "nobody (only the master key)"], chips
     for sentence in ( "role Editors", "the user in owner", "nobody (only the master key)",
-                     "May find and read it: owner", "May change and delete it: no field", "Hidden from everybody: secret", "Nothing more is hidden from role Editors",
+                     "Find and get: owner", "Update and delete: no field", "Hidden from everybody: secret", "Nothing more is hidden from role Editors",
                      "Nothing more is hidden from the user in owner"):
         assert sentence in said, (sentence, said)
 
@@ -288,7 +288,7 @@ def scenario_52_an_unchanged_dialog_sends_nothing_and_what_is_not_known_stays(co
     before = permissions(rest, "Guarded")
     open_page(console, "access/Guarded", ".operation")
     console.value("""window.sent = []; const real = fetch; window.fetch = (...all) => { if (all[1]?.method === 'PUT') window.sent.push(all[0]); return real(...all); }""")
-    for label in ("Edit permission: Get", "Change which fields let read", "Change what is hidden from everybody", "Change what new objects get"):
+    for label in ("Edit permission: Get", "Edit the fields for find and get", "Change what is hidden from everybody", "Edit the default ACL"):
         press_on(console, label)
         console.wait("document.querySelector('dialog .primary')")
         console.press("Control+Enter")
@@ -381,7 +381,7 @@ def scenario_51_fields_are_hidden_from_groups(console, rest):
     console.wait_text("Shows: name.", "dialog .notice")
     console.press("Control+Enter")
     until(lambda: "authenticated" not in permissions(rest, "Guarded")["protectedFields"], permissions(rest, "Guarded"))
-    press_on(console, "Change what new objects get")
+    press_on(console, "Edit the default ACL")
     console.wait("document.querySelector('dialog .matrix input')")
     console.value("document.querySelectorAll('dialog .matrix input')[1].click()")
     console.press("Control+Enter")
@@ -433,9 +433,9 @@ def scenario_55_may_they_and_why(console, rest):
     user = make_user(rest, "asked")["objectId"]
     own = rest.create("Guarded", name="own", owner={"__type": "Pointer", "className": "_User", "objectId": user})
     open_page(console, "access/Guarded", ".operation")
-    console.click_text("And without signing in?", "main")
+    console.click_text("Check without signing in", "main")
     console.wait_text("the class lets everybody", ".may")
-    console.browser.fill("[aria-label^='Id of an object']", own)
+    console.browser.fill("[aria-label^='Object id']", own)
     console.value("document.querySelector('[aria-label^=What]').focus()")
     console.type(user)
     console.wait("document.querySelector('.choices [aria-selected=true]')")
@@ -446,11 +446,11 @@ def scenario_55_may_they_and_why(console, rest):
 def may_lines(console, class_name, user=None, object_id=""):
     """What is answered about a user, or about nobody, operation by operation."""
     open_page(console, f"access/{class_name}", ".operation")
-    console.browser.fill("[aria-label^='Id of an object']", object_id)
+    console.browser.fill("[aria-label^='Object id']", object_id)
     if user is None:
-        console.click_text("And without signing in?", "main")
+        console.click_text("Check without signing in", "main")
     else:
-        console.browser.fill("[aria-label='What may a user do?']", user)
+        console.browser.fill("[aria-label=\"Check a user's access\"]", user)
         console.wait("document.querySelector('.choices [aria-selected=true]')")
         console.press("Enter")
     console.wait("document.querySelectorAll('.may .line').length === 7")

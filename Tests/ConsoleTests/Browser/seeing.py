@@ -166,6 +166,32 @@ def scenario_80_pages_stand_in_three_groups_with_an_icon_of_their_own(console, r
         console.size(1440, 900)
 
 
+def scenario_80_headings_and_labels_are_whole_at_every_width(console, rest):
+    guarded(rest)
+    user = make_user(rest, "a name that is long enough for two lines of a phone")["objectId"]
+    cut = """[...document.querySelectorAll('main h1, main td[data-label], main .who')].filter((e) => e.checkVisibility()
+        && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 6 || /\\[object/.test(e.dataset.label))).map((e) => e.outerHTML.slice(0, 120))"""
+    covered = """[...document.querySelectorAll('main td.actions')].filter((e) => [...e.parentElement.querySelectorAll('td:not(.actions) time')].some((other) => {
+        const [a, b] = [e, other].map((one) => one.getBoundingClientRect());
+        return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    })).length"""
+    try:
+        for path in ("schema", "schema/Guarded", "access/Guarded", "files", "start", "config", "performance", "health", "settings", "logs", "cloud", "push", "rest", "live",
+                     "trash", "audit", "users", "users/roles", "users/sessions"):
+            open_page(console, path, "main h1, main .classes")
+            for width in (390, 834, 1440):
+                console.size(width, 900)
+                console.settle()
+                assert console.value(cut) == [], (path, width, console.value(cut))
+                assert console.value(covered) == 0, (path, width)
+        # The long name of a user is shortened, and the page is no wider for it.
+        console.size(390, 844)
+        open_page(console, f"users/user/{user}", "main .avatar")
+        assert console.value("document.querySelector('main').scrollWidth") == 390
+    finally:
+        console.size(1440, 900)
+
+
 def scenario_80_what_opens_over_a_page_has_contrast(console, rest):
     guarded(rest)
     rest.create("Guarded", name="one")

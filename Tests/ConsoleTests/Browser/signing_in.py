@@ -288,4 +288,4 @@ def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
             other.wait(f"document.querySelector('{selector}')")
             other.settle()
             offered = other.value("[...document.querySelectorAll('main button')].filter((e) => e.checkVisibility()).map((e) => e.getAttribute('aria-label') ?? e.textContent)")
-            assert set(offered) <= {"And without signing in?", "As nobody", "Show more"}, (path, offered)
+            assert set(offered) <= {"Check without signing in", "As nobody", "Show more"}, (path, offered)

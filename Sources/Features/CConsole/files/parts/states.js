@@ -18,7 +18,7 @@ export function empty({ picture = "data", title, text, actions = [] }) {
 /** A table: `titles` are `[words, ".right"]`, rows are lists of cells, the first of which names its row. On a phone each row is a card. */
 export const table = (label, titles, rows) => h("table.list", { "aria-label": label },
   h("thead", h("tr", titles.map(([words, kind = ""]) => h("th" + kind, { scope: "col" }, words || h("span.sr", t("grid.more")))))),
-  h("tbody", rows.map((cells) => h("tr", cells.map((cell, index) => h((index ? "td" : "th") + (titles[index][1] ?? ""), index ? { "data-label": titles[index][0] } : { scope: "row" }, cell))))));
+  h("tbody", rows.map((cells) => h("tr", cells.map((cell, index) => h((index ? "td" : "th") + (titles[index][1] ?? ""), index ? { "data-label": titles[index][0].textContent ?? titles[index][0] } : { scope: "row" }, cell))))));
 
 /** What was refused, in the server's words, with code and request to copy. */
 export function failed(problem, again) {

@@ -16,8 +16,8 @@ addWords({
   "perm.saved": "Permissions of {class} changed", "perm.undone": "Permissions of {class} are as before",
   "perm.changedSince": "The permissions of {class} were changed meanwhile. Nothing was stored.", "perm.everybody": "Everybody",
   "perm.loggedIn": "Logged-in users", "perm.also": "And these", "perm.pointers": "The user to whom a field of the object points",
-  "perm.filters": "Logged-in users find only objects of which such a field names them.", "perm.pointerTitle": "Users whom the object names",
-  "perm.readUserFields": "May find and read it, whatever the list above says", "perm.writeUserFields": "May change and delete it, whatever the list above says",
+  "perm.filters": "Logged-in users find only objects of which such a field names them.", "perm.pointerTitle": "Pointer permissions",
+  "perm.readUserFields": "Find and get, whatever the list above says", "perm.writeUserFields": "Update and delete, whatever the list above says",
   "perm.hiddenTitle": "Hidden from {who}", "perm.hiddenHint": "Users in several groups miss only what all of them hide. An empty list shows everything.",
   "perm.noList": "No rule for them", "perm.noPointers": "No field of {class} points to a user.",
 });

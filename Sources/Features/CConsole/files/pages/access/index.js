@@ -13,13 +13,13 @@ import { mayPanel } from "./eyes.js";
 import { chips, defaultAccess, hiddenSentence, names, OPERATIONS, own, principal } from "./model.js";
 
 addWords({
-  "access.class": "Permissions of the class", "access.classHint": "Each object may have an ACL beside, which narrows this down.",
-  "access.edit": "Edit permission: {operation}", "access.pointers": "Users whom an object names", "access.readFields": "May find and read it: {who}",
-  "access.writeFields": "May change and delete it: {who}", "access.noOne": "no field", "access.editRead": "Change which fields let read",
-  "access.editWrite": "Change which fields let change", "access.hidden": "Hidden fields", "access.nothingHidden": "Nothing is hidden from anybody who may read.",
-  "access.hide": "Hide fields from …", "access.editHidden": "Change what is hidden from {who}", "access.new": "New objects that bring no ACL",
-  "access.editNew": "Change what new objects get", "access.asks": "Check access", "access.object": "Id of an object, or nothing for the class as a whole",
-  "access.data": "Rows", "access.schema": "Schema", "access.chooseHint": "Choose a class to read and to change who may do what with it.",
+  "access.class": "Permissions of the class", "access.classHint": "An object's ACL can narrow them.",
+  "access.edit": "Edit permission: {operation}", "access.pointers": "Pointer permissions", "access.readFields": "Find and get: {who}",
+  "access.writeFields": "Update and delete: {who}", "access.noOne": "no field", "access.editRead": "Edit the fields for find and get",
+  "access.editWrite": "Edit the fields for update and delete", "access.hidden": "Hidden fields", "access.nothingHidden": "No field is hidden.",
+  "access.hide": "Hide fields from …", "access.editHidden": "Change what is hidden from {who}", "access.new": "Default ACL of new objects",
+  "access.editNew": "Edit the default ACL", "access.asks": "Check access", "access.object": "Object id (empty: the whole class)",
+  "access.data": "Rows", "access.schema": "Schema", "access.chooseHint": "Choose a class to see and edit its permissions.",
 });
 
 /** Opens the page until `scope` ends. */

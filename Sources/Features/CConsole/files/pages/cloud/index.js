@@ -16,7 +16,7 @@ addWords({
   "cloud.host.swift": "Swift", "cloud.host.webhook": "a webhook", "cloud.state.ready": "ready", "cloud.state.starting": "starting", "cloud.state.down": "not running",
   "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls are those of this process since it started.", "cloud.ms": "{text} ms",
   "cloud.noCheck": "nothing", "cloud.empty.functions": "No function yet", "cloud.empty.triggers": "No trigger yet",
-  "cloud.empty.hosts": "Nothing runs cloud code", "cloud.emptyHint": "docs/cloud-code.md begins with the first function: JavaScript, Swift or a webhook.",
+  "cloud.empty.hosts": "Nothing runs cloud code", "cloud.emptyHint": "Write it in JavaScript, in Swift or as a webhook: see docs/cloud-code.md.",
   "check.user": "a session", "check.master": "the master key", "check.any": "one of the roles {names}", "check.all": "all of the roles {names}",
   "check.keys": "a user with {names}", "check.fields": "parameters {names}", "check.limit": "how often it is asked for", "check.code": "code of its own",
   "check.notMaster": "also for the master key", "check.skips": "not called for the master key",

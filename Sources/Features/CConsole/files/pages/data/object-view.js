@@ -18,7 +18,7 @@ import { inWords } from "../../data/values.js";
 import { copyButton, empty, failed, loading } from "../../parts/states.js";
 
 addWords({
-  "object.access": "Who may do what", "object.pointsTo": "Points to", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing", "object.copyId": "Copy the id",
+  "object.access": "Permissions", "object.pointsTo": "Points to", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing", "object.copyId": "Copy the id",
   "object.gone": "The object is gone", "object.goneText": "{class} has no object with the id {id}. It may be in the trash.", "object.toTrash": "Open the trash",
   "object.keys": "This object", "object.back": "Back to {class}",
 });

@@ -11,7 +11,7 @@ import { follow } from "../../data/indexing.js";
 
 addWords({
   "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Look again", "health.well": "All is well",
-  "health.notes": "Nothing is amiss. {n} {n|note|notes} below.", "health.amiss": "{n} {n|thing needs|things need} you",
+  "health.notes": "Nothing is amiss. {n} {n|note|notes} below.", "health.amiss": "{n} {n|problem|problems} found",
   "health.looking": "The database is looked over\u2026", "health.never": "Nobody has looked yet since this process began.",
   "health.when": "As of {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}",
   "health.fixText": "This can be done without harm: {words}.", "health.fixed": "{subject} is put right", "health.owner": "An owner can put this right.",

@@ -14,7 +14,7 @@ import { lineList } from "../logs/lines.js";
 
 addWords({
   "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off",
-  "live.offHint": "Set the option {option}. docs/live-queries.md begins with the first subscription.", "live.missing": "No change is published: set the option {option}.",
+  "live.offHint": "Set the option {option}. See docs/live-queries.md.", "live.missing": "No change is published: set the option {option}.",
   "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
   "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "The first {n} are shown.",
   "live.client": "Client", "live.from": "Address", "live.since": "Since", "live.what": "Subscribed to", "live.master": "with the master key",

@@ -13,7 +13,7 @@ import { lineList, lineRow, openLine } from "./lines.js";
 
 addWords({
   "logs.hint": "What the server does and what cloud code says, without secrets.", "logs.list": "Lines of the log", "logs.level": "Level", "logs.all": "All levels",
-  "logs.warn": "Warnings and errors", "logs.error": "Errors", "logs.text": "Text in a line", "logs.console": "With the console's own", "logs.tail": "Follow",
+  "logs.warn": "Warnings and errors", "logs.error": "Errors", "logs.text": "Text in a line", "logs.console": "Console requests", "logs.tail": "Follow",
   "logs.tailHint": "Shows lines as they come", "logs.newest": "To the newest", "logs.request": "Request {id}", "logs.function": "Function {name}",
   "logs.memory": "This is what the server remembers.", "logs.dropped": "{n} {n|line|lines} came too fast to be shown.",
   "logs.cut": "Only the last {n} lines are kept here.", "logs.count": "{n} {n|line|lines}", "logs.empty": "No line fits",
@@ -67,7 +67,7 @@ export function open(scope) {
     begin();
   }, scope);
   addKeys(t("logs.keys"), { "/": { words: t("logs.find"), do: () => text.focus() } }, scope);
-  return h(".page", h("header.head", h("h1", t("rail.logs")), h("span.quiet.words", t("logs.hint")), h(".space"), h(".narrow", text), h(".narrow", level), h("label.line.wide", own, t("logs.console")), tail), chips, host, foot);
+  return h(".page", h("header.head", h("h1", t("rail.logs")), h("span.quiet.words", t("logs.hint")), h(".space"), tail), h(".filters", h(".narrow", text), h(".narrow", level), h("label.line", own, t("logs.console"))), chips, host, foot);
 }
 
 /** Reads the lines that fit, and goes on as long as lines are followed. Gives what was read, to go on from there. */

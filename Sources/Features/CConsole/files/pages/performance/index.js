@@ -15,7 +15,7 @@ import { keepFocus, openDialog } from "../../parts/dialog.js";
 import { complain, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "performance.hint": "This process, number {process}", "performance.span": "How far back", "performance.hour": "Last hour", "performance.day": "Last day",
+  "performance.hint": "Process {process}", "performance.span": "How far back", "performance.hour": "Last hour", "performance.day": "Last day",
   "performance.time": "Response time", "performance.half": "p50", "performance.most": "p99", "performance.errors": "Errors", "performance.client": "4xx a second",
   "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients", "performance.live": "live queries",
   "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting", "performance.memory": "Memory",
@@ -129,7 +129,7 @@ function figureTable(rows, since, bounds, name) {
 addWords({
   "statements.advice": "Indexes that would help", "statements.title": "Slow statements", "statements.ofDatabase": "As PostgreSQL has counted them, of all processes.",
   "statements.ofProcess": "Statements of this process slower than {ms}. For all processes, add pg_stat_statements to shared_preload_libraries and run CREATE EXTENSION pg_stat_statements.",
-  "statements.none": "No statement took long.", "statements.noAdvice": "No index is missing for what was asked so far.",
+  "statements.none": "No slow statements.", "statements.noAdvice": "No index is missing for what was asked so far.",
   "statements.off": "Nothing is noted: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
   "statements.copy": "No index that a class can declare does this. An administrator of the database runs:", "statements.built": "Index {index} is built.",

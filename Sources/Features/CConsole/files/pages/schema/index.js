@@ -18,10 +18,10 @@ import { diagram } from "./diagram.js";
 import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeIndex } from "./forms.js";
 
 addWords({
-  "schema.hint": "What the classes hold, and which lead to which.", "schema.diagram": "Diagram", "schema.objects": "Objects", "schema.indexes": "Indexes",
-  "schema.leads": "Leads to", "schema.required": "Required", "schema.yes": "yes", "schema.default": "Default", "schema.used": "Used",
+  "schema.hint": "Classes, fields and pointers.", "schema.diagram": "Diagram", "schema.objects": "Objects", "schema.indexes": "Indexes",
+  "schema.leads": "Points to", "schema.required": "Required", "schema.yes": "yes", "schema.default": "Default", "schema.used": "Used",
   "schema.usedHint": "In how many of the last objects, 1,000 at most, the field has a value", "schema.actions": "Actions of {field}",
-  "schema.change": "Required, default …", "schema.index": "Index on it …", "schema.delete": "Delete …", "schema.may": "Who may", "schema.drop": "Delete class …",
+  "schema.change": "Required, default …", "schema.index": "Index on it …", "schema.delete": "Delete …", "schema.may": "Permissions", "schema.drop": "Delete class …",
   "schema.empty": "Delete all objects …", "schema.bytes": "Objects {bytes}, indexes {indexBytes}", "schema.unique": "unique",
   "schema.broken": "not usable: its build broke off. Delete it and build it again.", "schema.scans": "{bytes}, read {n} {n|time|times}",
   "schema.never": "{bytes}, never used", "schema.neverSince": "{bytes}, never used since {date}", "schema.ofServer": "Made by the server: {names}; {bytes}.",

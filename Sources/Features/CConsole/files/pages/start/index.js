@@ -11,7 +11,7 @@ import { copy, failed, loading } from "../../parts/states.js";
 addWords({
   "start.hint": "Connect an app and add the first data.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
   "start.clientKey": "Client key", "start.javascriptKey": "JavaScript key", "start.scan": "Scan the code to take the server URL to a phone.", "start.code": "QR code of the server URL",
-  "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, start it with --host 0.0.0.0.",
+  "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
   "start.needsKey": "Apps have to send a key that this server is configured with. A developer or an owner sees it here.",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app\u2026", "start.connected": "Connected: {name}",
