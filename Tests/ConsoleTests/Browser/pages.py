@@ -436,7 +436,7 @@ def scenario_55_may_they_and_why(console, rest):
     console.click_text("Check without signing in", "main")
     console.wait_text("the class lets everybody", ".may")
     console.browser.fill("[aria-label^='Object id']", own)
-    console.value("document.querySelector('[aria-label^=What]').focus()")
+    console.value("document.querySelector('[aria-label^=Check]').focus()")
     console.type(user)
     console.wait("document.querySelector('.choices [aria-selected=true]')")
     console.press("Enter")

@@ -66,7 +66,8 @@ export async function openObject(host, className, objectId, outer, next = latest
     Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
     "Alt+r": { words: t("grid.refresh"), do: again },
   }, scope);
-  host.querySelector(".fields button")?.focus({ preventScroll: true });
+  // Whoever pressed Tab while the object came stays there.
+  if (document.activeElement.matches("body, main")) host.querySelector(".fields button")?.focus({ preventScroll: true });
 }
 
 function leave(className) {
