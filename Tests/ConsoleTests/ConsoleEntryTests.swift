@@ -137,7 +137,7 @@ struct ConsoleEntryTests {
                 #expect(other.status == 404 && other.json["error"] != nil, "\(method) \(path) \(other.text)")
             }
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
-            let lines = try await owner.send("GET", "/console/api/logs?text=request%20denied")["lines"]?.arrayValue ?? []
+            let lines = try await owner.send("GET", "/console/api/logs?text=denied")["lines"]?.arrayValue ?? []
             #expect(lines.count == 1 && lines.first?["fields"]?["reason"] == "it came through a proxy", "\(lines)")
         }
     }

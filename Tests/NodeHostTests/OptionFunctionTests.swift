@@ -74,6 +74,44 @@ struct OptionFunctionTests {
         }
     }
 
+    @Test("At a log-in a function gets the whole user, as at the sign-up")
+    func wholeUser() async throws {
+        let options = """
+            verifyUserEmails: true,
+            preventLoginWithUnverifiedEmail: ({ object }) => object.get('role') === 'staff',
+            """
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
+            let kim: JSONObject = [
+                "username": "kim", "password": "secret", "email": "kim@m.example", "role": "staff",
+            ]
+            let signedUp = try await server.send("POST", "/users", .object(kim))
+            #expect(signedUp.status == 201 && signedUp["sessionToken"] == nil, "\(signedUp.text)")
+            let refused = try await Self.logIn(server, "kim")
+            #expect(refused.code == 205 && refused["sessionToken"] == nil, "\(refused.text)")
+        }
+    }
+
+    @Test("A link that was sent stays good when a function fails before another one is sent")
+    func failedResend() async throws {
+        let options = """
+            verifyUserEmails: true,
+            sendUserEmailVerification: ({ resendRequest, user }) => {
+              if (globalThis.asked) throw new Parse.Error(141, 'broken');
+              return (globalThis.asked = true);
+            },
+            """
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
+            func token() async throws -> [[String?]] {
+                try await server.database.rows("SELECT \"_email_verify_token\" FROM \"_User\"")
+            }
+            #expect(try await Self.signUp(server, "kim").status == 201)
+            let sent = try await token()
+            let resent = try await server.send("POST", "/verificationEmailRequest", ["email": "kim@m.example"])
+            #expect(resent.code == 141, "\(resent.text)")
+            #expect(try await token() == sent)
+        }
+    }
+
     @Test("sendUserEmailVerification keeps the link from being sent; a resend asks again")
     func sending() async throws {
         let options = """

@@ -223,7 +223,7 @@ struct MailAdapterTests {
                 "http", ["from": "a@b.c", "url": "https://x", "body": [:], "headers": ["A": "b\nc"]],
                 "headers.A has an invalid"
             ),
-            ("smtp", ["host": "h", "from": "a@b.c", "userFields": ["_hashed_password"]], "mails can't show the column"),
+            ("smtp", ["host": "h", "from": "a@b.c", "userFields": ["_hashed_password"]], "can't show the column"),
             (
                 "smtp", ["host": "h", "from": "a@b.c", "templates": ["resetEmail": [:]]],
                 "unknown option emailAdapter.options.templates.resetEmail"

@@ -84,7 +84,8 @@ import Testing
             }
             let call: JSONValue = ["method": "GET", "path": "/parse/classes/Large?limit=3"]
             #expect(try await server.send("POST", "/batch", ["requests": [call]]).status == 200)
-            Self.expect(try await server.send("POST", "/batch", ["requests": [call, call]]), 116, "The response exceeds")
+            let batch = try await server.send("POST", "/batch", ["requests": [call, call]])
+            Self.expect(batch, 116, "The response exceeds")
             let aggregate = try await Sales.aggregate(server, [["$project": ["text": 1]]], "Large")
             Self.expect(aggregate, 116, "The response exceeds")
         }

@@ -123,9 +123,12 @@ package struct ServedApp: Sendable {
 
     /// Has the host run the file in the place of `cloud/main.js`.
     package func configure(_ configuration: inout Configuration) {
+        // Flags and variables override functions, too.
+        let overridden = configuration.settings.filter { $0.source == .flag || $0.source == .environment }
         configuration.cloudMain.main = file.path
         configuration.cloudMain.app = Configuration.CloudMain.App(
-            folder: file.folder, server: server, listens: listens, providers: providers, functions: functions)
+            folder: file.folder, server: server, listens: listens, providers: providers,
+            functions: functions.filter { function in !overridden.contains { $0.name == function.rawValue } })
     }
 
     // MARK: Functions and instances

@@ -63,11 +63,11 @@ export class Adapters {
 
   /** Calls an option that is a function; as parse-server does, only `true` switches most of them on. */
   async #ask({ option, request }) {
-    const user = json => (json === undefined ? undefined : Parse.Object.fromJSON({ className: '_User', ...json }));
-    const { object, original } = request;
+    const { object, original, createdWith } = request;
+    const user = record => userOf(record, createdWith?.action !== 'signup');
     const value = await this.#options.get(option)({
-      ...request, ...(object && { object: user(object) }), ...(original && { original: user(original) }),
-      ...(request.user && { user: user(request.user) }),
+      ...request, ...(object && { object: await user(object) }), ...(original && { original: await user(original) }),
+      ...(request.user && { user: await user(request.user) }),
     });
     return { value: option === 'sendUserEmailVerification' ? Boolean(value) : value === true };
   }
@@ -118,13 +118,13 @@ export class Adapters {
   }
 }
 
-/** The user of a mail as stored, without sign-in data. The name and the address are those of the mail. */
-async function userOf(record) {
+/** A user as stored, without sign-in data; what the record has counts instead. A new user is not stored yet. */
+async function userOf(record, isStored = true) {
   let stored = {};
   try {
     const { objectId } = record;
     // Mails that older versions queued have no id.
-    if (objectId) stored = (await new Parse.Query('_User').get(objectId, { useMasterKey: true })).toJSON();
+    if (objectId && isStored) stored = (await new Parse.Query('_User').get(objectId, { useMasterKey: true })).toJSON();
   } catch {
     // The user may be deleted by now.
   }

@@ -173,6 +173,8 @@ public struct EmailVerifications: Sendable, BackendPart {
                 .verifyUserEmails, context,
                 { ["object": .object(subject), "original": .object(subject), "resendRequest": true] })
         else { return }
+        // Before the token changes: if the function fails, the link that was sent before stays good.
+        let isSent = try await isOn(.sendUserEmailVerification, context, { ["user": .object(subject)] })
         var token = user.token
         if !options.emailVerifyTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
             let new = AccountMails.mailToken()
@@ -181,9 +183,7 @@ public struct EmailVerifications: Sendable, BackendPart {
             guard try await store.accounts.setToken(new, expiry: expiry, of: user, .verification) else { return }
             token = new
         }
-        guard let token,
-            try await isOn(.sendUserEmailVerification, context, { ["user": .object(subject)] })
-        else { return }
+        guard let token, isSent else { return }
         try await backend.mails.send(.verification, to: email, token: token, of: user.recipient, context)
     }
 
