@@ -102,7 +102,7 @@ struct OptionFunctionTests {
             """
         try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
             func token() async throws -> [[String?]] {
-                try await server.database.rows("SELECT \"_email_verify_token\" FROM \"_User\"")
+                try await server.rows("SELECT \"_email_verify_token\" FROM \"_User\"")
             }
             #expect(try await Self.signUp(server, "kim").status == 201)
             let sent = try await token()
