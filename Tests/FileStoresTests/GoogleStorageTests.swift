@@ -176,7 +176,7 @@ struct GoogleStorageTests {
                     try await storage.write(name: "a.txt", bytes: [1])
                 }
             }
-            let line = lines.all.first { $0.contains("gets no credentials") }
+            let line = lines.all.first { $0.contains("has no credentials") }
             #expect(line?.contains("invalid_grant") == true, "\(lines.all)")
         }
     }

@@ -98,7 +98,7 @@ struct RotationTests {
             #expect(missing.status == 1, "\(missing.output)")
             let open = try await Program.run(
                 try Self.command([], options.merging(["encryptionKey": .null]) { $1 }, in: folder))
-            #expect(open.status == 1 && open.output.contains("no encryptionKey"), "\(open.output)")
+            #expect(open.status == 1 && open.output.contains("encryptionKey is not configured"), "\(open.output)")
             let after = try await storage.read("a")
             #expect(after == stored)
         }
