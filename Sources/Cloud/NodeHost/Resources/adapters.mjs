@@ -63,11 +63,10 @@ export class Adapters {
 
   /** Calls an option that is a function; as parse-server does, only `true` switches most of them on. */
   async #ask({ option, request }) {
-    const { object, original, createdWith } = request;
-    const user = record => userOf(record, createdWith?.action !== 'signup');
+    const { object, original } = request;
     const value = await this.#options.get(option)({
-      ...request, ...(object && { object: await user(object) }), ...(original && { original: await user(original) }),
-      ...(request.user && { user: await user(request.user) }),
+      ...request, ...(object && { object: await userOf(object) }), ...(original && { original: await userOf(original) }),
+      ...(request.user && { user: await userOf(request.user) }),
     });
     return { value: option === 'sendUserEmailVerification' ? Boolean(value) : value === true };
   }
@@ -118,15 +117,16 @@ export class Adapters {
   }
 }
 
-/** A user as stored, without sign-in data; what the record has counts instead. A new user is not stored yet. */
-async function userOf(record, isStored = true) {
+/** A user as stored, without sign-in data; what the record has counts instead. Throws if it can't be read. */
+async function userOf(record) {
   let stored = {};
   try {
     const { objectId } = record;
     // Mails that older versions queued have no id.
-    if (objectId && isStored) stored = (await new Parse.Query('_User').get(objectId, { useMasterKey: true })).toJSON();
-  } catch {
-    // The user may be deleted by now.
+    if (objectId) stored = (await new Parse.Query('_User').get(objectId, { useMasterKey: true })).toJSON();
+  } catch (error) {
+    // A new user is not stored yet; others may be deleted by now.
+    if (error?.code !== 101) throw error;
   }
   delete stored.authData;
   return Parse.Object.fromJSON({ ...stored, ...record, className: '_User' });
