@@ -59,7 +59,7 @@ def permissions(rest, class_name):
 def scenario_57_class_field_pointer_and_index_by_the_keyboard_alone(console, rest):
     rest.call("DELETE", "/purge/Keyed")
     rest.call("DELETE", "/schemas/Keyed")
-    open_page(console, "schema", ".classes-drawing")
+    open_page(console, "schema", "main .primary")
     tab_to(console, "e.textContent.trim() === 'New class' && e.matches('main .primary')")
     console.press("Enter")
     console.wait("document.querySelector('dialog input')")
@@ -124,7 +124,7 @@ def scenario_57_a_class_is_made_in_one_panel_and_only_its_owner_changes_objects(
         return one.call(method, path, body)
 
     def make(name, kind):
-        open_page(console, "schema", ".classes-drawing")
+        open_page(console, "schema", "main .primary")
         console.value("window.sent = []; const real = fetch; window.fetch = (...all) => { if (!['GET', 'HEAD', undefined].includes(all[1]?.method)) window.sent.push(all[0]); return real(...all); }")
         console.click_text("New class", "main")
         console.wait("document.querySelector('dialog input')")
