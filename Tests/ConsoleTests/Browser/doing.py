@@ -120,7 +120,7 @@ def scenario_79_what_the_doctor_finds_is_put_right(console, rest):
     console.wait("document.querySelector('[aria-label=\"Look again\"]:not([aria-disabled])')", 60)
     console.click("[aria-label='Look again']")
     console.wait("document.querySelector('[aria-label=\"Look again\"]:not([aria-disabled])') && document.querySelector('[aria-label=\"Fix Sick.fans\"]')", 60)
-    assert "need" in console.text(".looking"), console.text(".looking")
+    assert "problem" in console.text(".looking"), console.text(".looking")
     console.click("[aria-label='Fix Sick.fans']")
     console.wait_text("CREATE INDEX CONCURRENTLY", "dialog")
     console.press("Escape")

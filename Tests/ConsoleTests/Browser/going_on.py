@@ -94,7 +94,7 @@ def scenario_the_console_leaves_its_own_requests_out_of_the_log(console, rest):
     open_page(console, "logs", ".log-row")
     console.wait_text("/classes/Quietly", ".log")
     assert "/console/api" not in console.text(".log"), console.text(".log")
-    console.value("[...document.querySelectorAll('label')].find((e) => e.innerText.includes('own')).querySelector('input').click()")
+    console.value("[...document.querySelectorAll('label')].find((e) => e.innerText.includes('Console requests')).querySelector('input').click()")
     console.wait_text("/console/api/parse/classes/Quietly", ".log")
     assert console.value("location.search.includes('console=true')")
     console.value("history.back()")

@@ -123,11 +123,12 @@ function focusHeading(main, scope) {
   const observer = new MutationObserver(() => attempt());
   const attempt = () => {
     const heading = main.querySelector("h1");
+    // A page that is drawn again has a new heading.
     if (isFree() && heading?.checkVisibility()) {
       heading.tabIndex = -1;
       heading.focus({ preventScroll: true });
     }
-    if (!isFree()) observer.disconnect();
+    if (!isFree() && document.activeElement !== heading) observer.disconnect();
   };
   observer.observe(main, { childList: true, subtree: true });
   scope.addEventListener("abort", () => observer.disconnect());
