@@ -163,11 +163,28 @@ struct OptionFunctionTests {
         }
     }
 
+    @Test("Flags and environment variables override functions")
+    func overridden() async throws {
+        let options = """
+            verifyUserEmails: () => false, preventLoginWithUnverifiedEmail: () => false,
+            sendUserEmailVerification: () => false,
+            """
+        try await IndexApp.with(["index.js": Self.code(options)]) { app in
+            let served = try await app.read()
+            var (configuration, _) = try Configuration.load(
+                file: JSONValue.object(served.options).serialized(),
+                environment: ["PARSE_SERVER_VERIFY_USER_EMAILS": "true"],
+                flags: ["--preventLoginWithUnverifiedEmail", "true"])
+            served.configure(&configuration)
+            #expect(configuration.cloudMain.app?.functions == [.sendUserEmailVerification])
+        }
+    }
+
     @Test(
         "Without a key from the function masterKey the server doesn't start",
         arguments: [
             ("() => { throw new Error('no vault'); }", "no vault"), ("async () => ''", "it gave no text"),
-            ("() => undefined", "it gave no text"),
+            ("() => undefined", "it gave no text"), ("() => new Promise(() => {})", "it took longer than 10 s"),
         ])
     func noKey(function: String, reason: String) async throws {
         let code = """

@@ -63,11 +63,11 @@ export class Adapters {
 
   /** Calls an option that is a function; as parse-server does, only `true` switches most of them on. */
   async #ask({ option, request }) {
-    const { object, original } = request;
-    const value = await this.#options.get(option)({
-      ...request, ...(object && { object: await userOf(object) }), ...(original && { original: await userOf(original) }),
-      ...(request.user && { user: await userOf(request.user) }),
-    });
+    const users = ['object', 'original', 'user'].filter(name => request[name] !== undefined);
+    const stored = await storedUser(request[users[0]].objectId);
+    const given = { ...request };
+    for (const name of users) given[name] = userFrom({ ...stored, ...request[name] });
+    const value = await this.#options.get(option)(given);
     return { value: option === 'sendUserEmailVerification' ? Boolean(value) : value === true };
   }
 
@@ -80,7 +80,7 @@ export class Adapters {
   async #sendAccountMail({ kind, mail, link, appName, user }) {
     const method = { verificationEmail: 'sendVerificationEmail', passwordResetEmail: 'sendPasswordResetEmail' }[kind];
     if (typeof this.#mail?.[method] !== 'function') return this.#mail.sendMail(mail);
-    return this.#mail[method]({ link, appName, user: await userOf(user) });
+    return this.#mail[method]({ link, appName, user: userFrom({ ...await storedUser(user.objectId), ...user }) });
   }
 
   /** What the server is told of the adapters. */
@@ -117,20 +117,19 @@ export class Adapters {
   }
 }
 
-/** A user as stored, without sign-in data; what the record has counts instead. Throws if it can't be read. */
-async function userOf(record) {
-  let stored = {};
+/** Reads a user without sign-in data. Empty if the user is new or deleted, or for mails of older versions, without an id. */
+async function storedUser(objectId) {
+  if (!objectId) return {};
   try {
-    const { objectId } = record;
-    // Mails that older versions queued have no id.
-    if (objectId) stored = (await new Parse.Query('_User').get(objectId, { useMasterKey: true })).toJSON();
+    const { authData, ...stored } = (await new Parse.Query('_User').get(objectId, { useMasterKey: true })).toJSON();
+    return stored;
   } catch (error) {
-    // A new user is not stored yet; others may be deleted by now.
     if (error?.code !== 101) throw error;
+    return {};
   }
-  delete stored.authData;
-  return Parse.Object.fromJSON({ ...stored, ...record, className: '_User' });
 }
+
+const userFrom = json => Parse.Object.fromJSON({ ...json, className: '_User' });
 
 const plain = value => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 

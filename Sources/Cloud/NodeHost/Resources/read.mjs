@@ -40,7 +40,10 @@ function ask(entry) {
   Object.assign(entry, { values: {}, asked: {} });
   for (const name of askedOnce.filter(option => typeof entry.options[option] === 'function')) {
     unanswered += 1;
-    asking.run(true, async () => entry.options[name]()).then(value => {
+    const late = new Promise((resolve, reject) => {
+      setTimeout(() => reject(new Error('it took longer than 10 s')), 10_000).unref();
+    });
+    Promise.race([asking.run(true, async () => entry.options[name]()), late]).then(value => {
       if (typeof value !== 'string' || value === '') throw new Error('it gave no text');
       entry.values[name] = value;
       entry.asked[name] = true;

@@ -46,19 +46,20 @@ package final class IncomingBody: AsyncSequence {
         return try await receive()
     }
 
-    /// Hands the rest on while something else goes on: each piece, and nil at the end of the body.
+    /// Passes on the unread part of the body, and nil at its end.
     ///
     /// - Parameters:
-    ///   - isOver: Whether no more of it is wanted. Who makes it so calls ``wake`` afterwards.
-    ///   - take: Takes a piece. Returns whether it takes another one.
-    /// - Throws: ``HTTPError/aborted`` when the connection ends before the body does; what `take` throws.
-    package func pass(
+    ///   - isOver: Whether to stop. Call ``wake`` after its value changes.
+    ///   - take: Receives a piece. Returns false to get no more.
+    /// - Returns: False if `take` did.
+    /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does; errors of `take`.
+    @discardableResult package func pass(
         unless isOver: @Sendable () -> Bool, to take: @Sendable (ByteBuffer?) async throws -> Bool
-    ) async throws {
+    ) async throws -> Bool {
         while let chunk = try await next(unless: isOver) {
-            guard try await take(chunk) else { return }
+            guard try await take(chunk) else { return false }
         }
-        if isComplete { _ = try await take(nil) }
+        return isComplete ? try await take(nil) : true
     }
 
     private func next(unless isOver: @Sendable () -> Bool) async throws -> ByteBuffer? {
@@ -74,7 +75,7 @@ package final class IncomingBody: AsyncSequence {
         return try await next()
     }
 
-    /// Has ``pass(unless:to:)`` look whether it is over. For other tasks.
+    /// Makes ``pass(unless:to:)`` check whether to stop. Safe to call from any task.
     package var wake: @Sendable () -> Void {
         { [connection] in connection.parts.wake() }
     }
@@ -199,7 +200,7 @@ package final class IncomingBody: AsyncSequence {
         return chunk
     }
 
-    /// Has a client that stands still noticed from now on.
+    /// Starts or resumes the timeout for a client that stops sending.
     private func watch() -> TransferTimeout.Ticket {
         if let ticket { transferTimeout.resume(ticket) }
         let ticket = self.ticket ?? transferTimeout.begin(.body, on: connection.channel)

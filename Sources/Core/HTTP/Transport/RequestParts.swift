@@ -132,9 +132,9 @@ package final class RequestParts: Sendable {
         }
     }
 
-    /// Waits until there is a part, the last one was taken, or the wait is over.
+    /// Waits for the next part or the end.
     ///
-    /// - Parameter isOver: Whether it is over. Who makes it so calls ``wake()`` afterwards.
+    /// - Parameter isOver: Whether to stop waiting. Call ``wake()`` after its value changes.
     package func waitUntilReady(unless isOver: @Sendable () -> Bool) async {
         await withCheckedContinuation { continuation in
             let waits = state.withLock { state in
@@ -146,7 +146,7 @@ package final class RequestParts: Sendable {
         }
     }
 
-    /// Has ``waitUntilReady(unless:)`` look whether its wait is over.
+    /// Makes ``waitUntilReady(unless:)`` check whether to stop.
     package func wake() { state.withLock { $0.waiter.take() }?.resume() }
 
     private func take() -> HTTPServerRequestPart? {

@@ -161,7 +161,7 @@ struct Responder: Sendable {
     /// Bytes that can be hashed within 0.1 ms.
     private static let quicklyHashed = 1024 * 1024
 
-    /// Sends an answer while the rest of the request's body goes to who makes the answer.
+    /// Sends a response while its producer receives the rest of the request body.
     private func send(
         _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool,
         _ body: IncomingBody, _ takeRest: @escaping @Sendable (ByteBuffer?) async -> Bool
@@ -176,8 +176,8 @@ struct Responder: Sendable {
                 throw error
             }
         }()
-        // Whether the body broke off is asked of it later.
-        try? await body.pass(unless: { hasFailed.value != nil }, to: takeRest)
+        // The caller checks whether the body is complete.
+        _ = try? await body.pass(unless: { hasFailed.value != nil }, to: takeRest)
         return try await sent
     }
 

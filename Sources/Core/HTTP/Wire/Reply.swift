@@ -36,10 +36,10 @@ public struct Reply: Sendable {
         public var isInMemory: Bool
         /// How many of them are in memory at most, where it is more than a piece of 64 KiB; 0 where it is not.
         public var mostHeld = 0
-        /// Takes what is left of the request's body while the bytes are sent, or after them: each piece, and nil at its
-        /// end. Returns whether it takes another one.
+        /// Receives the rest of the request body while the bytes are sent or after them, and nil at its end. Returns false to
+        /// get no more.
         package var takeRest: (@Sendable (ByteBuffer?) async -> Bool)?
-        /// Whether the head is sent without waiting for the first bytes, which may come much later.
+        /// Whether to send the head at once instead of with the first bytes.
         package var sendsHeadFirst = false
         /// Gives the bytes to the sink, piece by piece.
         public var produce: @Sendable (@escaping Sink) async throws -> Void

@@ -16,9 +16,8 @@ final class AppExchange: Sendable {
         var consumer: CheckedContinuation<HTTPClientResponsePart, any Error>?
         var channel: (any Channel)?
         var isClosed = false
-        /// Set when the app has taken the part that was sent last, or when nobody waits for that any more.
+        /// Set once the app has read the last part, or the sender stops waiting.
         var taken: OneTime<Bool>?
-        /// The bytes of the body that were sent.
         var sentBytes = 0
     }
 
@@ -72,8 +71,7 @@ final class AppExchange: Sendable {
 
     /// Sends a part.
     ///
-    /// - Parameter isOver: Whether not to wait until the app has taken the part. Who makes it so calls ``wake()``
-    ///   afterwards. The next part waits for this one as well.
+    /// - Parameter isOver: Whether to stop waiting until the app has read the part. Call ``wake()`` after its value changes.
     /// - Returns: Whether it was sent in time; false if the app doesn't read it.
     func send(
         _ part: HTTPClientRequestPart, within limit: Duration, unless isOver: @Sendable () -> Bool = { false }
@@ -92,15 +90,15 @@ final class AppExchange: Sendable {
         return await isTaken.wait(limit) ?? false
     }
 
-    /// Has ``send(_:within:unless:)`` wait no longer.
+    /// Ends the wait of ``send(_:within:unless:)``.
     func wake() { state.withLock { $0.taken }?.set(true) }
 
-    /// The bytes of the body that were sent.
+    /// Request body bytes sent so far.
     var sentBytes: Int { state.withLock { $0.sentBytes } }
 
     /// Waits for the next part of the answer.
     ///
-    /// - Parameter limit: How long the app may be silent; nil for as long as it likes.
+    /// - Parameter limit: The longest silence, or nil for no limit.
     /// - Throws: ``Silent`` after the limit, ``Broken`` when the app ended the connection.
     func next(within limit: Duration?) async throws -> HTTPClientResponsePart {
         if let part = state.withLock({ $0.parts.popFirst() }) { return part }

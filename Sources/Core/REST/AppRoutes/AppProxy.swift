@@ -102,9 +102,7 @@ package struct AppProxy: Sendable {
             body: .text(reason, contentType: "text/plain; charset=utf-8"))
     }
 
-    /// Sends the head and the body until the app answers, which it may do before it has read the body.
-    ///
-    /// - Returns: The head of the answer.
+    /// Sends the head and the body until the app answers. Returns the head of the answer.
     private func exchangeHeads(
         _ request: IncomingRequest, _ exchange: AppExchange, client: String, scheme: String, host: String
     ) async throws -> HTTPResponseHead {
@@ -128,14 +126,14 @@ package struct AppProxy: Sendable {
             exchange.wake()
             wake()
         }
-        try await request.body.pass(
+        let isRead = try await request.body.pass(
             unless: { answer.value != nil },
             to: { chunk in
                 guard isInLimit(chunk, exchange) else { throw HTTPError.bodyTooLarge }
                 return await exchange.send(Self.part(chunk), within: limits.silence) { answer.value != nil }
             })
-        // The app may be long about a body that it has, not one that is still on its way.
-        guard let result = await answer.wait(limits.head) else { throw AppExchange.Silent() }
+        // The limit counts from the end of the body. An app that stopped reading has used it up, unless its connection just broke.
+        guard let result = await answer.wait(isRead ? limits.head : .seconds(1)) else { throw AppExchange.Silent() }
         return try result.get()
     }
 
@@ -148,9 +146,8 @@ package struct AppProxy: Sendable {
     }
 
     /// - Parameters:
-    ///   - isUploaded: Whether the app has all of the body. If not, the rest follows while the answer is sent, and after
-    ///     it, for as long as the app reads it.
-    ///   - ended: Called when the client needs to be watched no longer.
+    ///   - isUploaded: Whether the app has the whole body. Otherwise the rest follows while it reads.
+    ///   - ended: Called when the client no longer needs to be watched.
     private func reply(
         _ head: HTTPResponseHead, of exchange: AppExchange, hasBody: Bool, isUploaded: Bool,
         ended: @escaping @Sendable () -> Void
@@ -162,7 +159,7 @@ package struct AppProxy: Sendable {
             var isWhole = false
             defer {
                 ended()
-                // The last reference to the exchange closes it, too.
+                // Otherwise it closes with its last reference.
                 if isUploaded || !isWhole { exchange.close() }
             }
             while true {
@@ -196,7 +193,7 @@ package struct AppProxy: Sendable {
 
     /// The head of the answer, without hints and the like that come before it.
     ///
-    /// - Parameter limit: How long the app may take; nil for as long as it likes.
+    /// - Parameter limit: The time until the head, or nil for no limit.
     private static func head(of exchange: AppExchange, within limit: Duration?) async throws -> HTTPResponseHead {
         let deadline = limit.map { ContinuousClock.now + $0 }
         while true {

@@ -59,7 +59,7 @@ struct PasswordProof: Sendable, BackendPart {
         if !row.isVerified, !isExempt,
             try await backend.verifications.blocksUnverified(
                 createdWith: ["action": "login", "authProvider": "password"], context,
-                { try await backend.verifications.subject(row.id) })
+                { ["objectId": .string(row.id)] })
         {
             throw EmailVerifications.emailIsNotVerified
         }

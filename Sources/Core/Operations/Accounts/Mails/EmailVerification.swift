@@ -20,8 +20,8 @@ public struct EmailVerifications: Sendable, BackendPart {
     /// Whether a user who has not confirmed the address is kept out.
     ///
     /// - Parameters:
-    ///   - createdWith: What the session would be for.
-    ///   - user: The user, for options that are functions.
+    ///   - createdWith: The origin of the session that the user wants.
+    ///   - user: The user, for functions of the app.
     func blocksUnverified(
         createdWith: JSONObject, _ context: RequestContext, _ user: () async throws -> JSONObject
     ) async throws -> Bool {
@@ -32,9 +32,10 @@ public struct EmailVerifications: Sendable, BackendPart {
         return try await isOn(.preventLoginWithUnverifiedEmail, context, request)
     }
 
-    /// Whether an option is on, by its value or by the function that the app gives in its place.
+    /// Whether an option is on, by its value or by the app's function.
     ///
-    /// - Parameter request: What the function is given, besides who calls.
+    /// - Parameter request: The function's argument without the caller. Stored users need their id only: the host reads the
+    ///   rest.
     /// - Throws: `ParseError` if the function fails.
     func isOn(
         _ option: Configuration.OptionFunction, _ context: RequestContext, _ request: () async throws -> JSONObject
@@ -55,20 +56,6 @@ public struct EmailVerifications: Sendable, BackendPart {
         request["ip"] = .string(context.address)
         request["installationId"] = context.caller.installationId.map(JSONValue.string)
         return try await ask(option, request)
-    }
-
-    /// A user for options that are functions.
-    func subject(_ id: String) async throws -> JSONObject {
-        guard let user = try await store.accounts.mailUser(id, .verification) else { return ["objectId": .string(id)] }
-        return Self.subject(user)
-    }
-
-    /// A user for options that are functions.
-    static func subject(_ user: MailUser) -> JSONObject {
-        var subject = user.recipient.shown
-        subject["objectId"] = .string(user.id)
-        subject["emailVerified"] = .bool(user.isVerified)
-        return subject
     }
 
     /// The error for a user whose address is not confirmed.
@@ -167,7 +154,7 @@ public struct EmailVerifications: Sendable, BackendPart {
 
     private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
         let options = configuration.accountMail
-        let subject = Self.subject(user)
+        let subject: JSONObject = ["objectId": .string(user.id)]
         guard
             try await isOn(
                 .verifyUserEmails, context,
@@ -189,7 +176,7 @@ public struct EmailVerifications: Sendable, BackendPart {
 
     /// Makes the address that a save brings one that is still to be confirmed.
     ///
-    /// - Parameter request: What functions of options are given.
+    /// - Parameter request: The argument for functions of the app.
     /// - Returns: The token of the link, where the address needs one.
     func beginVerification(of save: inout Save, _ request: JSONObject) async throws -> String? {
         let options = configuration.accountMail

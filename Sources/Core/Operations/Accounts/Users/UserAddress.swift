@@ -9,7 +9,7 @@ extension UserRules {
     /// Address changes per user within ten minutes.
     private static let mostAddressChanges = 10
 
-    /// What the session of a new user is made with.
+    /// The origin of a new user's session.
     var createdWith: JSONObject {
         let isSignUp = claims.identities.isEmpty
         return [
@@ -17,15 +17,13 @@ extension UserRules {
         ]
     }
 
-    /// The user that is written, for options that are functions.
+    /// The user as it will be stored, for functions of the app.
     func subject(_ save: Save, _ stored: JSONObject) -> JSONObject {
         let secret: Set<Name> = ["password", "authData"]
         return stored.merging(save.body.filter { !secret.contains($0.key) }) { $1 }
     }
 
-    /// Has a new address confirmed.
-    ///
-    /// Functions of the app are asked here, before anything is locked.
+    /// Prepares the verification of a new address, and calls the app's functions before any lock is taken.
     mutating func beginVerification(
         _ save: inout Save, _ stored: JSONObject, original: JSONObject?, _ username: String
     ) async throws {
@@ -67,7 +65,7 @@ extension UserRules {
         }
         let username = save.body["username"]?.stringValue ?? user.username
         if !former.isEmpty { notice = (former, username) }
-        let original = EmailVerifications.subject(user)
+        let original: JSONObject = ["objectId": .string(objectId)]
         try await beginVerification(&save, original, original: original, username)
     }
 }
