@@ -19,7 +19,7 @@ public struct BackendExtensions: Sendable {
     public var schedulePause = Duration.seconds(5)
     /// Ways to log in besides the built-in ones, by the names that clients know them by.
     public var authProviders: [Name: any AuthProvider] = [:]
-    /// Calls an option that is a function of the app; nil if there are none.
+    /// Calls an option that is a function of the app, or nil if there are none.
     package var askOption: AskOption?
 
     /// Calls an option that is a function.

@@ -44,7 +44,7 @@ final class Services: Sendable {
     let schedulePause: Duration
     /// The ways to log in other than by a password.
     let authProviders: [Name: any AuthProvider]
-    /// Calls an option that is a function of the app; nil if there are none.
+    /// Calls an option that is a function of the app, or nil if there are none.
     let askOption: BackendExtensions.AskOption?
     /// How users see what the providers know of them; nil for as it is stored.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?

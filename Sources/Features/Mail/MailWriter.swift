@@ -62,7 +62,7 @@ public struct MailWriter: Sendable {
 
     /// A mail in words.
     ///
-    /// - Parameter content: What waits in the queue: `kind`, `to`, `link`, `token`, `userId`, `username`, `email`,
+    /// - Parameter content: The queued mail: `kind`, `to`, `link`, `token`, `userId`, `username`, `email`,
     ///   `user`, `locales`.
     /// - Throws: `MailFailure` for what is no mail.
     package func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {

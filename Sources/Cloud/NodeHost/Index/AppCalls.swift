@@ -18,10 +18,9 @@ extension NodeHost {
         try ResultReader.result(try await send(.adapter, call), of: call).value
     }
 
-    /// Carries out a step that a log-in or another request waits for.
+    /// Runs app code that a request waits for.
     ///
-    /// - Throws: `ParseError`: what the code threw, 124 when it takes longer than 10 seconds, 141 when the process is
-    ///   gone.
+    /// - Throws: `ParseError`: the code's own, 124 after 10 seconds, 141 if the process ended.
     func run(
         _ name: Name, _ parameters: JSONObject, of client: AuthAttempt.Client? = nil, otherwise text: String
     ) async throws -> JSONValue? {

@@ -103,8 +103,7 @@ extension Configuration {
         }
     }
 
-    /// An option that an app's own index.js may give as a function, which Node runs at each use. The option itself is
-    /// true then.
+    /// An option whose function in the app's index.js Node.js calls at each use. Its value in the configuration is true.
     package enum OptionFunction: String, Sendable, CaseIterable {
         case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
     }

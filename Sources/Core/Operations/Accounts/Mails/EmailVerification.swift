@@ -17,7 +17,7 @@ public enum EmailVerification: Sendable, Equatable {
 public struct EmailVerifications: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether a user who has not confirmed the address is kept out.
+    /// Whether an unverified user must not log in.
     ///
     /// - Parameters:
     ///   - createdWith: The origin of the session that the user wants.

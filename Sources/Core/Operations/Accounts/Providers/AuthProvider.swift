@@ -149,14 +149,14 @@ public struct AuthAttempt: Sendable {
     public var isMaster = false
     /// When the request came.
     public var now: ParseDate
-    /// Who makes the attempt, for providers that are modules of the app.
+    /// The client, for providers that are modules of the app.
     package var client: Client?
 
-    /// A client as an app's own code sees it.
+    /// A client as providers in JavaScript see it.
     package struct Client: Sendable {
         package let address: String
         package let installationId: String?
-        /// The header fields, without keys that must not leave the server.
+        /// The header fields without server keys.
         package let headers: JSONObject
 
         init(_ context: RequestContext) {

@@ -19,7 +19,7 @@ struct UserRules: SaveRules {
     private var needsName = false
     private var changesPassword = false
     var verification: (token: String, username: String, isSent: Bool)?
-    /// Whether a new user confirms the address before the first log-in.
+    /// Whether a new user must verify the address before the first log-in.
     private var isBlocked = false
     /// The user's former address, if it gets a notice.
     var notice: (address: String, username: String)?
