@@ -4,6 +4,8 @@ import Testing
 
 @Suite("Ranges of options")
 struct OptionRangeTests {
+    private static let smtp: JSONValue = ["module": "smtp", "options": ["host": "h", "from": "a@b.c"]]
+
     @Test(
         "Lockouts and password rules have their ranges",
         arguments: [

@@ -61,8 +61,6 @@ struct OptionRuleTests {
                 == "databaseOptions.transactionPooler must be true, false or \"prepared\".")
     }
 
-    private static let smtp: JSONValue = ["module": "smtp", "options": ["host": "h", "from": "a@b.c"]]
-
     @Test("Options that are not built are refused by name, unless they ask for nothing")
     func notBuilt() {
         let asking: JSONObject = [

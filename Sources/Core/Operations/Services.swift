@@ -18,8 +18,8 @@ final class Services: Sendable {
     let unknownAccounts: UnknownAccounts
     /// How often users changed their addresses a short time ago, which sends mails to addresses of their choice.
     let addressChanges: RecentCounts
-    /// How often users lately got a mail with a new password's link.
-    let resetMails: RecentCounts
+    /// Recent mails with links per user.
+    let linkMails: RecentCounts
     let logger: Logger
     let log: LogRing
     /// Subscribers to changes of the declared webhooks.
@@ -81,7 +81,7 @@ final class Services: Sendable {
         self.logger = logger
         unknownAccounts = UnknownAccounts()
         addressChanges = RecentCounts(within: .seconds(600))
-        resetMails = RecentCounts(within: .seconds(600))
+        linkMails = RecentCounts(within: .seconds(600))
         loginDataView = Providers.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
         fileLinks = FileLinks(

@@ -52,6 +52,15 @@ public struct AccountMails: Sendable, BackendPart {
                 user: user.shown, userId: user.id, languages: context.languages), to: mailer)
     }
 
+    /// Mails with links that anybody can have sent to a user within ten minutes.
+    private static let mostLinks = 10
+
+    /// Whether to send a user another link. More mails fill the mailbox, cost the app's functions a call each, and replace
+    /// the links before them.
+    func allowsLink(to user: MailUser, _ context: RequestContext) -> Bool {
+        context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), most: Self.mostLinks)
+    }
+
     /// Whether users are notified of what happens to their accounts. Servers before 9 notify none.
     var sendsNotices: Bool {
         configuration.preset >= 9 && services.mailer != nil && configuration.accountMail.appName != nil

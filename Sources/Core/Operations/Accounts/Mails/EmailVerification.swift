@@ -153,6 +153,7 @@ public struct EmailVerifications: Sendable, BackendPart {
     }
 
     private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
+        guard backend.mails.allowsLink(to: user, context) else { return }
         let options = configuration.accountMail
         let subject: JSONObject = ["objectId": .string(user.id)]
         guard

@@ -51,14 +51,9 @@ public struct PasswordResets: Sendable, BackendPart {
         }
     }
 
-    /// Mails per user within ten minutes.
-    private static let mostMails = 10
-
     private func sendReset(to user: MailUser, _ context: RequestContext) async throws {
         let options = configuration.accountMail
-        // More fill the user's letter box, and each has the link before it end.
-        guard context.caller.isMaster || services.resetMails.countOneMore(Name(user.id), most: Self.mostMails)
-        else { return }
+        guard backend.mails.allowsLink(to: user, context) else { return }
         do {
             try await backend.triggers.callUserTrigger(.beforePasswordResetRequest, of: user.id, context)
         } catch let error as ParseError
