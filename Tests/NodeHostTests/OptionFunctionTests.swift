@@ -112,6 +112,23 @@ struct OptionFunctionTests {
         }
     }
 
+    @Test("However often a stranger asks for a link, functions are called for ten in ten minutes")
+    func floods() async throws {
+        let options = """
+            verifyUserEmails: true, emailVerifySuccessOnInvalidEmail: false, sendUserEmailVerification: () => true,
+            """
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
+            #expect(try await Self.signUp(server, "kim").status == 201)
+            var tokens: Set<String?> = []
+            for _ in 0..<15 {
+                let resent = try await server.send("POST", "/verificationEmailRequest", ["email": "kim@m.example"])
+                #expect(resent.status == 200, "\(resent.text)")
+                tokens.insert(try await server.rows("SELECT \"_email_verify_token\" FROM \"_User\"").first?.first ?? nil)
+            }
+            #expect(tokens.count == 10)
+        }
+    }
+
     @Test("sendUserEmailVerification keeps the link from being sent; a resend asks again")
     func sending() async throws {
         let options = """

@@ -55,8 +55,7 @@ public struct AccountMails: Sendable, BackendPart {
     /// Mails with links that anybody can have sent to a user within ten minutes.
     private static let mostLinks = 10
 
-    /// Whether to send a user another link. More mails fill the mailbox, cost the app's functions a call each, and replace
-    /// the links before them.
+    /// Whether to send a user another link. More mails fill the mailbox and replace the links before them.
     func allowsLink(to user: MailUser, _ context: RequestContext) -> Bool {
         context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), most: Self.mostLinks)
     }

@@ -153,7 +153,9 @@ public struct EmailVerifications: Sendable, BackendPart {
     }
 
     private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
-        guard backend.mails.allowsLink(to: user, context) else { return }
+        // Anybody may ask for links, and each has the app's functions get the whole user.
+        guard configuration.cloudMain.app?.functions.isEmpty ?? true || backend.mails.allowsLink(to: user, context)
+        else { return }
         let options = configuration.accountMail
         let subject: JSONObject = ["objectId": .string(user.id)]
         guard
