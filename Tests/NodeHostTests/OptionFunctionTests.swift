@@ -123,7 +123,8 @@ struct OptionFunctionTests {
             for _ in 0..<15 {
                 let resent = try await server.send("POST", "/verificationEmailRequest", ["email": "kim@m.example"])
                 #expect(resent.status == 200, "\(resent.text)")
-                tokens.insert(try await server.rows("SELECT \"_email_verify_token\" FROM \"_User\"").first?.first ?? nil)
+                let rows = try await server.rows("SELECT \"_email_verify_token\" FROM \"_User\"")
+                tokens.insert(rows.first?.first ?? nil)
             }
             #expect(tokens.count == 10)
         }
