@@ -32,9 +32,11 @@ struct MoveStack<Element>: ~Copyable {
         return body(base + count)
     }
 
-    /// Takes the topmost elements away as an array.
+    /// Removes the `number` topmost elements and returns them, lowest first.
     mutating func popArray(_ number: Int) -> [Element] {
-        moveLast(number) { first in
+        // The initializer writes its count even for zero elements, and all empty arrays share their storage: a data race.
+        guard number > 0 else { return [] }
+        return moveLast(number) { first in
             Array(unsafeUninitializedCapacity: number) { buffer, initializedCount in
                 buffer.baseAddress?.moveInitialize(from: first, count: number)
                 initializedCount = number
