@@ -139,7 +139,7 @@ struct ConfigurationMistakeTests {
     @Test("JSON that can't be read is reported by line and column, counted in characters")
     func malformed() {
         #expect(
-            Self.message("{\n  \"appId\": \"ä\" \"masterKey\"}")?.hasSuffix(" in line 2, column 16") == true)
+            Self.message("{\n  \"appId\": \"ä\" \"masterKey\"}")?.hasSuffix(" at line 2, column 16") == true)
         #expect(Self.message("[1]") == "roost.json must hold a JSON object, for example {\"appId\": \"myApp\"}")
     }
 

@@ -114,7 +114,7 @@ struct ConfigurationSourceTests {
             _ = try Configuration.load(file: Array("{\"a\":x}".utf8), environment: [:], flags: [])
         } catch {
             #expect(
-                error.message == "the configuration file is not valid JSON: unexpected character in line 1, column 6")
+                error.message == "the configuration file is not valid JSON: unexpected character at line 1, column 6")
         }
     }
 

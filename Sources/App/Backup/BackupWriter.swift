@@ -67,7 +67,7 @@ package final class BackupWriter {
             try Task.checkCancellation()
             let piece = try file.read(min(left, Self.pieceSize))
             guard !piece.isEmpty else {
-                throw CommandFailure("\(source) became shorter while it was read")
+                throw CommandFailure("\(source) shrank while being read. Run the backup again")
             }
             hash.update(data: piece)
             try write(piece)

@@ -42,8 +42,8 @@ package struct Restore: Sendable {
         let version = try await LocalPostgres.version()
         guard manifest.postgresVersion == version else {
             throw CommandFailure(
-                "the backup holds a database of PostgreSQL \(manifest.postgresVersion), and \(version) is installed here: "
-                    + "install PostgreSQL \(manifest.postgresVersion), or take roost export and roost import")
+                "The backup needs PostgreSQL \(manifest.postgresVersion), but \(version) is installed. Install PostgreSQL "
+                    + "\(manifest.postgresVersion), or migrate with roost export and roost import.")
         }
         let folder = try FreshFolder(target: deployment.dataFolder)
         do {

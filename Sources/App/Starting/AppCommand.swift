@@ -100,7 +100,7 @@ private struct AppReport {
     func write(to path: String) throws {
         guard let configuration else { return }
         guard !FileManager.default.fileExists(atPath: path) else {
-            throw ConfigurationError("\(path) exists, and nothing is overwritten. Name another file")
+            throw ConfigurationError("\(path) already exists. Choose another file name")
         }
         var options: JSONObject = [:]
         var secrets: [String] = []

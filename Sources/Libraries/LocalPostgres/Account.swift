@@ -69,8 +69,8 @@ package struct Account: Sendable {
                 let bit: mode_t = isOwner ? 0o100 : isGroup ? 0o010 : 0o001
                 guard status.st_mode & bit != 0 else {
                     throw LocalPostgres.Failure(
-                        "the user postgres cannot reach \(path), because \(parent) is closed to it: choose another "
-                            + "folder with --dataDir, or run as another user than root")
+                        "User postgres can't access \(path): it has no permission on \(parent). Choose another folder with "
+                            + "--dataDir, or run Roost as a user other than root.")
                 }
             }
             parent = FilePaths.folder(of: parent)

@@ -25,7 +25,7 @@ struct CommandLineTests {
             ["serve", "roost.json"], file: "{\n  \"appId\": \"app\",\n  \"masterKey\": Swordfish\n}")
         #expect(malformed.status == 1)
         #expect(
-            malformed.messages == ["roost.json is not valid JSON: unexpected character in line 3, column 16"],
+            malformed.messages == ["roost.json is not valid JSON: unexpected character at line 3, column 16"],
             "\(malformed.errors)")
     }
 

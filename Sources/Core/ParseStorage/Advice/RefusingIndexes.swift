@@ -38,7 +38,7 @@ struct RefusingIndexes {
             try await NoteTable(client: store.client).refuse(index)
         } catch {
             store.logger.warning(
-                "dropping of an advised index not recorded",
+                "cannot record that an advised index was dropped",
                 metadata: ["index": "\(index)", "error": "\(error)"])
         }
     }

@@ -36,7 +36,7 @@ extension ParseRoutes {
         guard passwords <= Self.mostPasswords || context.caller.writesEverything else {
             throw ParseError(
                 ParseError.invalidJSON,
-                "Batch request contains \(passwords) log-ins and passwords, which exceeds the limit of "
+                "Batch request contains \(passwords) log-in and password requests, which exceeds the limit of "
                     + "\(Self.mostPasswords).")
         }
         if let limits { try await limits.count(elements, context.caller.user) }

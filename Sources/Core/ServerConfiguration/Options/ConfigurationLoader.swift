@@ -83,7 +83,7 @@ private struct ConfigurationLoader {
             let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
             // Columns are counted in characters, as editors show them.
             let column = String(decoding: before[start...], as: UTF8.self).count + 1
-            throw ConfigurationError("\(name) is not valid JSON: \(error.reason) in line \(line), column \(column)")
+            throw ConfigurationError("\(name) is not valid JSON: \(error.reason) at line \(line), column \(column)")
         }
         guard let object = json.objectValue else {
             throw ConfigurationError("\(name) must hold a JSON object, for example {\"appId\": \"myApp\"}")

@@ -66,8 +66,8 @@ extension Configuration {
         mistakes.refuse(
             "databaseSchema", beside: ["databaseOptions", "directDatabaseURI"],
             if: databaseSchema != nil && databaseOptions.transactionPooler != .none && directDatabaseURI == nil,
-            "databaseSchema with a transactionPooler requires directDatabaseURI: index builds need a session that "
-                + "finds the schema")
+            "databaseSchema with a transactionPooler requires directDatabaseURI: index builds need a direct "
+                + "connection. Set directDatabaseURI to the PostgreSQL server itself")
         mistakes.check("distribution", beside: ["databaseSchema", "databaseOptions"]) { () throws(ConfigurationError) in
             try distribution?.check(schema: databaseSchema)
         }

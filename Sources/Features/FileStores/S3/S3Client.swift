@@ -219,7 +219,7 @@ package final class S3Client: Sendable {
 
     private func log(_ reason: any Error, _ request: S3Request) {
         logger.error(
-            "file store does not respond",
+            "file store request failed",
             metadata: ["action": "\(request.method)", "bucket": "\(bucket.bucket)", "reason": "\(reason)"])
     }
 }

@@ -55,7 +55,8 @@ enum MailTransports {
         case .node:
             guard let adapter else {
                 throw ConfigurationError(
-                    "option emailAdapter: its module runs in Node.js, which only roost serve starts")
+                    "emailAdapter needs Node.js, so its mails can only be tested in the running server. Start "
+                        + "roost serve")
             }
             return AdapterTransport(call: adapter)
         }
