@@ -87,7 +87,6 @@ package struct DatabaseAccess: Sendable {
 
 /// Why a command did nothing, in words for the operator who gave it.
 package struct CommandFailure: Error, CustomStringConvertible, Equatable {
-    /// The words.
     package let description: String
 
     init(_ description: String) { self.description = description }

@@ -14,7 +14,6 @@ import ServerConfiguration
 
 /// What all commands read in the same way: the configuration, and the folders that follow from it.
 package struct Deployment: Sendable {
-    /// The options.
     package let configuration: Configuration
     /// What was noticed about options without effect.
     package let warnings: [String]
@@ -73,7 +72,6 @@ package struct Deployment: Sendable {
         }
     }
 
-    /// The folder of the embedded PostgreSQL.
     package var postgresFolder: String { dataFolder + "/postgres" }
 
     /// A storage, with the encryption that the configuration asks for.

@@ -16,13 +16,11 @@ package struct StoreWork: Sendable {
     private let logger: Logger
     private var files: DeploymentFiles { DeploymentFiles(deployment, logger: logger) }
 
-    /// Works on a deployment.
     package init(_ deployment: Deployment, logger: Logger) {
         self.deployment = deployment
         self.logger = logger
     }
 
-    /// What is copied, and how.
     package struct CopyRequest: Sendable {
         let from: String
         let to: String
@@ -42,7 +40,6 @@ package struct StoreWork: Sendable {
         }
     }
 
-    /// How far a copy is.
     package struct CopyReport: Sendable {
         package let copied: Int
         package let bytes: Int64
@@ -64,7 +61,6 @@ package struct StoreWork: Sendable {
         }
     }
 
-    /// How much a store has.
     package struct StoreSize: Sendable {
         package let name: String
         package var files = 0
@@ -98,7 +94,6 @@ package struct StoreWork: Sendable {
         return sizes
     }
 
-    /// Copies.
     package func copy(
         _ request: CopyRequest, _ progress: @escaping @Sendable (CopyReport) -> Void
     ) async throws -> CopyReport {

@@ -18,7 +18,6 @@ struct FilesCommand: AsyncParsableCommand {
         subcommands: [FilesCheckCommand.self, FilesCopyCommand.self, FilesRotateCommand.self])
 }
 
-/// `roost files check`
 struct FilesCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -43,7 +42,6 @@ struct FilesCheckCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost files copy`
 struct FilesCopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",
@@ -116,7 +114,6 @@ struct FilesCopyCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost files rotate`
 struct FilesRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",

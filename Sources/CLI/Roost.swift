@@ -32,7 +32,6 @@ struct Roost: AsyncParsableCommand {
     }
 }
 
-/// `roost version`
 struct PrintVersion: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "version", abstract: "Prints the version and the commit.")

@@ -16,7 +16,6 @@ import ServerConfiguration
     import Glibc
 #endif
 
-/// `roost serve`: the server.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serves an application.", usage: OptionHelp.usage)

@@ -131,7 +131,6 @@ struct AdvisedIndexBuilderTests {
             _ = try await test.client.query(
                 "CREATE INDEX \"roost_advice:Post:cat\" ON \"Owner\" (\"country\")", [])
             let builder = Self.builder(test)
-            #expect(await builder.turn() == nil)
             #expect(await builder.turn() == "roost_advice:Post:owner")
             #expect(await builder.turn() == nil)
             #expect(try await Self.indexes(test) == ["roost_advice:Post:cat", "roost_advice:Post:owner"])

@@ -22,7 +22,6 @@ import ServerConfiguration
 
 /// `roost backup`: the embedded database and the uploaded files in one file, while the server runs or not.
 package struct Backup: Sendable {
-    /// What was written.
     package struct Report: Sendable {
         /// The bytes of the backup.
         package let size: Int

@@ -91,7 +91,6 @@ package final class BackupWriter {
 
 /// The lines of `SHA256SUMS`, as the program sha256sum reads them.
 enum BackupSums {
-    /// The line of a file.
     static func line(_ path: String, _ digest: SHA256.Digest) -> String {
         digest.hexadecimal + "  \(path)\n"
     }

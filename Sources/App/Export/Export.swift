@@ -22,11 +22,8 @@ import ParseStorage
 
 /// `roost export`: all of an application's database and files in a folder of JSON files.
 package struct Export: Sendable {
-    /// What is wanted.
     package struct Request: Sendable {
-        /// The folder to make.
         package var folder: String
-        /// The form of the files.
         package var form = DatabaseExport.Form.parse
         /// The classes; nil for all.
         package var classes: [String]?
@@ -39,7 +36,6 @@ package struct Export: Sendable {
         package init(folder: String) { self.folder = folder }
     }
 
-    /// How far it is.
     package enum Progress: Sendable {
         /// Rows of a class were written; `of` is about how many there are, where that is known.
         case rows(table: String, count: Int, of: Int?)
@@ -49,7 +45,6 @@ package struct Export: Sendable {
         case files(count: Int)
     }
 
-    /// What was exported.
     package struct Report: Sendable {
         /// The rows of each class and relation, in the order of the files.
         package var rows: [(name: String, file: String, count: Int)] = []

@@ -5,7 +5,6 @@ import ServerConfiguration
 package struct NodeSettings: Sendable {
     /// The app's file.
     package var main: String
-    /// The program `node`.
     package var node: String
     /// How the file, an app's own index.js, makes the server; nil for `cloud/main.js`.
     package var app: Configuration.CloudMain.App?

@@ -68,11 +68,8 @@ public struct Backend: Sendable {
     public var permissions: Permissions { Permissions(backend: self) }
     /// What the calls of triggers share.
     public var triggers: Triggers { Triggers(backend: self) }
-    /// Triggers before and after saves.
     var saveTriggers: SaveTriggers { SaveTriggers(backend: self) }
-    /// Triggers before and after deletions.
     var deleteTriggers: DeleteTriggers { DeleteTriggers(backend: self) }
-    /// Triggers before and after finds.
     var findTriggers: FindTriggers { FindTriggers(backend: self) }
     /// Triggers of live queries.
     public var liveQueryTriggers: LiveQueryTriggers { LiveQueryTriggers(backend: self) }
@@ -239,7 +236,6 @@ final class DeferredEffects: Sendable {
     /// The users whose sessions are to be forgotten.
     var users: Set<Name> { state.withLock { $0.users } }
 
-    /// Whether everybody's roles are.
     var invalidatesRoles: Bool { state.withLock { $0.invalidatesRoles } }
 
     var hasMails: Bool { state.withLock { $0.hasMails } }

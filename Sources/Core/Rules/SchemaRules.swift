@@ -5,7 +5,6 @@ import ServerConfiguration
 
 /// What a class may be made of. Pure: nothing is looked up, nothing is changed.
 package enum SchemaRules {
-    /// New fields of a new or known class.
     package static func newFields(_ value: JSONValue?, of className: String, known: ClassSchema) throws(ParseError)
         -> OrderedDictionary<Name, Field>
     {
@@ -23,7 +22,6 @@ package enum SchemaRules {
         return fields
     }
 
-    /// Reads one field with its options.
     package static func field(_ json: JSONValue, name: String, of className: String) throws(ParseError) -> Field {
         guard let typeName = json["type"]?.stringValue else {
             throw ParseError(ParseError.invalidJSON, "invalid JSON")

@@ -23,7 +23,6 @@ public struct Configuration: Sendable {
     /// How long a request waits for a connection to the database that others have, in milliseconds.
     public var connectionTimeout = 3000
 
-    /// What is set, and by what.
     var given: [String: Setting.Given] = [:]
 
     public var appId = ""
@@ -231,27 +230,6 @@ public struct Configuration: Sendable {
         public var paths: [String] = []
         /// In seconds.
         public var ttl = 300.0
-    }
-
-    /// What becomes of installations that share a device token with one that is written.
-    public struct Installations: Sendable {
-        /// What becomes of the rows that lose.
-        public enum Action: String, Sendable, CaseIterable {
-            /// They are removed.
-            case delete
-            /// They stay, without the value that they share.
-            case update
-        }
-
-        /// Which of two rows stays when one has the installation id and the other the token.
-        public enum KeptRow: String, Sendable, CaseIterable {
-            case deviceToken, installationId
-        }
-
-        /// Whether only rows that the caller may change lose.
-        public var enforcesCaller = false
-        public var action = Action.delete
-        public var kept = KeptRow.deviceToken
     }
 
     /// Limits on requests; nil for none.

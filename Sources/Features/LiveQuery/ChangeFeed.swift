@@ -259,7 +259,6 @@ public final class ChangeFeed: ChangeObserver {
 
     private var mayRelay: Bool { followers.withLock { $0.elsewhere.mayListen(at: .now) } }
 
-    /// Notes something of the other processes.
     func note(_ body: (inout OtherProcesses) -> Void) { followers.withLock { body(&$0.elsewhere) } }
 
     /// Notes that there are other processes, which may make changes.

@@ -33,7 +33,6 @@ package struct ChangeSequence {
 
     /// The bytes of rows that are remembered, as values.
     private static let mostBytes = 4 * 1024 * 1024
-    /// What an object weighs at least.
     private static let leastWeight = 256
     /// How many changes wait at a time, and their bytes; with more of them no other waits.
     private static let (mostHeld, mostHeldBytes) = (10_000, 16 * 1024 * 1024)

@@ -23,12 +23,10 @@ public final class LiveQueryServer: WebSocketHandler {
     /// and of one network on half of them. The one whose conditions took the least time comes first.
     let comparing = Gate(
         capacity: LongWork.changes.threadCount - 1, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
-    /// Reads what subscriptions include.
     let includes = IncludeReads()
     let connections = OpenConnections()
     /// What administrators follow.
     let watches = LiveWatches()
-    /// How many clients are connected.
     let clients = Atomic(0)
     /// How many subscriptions they have.
     let subscriptions = Atomic(0)

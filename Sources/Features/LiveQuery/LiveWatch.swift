@@ -117,7 +117,6 @@ final class LiveWatches: Sendable {
         }
     }
 
-    /// Forgets one.
     func remove(_ name: String) { all.withLock { $0[name] = nil } }
 }
 

@@ -2,7 +2,6 @@ import Outgoing
 
 /// What is fetched from addresses and kept for a while. Requests for the same at the same time wait for one fetch.
 actor SharedFetches<Value: Sendable> {
-    /// Something that was fetched.
     struct Fetched: Sendable {
         var value: Value
         /// How long it is kept.

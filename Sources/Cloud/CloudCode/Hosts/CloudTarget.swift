@@ -6,14 +6,6 @@ public enum CloudEvent: String, Sendable, Hashable, CaseIterable {
     case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind
     case beforeLogin, afterLogin, afterLogout, beforePasswordResetRequest
     case beforeConnect, beforeSubscribe, afterEvent
-
-    /// Whether it comes when all is done, so that it stops nothing.
-    public var isAfter: Bool {
-        switch self {
-        case .afterSave, .afterDelete, .afterFind, .afterLogin, .afterLogout, .afterEvent: true
-        default: false
-        }
-    }
 }
 
 /// What cloud code can be called for.

@@ -10,7 +10,6 @@ import ServerConfiguration
 
 /// An app's own `index.js`, which makes its server with parse-server.
 package struct AppFile: Sendable {
-    /// The file.
     package let path: String
     /// The folder in which Node runs it, and the base of relative paths.
     package let folder: String

@@ -73,7 +73,6 @@ final class OpenCalls: Sendable {
     /// On whose behalf a call is carried out; the server when it has ended.
     func sender(of number: Int) -> Sender { state.withLock { $0.entries[number]?.sender ?? .server } }
 
-    /// How many there are.
     var count: Int { state.withLock { $0.entries.count } }
 
     /// Ends all calls: the process is gone.

@@ -7,7 +7,6 @@ package struct HostOffer: Sendable {
     private(set) var registrations: [CloudRegistration] = []
     /// What cannot be used, in words for the log.
     private(set) var problems: [String] = []
-    /// The sign-in adapters.
     private(set) var adapters: [Name: NodeAuthProvider.Description] = [:]
     /// The versions of Node and of the SDK.
     let node: String

@@ -3,9 +3,7 @@ import NIOCore
 
 struct OutgoingMessage: Sendable {
     fileprivate let bytes: [UInt8]
-    /// The call that it makes.
     fileprivate var call: Int?
-    /// The call that it cancels.
     fileprivate var cancelled: Int?
     /// Whether the message keeps its order after earlier large and ordered messages, even if it is small.
     fileprivate var isOrdered = false

@@ -5,7 +5,6 @@ import JSON
 extension Cloud {
     private struct View<Object: Sendable>: Sendable {
         let className: String
-        /// The object of a call, and how it was before.
         let read: @Sendable (CloudCall) throws -> (object: Object, original: Object?)
         let fields: @Sendable (Object) throws -> JSONObject
         let changes: @Sendable (_ before: Object, _ after: Object) throws -> (set: JSONObject, reverted: [Name])

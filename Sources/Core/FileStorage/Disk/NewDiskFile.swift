@@ -9,7 +9,6 @@ import NIOPosix
     import Glibc
 #endif
 
-/// A new file on a disk, open for writing.
 final class NewDiskFile: Sendable {
     private let descriptor: Int32
 

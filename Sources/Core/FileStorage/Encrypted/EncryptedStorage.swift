@@ -237,7 +237,6 @@ public struct FileCipher: Sendable {
         self.secret = SymmetricKey(data: Data(secret.utf8))
     }
 
-    /// What encrypts a new file in segments.
     func segments() throws -> FileSegments { try FileSegments(secret: secret) }
 
     /// What decrypts the file in segments that begins with a header; nil when it was encrypted with another key.

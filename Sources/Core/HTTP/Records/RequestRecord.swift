@@ -13,7 +13,6 @@ package final class RequestRecord: Sendable {
 
     /// Who sent the request, as lines have it.
     package struct Caller: Sendable {
-        /// The user's id.
         package var user: String?
         /// The SDK, as `js8.2.0`.
         package var client: String?

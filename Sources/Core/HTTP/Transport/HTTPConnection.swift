@@ -11,7 +11,6 @@ package final class HTTPConnection: Sendable {
     let peer: String
     /// Notifies slow statements when the client leaves.
     let caller: CallerPresence
-    /// What the client sends.
     let parts: RequestParts
     /// What is found out about the request that is being answered.
     let record: RequestRecord

@@ -25,7 +25,6 @@ extension HTTPHandler {
     package func route(ofRow number: Int) -> String? { nil }
 }
 
-/// A request as it came from the connection.
 package struct IncomingRequest {
     /// A short id under which the log speaks about it.
     package let id: RequestID
@@ -33,13 +32,11 @@ package struct IncomingRequest {
     package let method: String
     /// The target in the request line.
     package let target: String
-    /// The header fields.
     package let headers: RequestHeaders
     /// The host, and port, that the client called.
     package let authority: String?
     /// The IP address of the other end of the connection.
     package let peer: String
-    /// The body, while it arrives.
     package let body: IncomingBody
     /// Whether the server is about to end.
     package let isDraining: Bool

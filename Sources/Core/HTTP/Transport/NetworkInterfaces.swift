@@ -1,6 +1,5 @@
 import NIOCore
 
-/// The network interfaces of this machine.
 package enum NetworkInterfaces {
     /// Prefixes of the names of virtual interfaces, which other machines don't reach.
     private static let virtual = ["docker", "br-", "veth", "virbr", "vmnet", "vnet", "tun", "utun", "tailscale", "wg"]

@@ -84,7 +84,6 @@ package final class RequestParts: Sendable {
         }
     }
 
-    /// Whether a request waits for its answer.
     package var hasRequest: Bool { state.withLock { $0.heads > 0 } }
 
     /// Takes the next part; waits until there is one.

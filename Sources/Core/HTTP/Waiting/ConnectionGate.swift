@@ -132,7 +132,6 @@ public enum DescriptorLimit {
         _ = setrlimit(resource, &limit)
     }
 
-    /// The limit in force.
     package static var current: Int {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return 1024 }

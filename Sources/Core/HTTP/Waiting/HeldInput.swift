@@ -30,7 +30,6 @@ package final class HeldInput: Sendable {
     /// - Parameter transferTimeout: Counts the bytes, or nil to count nothing.
     package init(_ transferTimeout: TransferTimeout?) { self.transferTimeout = transferTimeout }
 
-    /// Adds received bytes.
     @inline(never)
     package func add(_ count: Int) { state.withLock { $0.bytes += count } }
 

@@ -43,7 +43,6 @@ package final class LongWork: TaskExecutor {
     private let line = Mutex(Line())
     private let pool: NIOThreadPool
 
-    /// How many threads there are.
     package let threadCount: Int
 
     private init(threads: Int) {

@@ -16,7 +16,6 @@ import Tasks
 package final class LoopQueue: Sendable {
     private struct State {
         var waiting = SenderQueue<() -> Void>()
-        /// Whether a turn is scheduled.
         var isComing = false
         /// The time of the first read since the loop polled its sockets, or nil before that read.
         var firstRead: NIODeadline?
@@ -76,7 +75,6 @@ package final class LoopQueue: Sendable {
         return false
     }
 
-    /// Waits for a later turn.
     func wait(of sender: Sender) async {
         guard eventLoop.inEventLoop else { return }
         await withCheckedContinuation { continuation in later(of: sender) { continuation.resume() } }

@@ -199,4 +199,22 @@ package struct TransferState {
             transfers[number]?.reserver.map { waitsForOthers || limited.contains($0.sender) } ?? false
         }
     }
+
+    /// Bytes per second from which a transfer needn't make room for others.
+    private static let fastPace = 1024.0 * 1024
+
+    /// Transfers that are past their grace period and still slow, slowest first.
+    func slowest(
+        of numbers: some Sequence<UInt64>, at now: ContinuousClock.Instant, after grace: Duration,
+        below most: Double = fastPace, sparesExcused: Bool = true
+    ) -> [UInt64] {
+        let paces = numbers.compactMap { number -> (number: UInt64, pace: Double)? in
+            guard let transfer = transfers[number], !transfer.isResting, !(sparesExcused && transfer.isExcused),
+                transfer.age(at: now) >= grace
+            else { return nil }
+            let pace = transfer.pace(at: now)
+            return pace < most ? (number, pace) : nil
+        }
+        return paces.sorted { ($0.pace, $0.number) < ($1.pace, $1.number) }.map(\.number)
+    }
 }

@@ -39,8 +39,6 @@ package final class TransferTimeout: Sendable {
     private static let slowestPace = 512
     /// Bytes per second at which a transfer may go on indefinitely.
     private static let usualPace = 64 * 1024
-    /// Bytes per second from which a transfer needn't make room for others.
-    private static let fastPace = 1024.0 * 1024
     /// Divisor of the memory for one network's messages.
     private static let share = 4
     /// Pause after a search that found no transfers to close.
@@ -54,7 +52,6 @@ package final class TransferTimeout: Sendable {
     /// The bytes that all transfers keep in memory.
     package var heldBytes: Int { state.withLock { $0.held } }
 
-    /// How many bodies wait for memory.
     package var waiting: Int { state.withLock { $0.waiting } }
 
     /// How long a client may read nothing.
@@ -201,14 +198,14 @@ package final class TransferTimeout: Sendable {
             }
         }
         if state.nextSearch <= now {
-            end(slowest(of: state.holders, in: state, at: now))
+            end(state.slowest(of: state.holders, at: now, after: limits.grace))
             if victims.isEmpty { state.nextSearch = now + Self.searchPause }
         }
         while state.held + bytes > limits.transferMemory, let heaviest = state.heaviest(beside: network, with: bytes) {
             let before = victims.count
             let own = state.holders.filter { state.transfers[$0]?.network == heaviest }
             guard own.count > 1 else { break }
-            end(slowest(of: own, in: state, at: now, after: .zero, below: .infinity, sparesExcused: false))
+            end(state.slowest(of: own, at: now, after: .zero, below: .infinity, sparesExcused: false))
             guard victims.count > before else { break }
         }
         return victims
@@ -217,31 +214,15 @@ package final class TransferTimeout: Sendable {
     /// Ends the slowest body that holds memory others wait for, if its client is slower than the usual pace.
     private func makeRoomForWaiting(in state: inout TransferState, at now: ContinuousClock.Instant) -> [any Channel] {
         let obstacles = state.obstacles(limits.transferMemory)
-        let slow = slowest(of: obstacles, in: state, at: now, below: Double(Self.usualPace))
+        let slow = state.slowest(of: obstacles, at: now, after: limits.grace, below: Double(Self.usualPace))
         return slow.prefix(1).compactMap { state.remove($0)?.channel }
-    }
-
-    /// Transfers that are past their grace period and still slow, slowest first.
-    private func slowest(
-        of numbers: some Sequence<UInt64>, in state: TransferState, at now: ContinuousClock.Instant,
-        after grace: Duration? = nil, below most: Double = fastPace, sparesExcused: Bool = true
-    ) -> [UInt64] {
-        let grace = grace ?? limits.grace
-        let paces = numbers.compactMap { number -> (number: UInt64, pace: Double)? in
-            guard let transfer = state.transfers[number], !transfer.isResting, !(sparesExcused && transfer.isExcused),
-                transfer.age(at: now) >= grace
-            else { return nil }
-            let pace = transfer.pace(at: now)
-            return pace < most ? (number, pace) : nil
-        }
-        return paces.sorted { ($0.pace, $0.number) < ($1.pace, $1.number) }.map(\.number)
     }
 
     /// Closes the connections of the slowest transfers, at most so many.
     func closeSlowest(_ count: Int) {
         let now = ContinuousClock.now
         let victims = change { state in
-            slowest(of: state.transfers.keys, in: state, at: now).prefix(count)
+            state.slowest(of: state.transfers.keys, at: now, after: limits.grace).prefix(count)
                 .compactMap { state.remove($0)?.channel }
         }
         for channel in victims { channel.abort() }

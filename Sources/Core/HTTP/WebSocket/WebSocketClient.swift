@@ -1,9 +1,7 @@
 import Synchronization
 import Tasks
 
-/// The client of a WebSocket connection.
 package final class WebSocketClient: Sendable {
-    /// The network of the client.
     let sender: Sender
     private let known: Atomic<Bool>
     private let heard = Atomic(true)

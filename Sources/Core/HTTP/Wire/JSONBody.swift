@@ -54,7 +54,6 @@ package enum JSONBody {
         JSONValue.object(object).containsNUL
     }
 
-    /// The error for NUL characters.
     package static let nullCharacter = HTTPError(status: 400, message: "NUL characters are not allowed.")
 
     private static func object(_ value: JSONValue) -> JSONObject {

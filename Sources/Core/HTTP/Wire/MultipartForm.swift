@@ -9,9 +9,7 @@ package struct MultipartForm {
     /// The parts with a file name.
     package private(set) var files: [Name: FormFile] = [:]
 
-    /// How many parts a body has at most.
     package static let mostParts = 32
-    /// How long the header of a part is at most.
     package static let mostHeaderBytes = 8192
 
     private let bytes: [UInt8]

@@ -40,7 +40,6 @@ package struct RequestHeaders: Sendable {
             .joined(separator: ", ")
     }
 
-    /// How many fields have a name.
     func count(of name: HeaderName) -> Int {
         let position = Int(positions[Int(name.rawValue)])
         guard position > 0, hasRepetitions else { return position > 0 ? 1 : 0 }

@@ -59,7 +59,6 @@ public enum JavaScriptNumber {
 
 /// The digits of integers in base ten.
 enum DecimalDigits {
-    /// How many digits a number has.
     @inline(__always)
     static func count(of value: UInt64) -> Int {
         var count = 1

@@ -2,7 +2,6 @@ import JSON
 import ParseModel
 import ParseStorage
 
-/// The form in which an aggregation answers, by its parameters.
 struct AggregateForm {
     /// Whether dates are written as extended JSON.
     let hasRawValues: Bool

@@ -14,7 +14,6 @@ protocol DeleteRules: Sendable, BackendPart {
     /// Notes what is needed when the object is gone.
     mutating func look(_ objectId: String) async throws
 
-    /// The error for an object that is not there.
     var notFound: ParseError { get }
 
     /// What follows when others can see that the object is gone: caches.

@@ -9,7 +9,6 @@ import ServerConfiguration
 package struct FileUpload: Sendable {
     package var name: String
     package var contentType: String?
-    /// The target folder.
     package var directory: JSONValue?
     package var metadata: JSONObject = [:]
     package var tags: JSONObject = [:]
@@ -19,7 +18,6 @@ package struct FileUpload: Sendable {
     package init(name: String) { self.name = name }
 }
 
-/// The bytes of a file.
 package enum FileContent {
     /// All of them.
     case whole([UInt8])

@@ -11,7 +11,6 @@ import ServerConfiguration
 /// Who asks is found out by a closure, when a rule needs it: keys that are refused cost no look-up of a session.
 public struct Files: Sendable, BackendPart {
     let backend: Backend
-    /// The file storage.
     package let storage: any FileStorage
 
     /// The address of a file, as every answer about it has it.

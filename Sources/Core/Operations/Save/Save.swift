@@ -65,7 +65,6 @@ struct PlannedWrite: Sendable {
 /// A save that needs no more than to be stored.
 public struct PlannedSave: Sendable {
     var save: Save
-    /// What is special to the class.
     var rules: (any SaveRules)?
     /// What is to be written; nil where the rules of the class find that out when others are locked out.
     var write: PlannedWrite?

@@ -58,7 +58,6 @@ extension Saving {
         return outcomes
     }
 
-    /// - Returns: The changes for observers.
     private func insert(_ objects: [PlannedWrite]) async throws -> [ObjectStore.ChangedObject] {
         let rows = objects.map { ($0.className, $0.objectId, $0.write) }
         guard objects.contains(where: { services.changes.observes($0.className) }) else {

@@ -153,7 +153,6 @@ extension Saving {
         try FileURLRules.check(.object(save.body), allowed: configuration.fileUpload.allowedFileUrlDomains)
     }
 
-    /// Carries out what was planned, in one statement.
     func carryOut(_ planned: PlannedSave) async throws -> WriteResult {
         guard let write = planned.write else { throw ParseError.notFound }
         return try await carryOut(write, planned.save.context)

@@ -56,7 +56,6 @@ extension SaveRules {
     func finish(_ save: Save, _ result: inout WriteResult) async throws {}
 }
 
-/// Which classes have rules of their own.
 enum ClassRules {
     private static let makers: [Name: @Sendable (Backend) -> any SaveRules] = [
         "_User": { UserRules(backend: $0) }, "_Session": { SessionRules(backend: $0) },

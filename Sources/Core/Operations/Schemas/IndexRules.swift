@@ -5,7 +5,6 @@ import Rules
 import ServerConfiguration
 
 extension SchemaRules {
-    /// The indexes of a class after a change.
     static func indexes(_ value: JSONValue?, of schema: ClassSchema, _ configuration: Configuration)
         throws(ParseError)
         -> JSONObject

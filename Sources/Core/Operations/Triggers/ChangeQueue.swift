@@ -13,7 +13,6 @@ package final class ChangeQueue: Sendable {
 
     private struct Line {
         let gate = Gate(capacity: 1, mostWaiting: mostWaiting)
-        /// How many are in it or wait.
         var count = 0
     }
 

@@ -64,7 +64,6 @@ public struct FindTriggers: Sendable, BackendPart {
     }
 }
 
-/// What triggers made of a find before it.
 struct TriggeredFind: Sendable {
     /// What is asked for, as the triggers after it get it.
     var query: JSONObject

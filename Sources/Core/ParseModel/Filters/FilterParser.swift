@@ -104,7 +104,7 @@ public struct FilterParser: Sendable {
         return constraints.filter { !isMembership($0) }.map { .field(path, $0) } + [.any(members)]
     }
 
-    private func check(_ key: String) throws(ParseError) {
+    func check(_ key: String) throws(ParseError) {
         try HardLimits.check(
             key.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) }, atMost: HardLimits.keyDepth,
             "steps of a key", code: ParseError.invalidKeyName)
@@ -238,7 +238,7 @@ public struct FilterParser: Sendable {
         }
     }
 
-    private func values(_ list: [JSONValue], of name: String) throws(ParseError) -> [JSONValue] {
+    func values(_ list: [JSONValue], of name: String) throws(ParseError) -> [JSONValue] {
         var values = list
         for (index, element) in list.enumerated() where element.objectValue != nil {
             values[index] = try value(element, of: name)
@@ -261,112 +261,5 @@ public struct FilterParser: Sendable {
             throw ParseError(ParseError.invalidQuery, "$elemMatch cannot contain a subquery")
         }
         return isOperators ? .someElement(constraints) : .someObject(filter)
-    }
-
-    private func all(_ operand: JSONValue) throws(ParseError) -> Constraint {
-        guard let list = operand.arrayValue else { throw ParseError(unknownOperatorCode, "bad $all value") }
-        let patterns = list.map { $0["$regex"]?.stringValue }
-        guard patterns.contains(where: { $0 != nil }) else { return .containsAll(try values(list, of: "$all")) }
-        try checkPatterns()
-        var prefixes: [String] = []
-        for pattern in patterns {
-            guard let pattern, let prefix = RegexPattern.literalPrefix(pattern) else {
-                throw ParseError(
-                    107, "All $all values must be of regex type or none: \(operand.text)")
-            }
-            try Self.checkLength(pattern)
-            prefixes.append(prefix)
-        }
-        return .containsAllStarting(prefixes)
-    }
-
-    /// - Throws: 102 if the deployment allows no patterns.
-    private func checkPatterns() throws(ParseError) {
-        guard !limits.allowsRegex, !isMaster else { return }
-        throw ParseError(ParseError.invalidQuery, "$regex operator is not allowed")
-    }
-
-    private func regex(_ operand: JSONValue, options: JSONValue?) throws(ParseError) -> Constraint {
-        try checkPatterns()
-        guard let pattern = operand.stringValue else {
-            throw ParseError(ParseError.invalidQuery, "$regex value must be a string")
-        }
-        var flags = ""
-        if let options {
-            guard let text = options.stringValue, !text.isEmpty, text.allSatisfy({ "imxsu".contains($0) }) else {
-                let shown = options.stringValue ?? options.text
-                throw ParseError(ParseError.invalidQuery, "Bad $options value for query: \(shown)")
-            }
-            flags = text
-        }
-        try Self.checkLength(pattern)
-        if !isMaster, !limits.allowsBackReferences, RegexPattern.mayReferBack(pattern) {
-            _ = try RegexPattern.postgres(pattern, options: flags, allowsBackReferences: false)
-        }
-        return .regex(pattern: pattern, options: flags)
-    }
-
-    private static func checkLength(_ pattern: String) throws(ParseError) {
-        guard pattern.utf8.count <= RegexPattern.longest else {
-            throw ParseError(
-                ParseError.invalidQuery, "A regular expression can't exceed \(RegexPattern.longest) bytes")
-        }
-    }
-
-    private func textSearch(_ operand: JSONValue) throws(ParseError) -> TextSearch {
-        guard let search = operand["$search"]?.objectValue else {
-            throw ParseError(107, "bad $text: $search, should be object")
-        }
-        guard let term = search["$term"]?.stringValue else {
-            throw ParseError(107, "bad $text: $term, should be string")
-        }
-        if let language = search["$language"], language.stringValue == nil {
-            throw ParseError(107, "bad $text: $language, should be string")
-        }
-        for name in ["$caseSensitive", "$diacriticSensitive"] {
-            if let flag = search[name], flag.boolValue == nil {
-                throw ParseError(107, "bad $text: \(name), should be boolean")
-            }
-        }
-        return TextSearch(
-            term: term, language: search["$language"]?.stringValue,
-            isCaseSensitive: search["$caseSensitive"]?.boolValue ?? false,
-            isDiacriticSensitive: search["$diacriticSensitive"]?.boolValue ?? true)
-    }
-
-    private func subquery(_ name: String, _ operand: JSONValue, depth: Int) throws(ParseError) -> Constraint {
-        if let limit = limits.subqueryDepth, !isMaster, depth > limit {
-            throw ParseError(102, "Subquery nesting depth exceeds maximum allowed depth of \(limit)")
-        }
-        guard depth <= Self.hardDepth else {
-            throw ParseError(102, "Subquery nesting depth exceeds maximum allowed depth of \(Self.hardDepth)")
-        }
-        let isSelect = name == "$select" || name == "$dontSelect"
-        let body = isSelect ? operand["query"]?.objectValue : operand.objectValue
-        guard let body, let className = body["className"]?.stringValue,
-            !isSelect || (operand["key"]?.stringValue != nil && operand.objectValue?.count == 2),
-            isSelect || !requiresInnerCondition || body["where"] != nil
-        else { throw ParseError(ParseError.invalidQuery, "improper usage of \(name)") }
-        if isSelect, let key = operand["key"]?.stringValue { try check(key) }
-        let condition = try Self.condition(body["where"], of: name)
-        var query = Subquery(
-            className: className,
-            filter: try parse(condition, depth: 0, subqueries: depth, insideNor: false),
-            key: isSelect ? operand["key"]?.stringValue.map(FieldPath.init) : nil,
-            redirectKey: body["redirectClassNameForKey"]?.stringValue,
-            order: try SortKey.limited(body["order"]),
-            limit: body["limit"]?.parameterInteger,
-            skip: body["skip"]?.parameterInteger ?? 0)
-        if let limit = limits.subqueryLimit, !isMaster { query.limit = min(query.limit ?? limit, limit) }
-        return name == "$inQuery" || name == "$select" ? .inQuery(query) : .notInQuery(query)
-    }
-
-    /// An inner query without a condition leaves `where` out (iOS); it means every object.
-    private static func condition(_ value: JSONValue?, of name: String) throws(ParseError) -> JSONObject {
-        switch value {
-        case nil: return [:]
-        case .object(let object): return object
-        default: throw ParseError(ParseError.invalidQuery, "improper usage of \(name)")
-        }
     }
 }

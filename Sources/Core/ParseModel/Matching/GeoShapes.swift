@@ -10,7 +10,6 @@ extension GeoPoint {
     /// Tolerance of coordinates in degrees, as in PostgreSQL.
     fileprivate static let tolerance = 1e-6
 
-    /// Whether two points count as the same.
     func isSame(_ other: GeoPoint) -> Bool {
         abs(latitude - other.latitude) <= Self.tolerance && abs(longitude - other.longitude) <= Self.tolerance
     }

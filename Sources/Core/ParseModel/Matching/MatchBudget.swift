@@ -47,7 +47,6 @@ struct MatcherWeight {
     private(set) var bytes = 0
     private(set) var stepsLeft = Self.mostSteps
 
-    /// Counts a condition.
     mutating func add(_ constraint: Constraint) {
         bytes += Self.condition
         switch constraint {

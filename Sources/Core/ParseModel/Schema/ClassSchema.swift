@@ -105,4 +105,13 @@ public struct ClassSchema: Sendable {
         }
         return false
     }
+
+    /// The fields that the class lacks.
+    ///
+    /// - Throws: 111 when it has one of another type.
+    public func missing(_ fields: OrderedDictionary<Name, Field>) throws(ParseError) -> OrderedDictionary<Name, Field> {
+        var missing: OrderedDictionary<Name, Field> = [:]
+        for (name, field) in fields where try lacks(name.text, of: field.type) { missing[name] = field }
+        return missing
+    }
 }

@@ -58,15 +58,15 @@ public struct AdvisedIndexBuilder: Sendable {
                 $0.table.hasSameBytes(as: advice.className) && $0.isValid && $0.name.hasPrefix(IndexCandidate.prefix)
             }
             return built < mostPerClass && !refused.contains(advice.name)
+                && !facts.indexes.contains { $0.name.hasSameBytes(as: advice.name) }
                 && advice.questions.contains { $0.rest != nil }
         }
     }
 
     /// Builds while the lock keeps other processes from building.
     private func build(in session: PostgresSession) async throws -> String? {
-        let facts = try await DatabaseFacts.read(client)
-        for name in Self.leftovers(facts) { await drop(name, session, isLeftover: true) }
-        guard let advice = try await wanted(facts) else { return nil }
+        for name in Self.leftovers(try await DatabaseFacts.read(client)) { await drop(name, session) }
+        guard let advice = try await wanted(try await DatabaseFacts.read(client)) else { return nil }
         // What ends in time limits of the session would have to begin anew.
         _ = try await session.query("SET lock_timeout = 0")
         do {
@@ -79,15 +79,6 @@ public struct AdvisedIndexBuilder: Sendable {
             }
             logger.warning(
                 "advised index could not be built", metadata: ["index": "\(advice.name)", "error": "\(error)"])
-            return nil
-        }
-        let rows = try await session.query(
-            "SELECT indisvalid AND indrelid = to_regclass($2) FROM pg_index WHERE indexrelid = to_regclass($1)",
-            [.text(SQL.identifier(advice.name)), .text(SQL.identifier(advice.className))])
-        guard rows.rowCount > 0, rows.bool(0, 0) == true else {
-            try await NoteTable(client: client).refuse(advice.name)
-            logger.warning(
-                "advised index not built: its name is taken", metadata: ["index": "\(advice.name)"])
             return nil
         }
         logger.notice("index built", metadata: ["index": "\(advice.name)", "reason": "\(advice.words)"])
@@ -118,20 +109,15 @@ public struct AdvisedIndexBuilder: Sendable {
         }
     }
 
-    /// An index that an operator is building isn't valid yet either.
-    private static let isAbandoned =
-        "NOT indisvalid AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index WHERE index_relid = indexrelid)"
-
-    /// Drops an index, in its own task, which a cancelled caller can't cut short.
-    ///
-    /// - Parameter isLeftover: Whether to drop it only if its build has ended and it can't be used.
-    private func drop(_ name: String, _ session: PostgresSession, isLeftover: Bool = false) async {
+    /// Drops an invalid index that nobody is building, in its own task, which a cancelled caller can't cut short.
+    private func drop(_ name: String, _ session: PostgresSession) async {
         await Task {
             do {
-                let mayGo = isLeftover ? Self.isAbandoned : "NOT (indisunique AND indisvalid)"
                 let rows = try await session.query(
-                    "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND \(mayGo)",
-                    [.text(SQL.identifier(name))])
+                    """
+                    SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid AND NOT EXISTS (
+                        SELECT FROM pg_stat_progress_create_index WHERE index_relid = indexrelid)
+                    """, [.text(SQL.identifier(name))])
                 guard rows.rowCount > 0 else { return }
                 _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
             } catch {

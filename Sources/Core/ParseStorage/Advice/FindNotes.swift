@@ -24,7 +24,6 @@ public final class FindNotes: Sendable {
         }
     }
 
-    /// The most shapes.
     package static let capacity = 500
     /// The most statements of one sender that count until notes are written, about a minute, and their milliseconds.
     package static let mostOfSender = (calls: 100, milliseconds: 20_000.0)
@@ -75,7 +74,6 @@ public final class FindNotes: Sendable {
         }
     }
 
-    /// Takes the notes out.
     package func take() -> [QueryShape: Figures] {
         state.withLock { state in
             defer { state = State() }

@@ -1,14 +1,12 @@
 import Postgres
 
-/// An index that no query used for long.
+/// An index that no query used for a month.
 public struct UnusedIndex: Sendable {
-    /// Its name.
     public let name: String
     /// The class.
     public let table: String
-    /// Its size.
     public let bytes: Int
-    /// For how many days no query used it.
+    /// The days since a query used it.
     public let days: Int
 }
 
@@ -26,27 +24,31 @@ package struct IndexUse: Sendable {
         "since" timestamptz NOT NULL);
         """
 
-    private static let classNames = "SELECT \"className\"::text FROM \"_SCHEMA\""
-
-    /// Indexes that operators may drop: of classes, not unique, made by hand or advised. Tables without a byte are left
-    /// out: on Citus they stand for tables of other servers, which count the use.
+    /// Use of the indexes that operators may drop: of classes, not unique, made by hand or advised. Tables without a byte
+    /// are left out: on Citus they stand for tables of other servers, which count the use.
     ///
     /// Parameter 1 is the class names. They are queried separately, since a statement reads either tables of other
     /// servers or the catalogue of this one.
-    private static let indexes = """
-        pg_stat_user_indexes s JOIN pg_index x ON x.indexrelid = s.indexrelid \
+    private static let counts = """
+        SELECT s.indexrelid::text, coalesce(s.idx_scan, 0)::text, i.relname::text, t.relname::text, \
+        pg_relation_size(i.oid) FROM pg_stat_user_indexes s JOIN pg_index x ON x.indexrelid = s.indexrelid \
         JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid \
         WHERE pg_table_is_visible(t.oid) AND NOT x.indisunique AND \(ClassIndexes.isUsers) \
         AND t.relname = ANY($1) AND pg_relation_size(t.oid) > 0 \
         AND (NOT starts_with(i.relname::text, 'roost_') OR starts_with(i.relname::text, '\(IndexCandidate.prefix)') \
-        OR starts_with(i.relname::text, 'roost_index:') OR starts_with(i.relname::text, 'roost_doctor:'))
+        OR starts_with(i.relname::text, 'roost_index:') OR starts_with(i.relname::text, 'roost_doctor:')) \
+        ORDER BY s.indexrelid
         """
+
+    private func counts() async throws -> PostgresResult {
+        let classes = try await client.query("SELECT \"className\"::text FROM \"_SCHEMA\"", [], readOnly: true)
+        let names = (0..<classes.rowCount).compactMap { classes.string($0, 0) }
+        return try await client.query(Self.counts, [.textArray(names)], readOnly: true)
+    }
 
     /// Looks at the counts; there is no table as long as there is no such index; throws `PostgresError`.
     package func note() async throws {
-        let counts = try await client.query(
-            "SELECT s.indexrelid::text, coalesce(s.idx_scan, 0)::text FROM \(Self.indexes) ORDER BY s.indexrelid",
-            [.textArray(try await classes())], readOnly: true)
+        let counts = try await counts()
         let isThere = try await client.hasTable("_roost_index_use")
         guard isThere || counts.rowCount > 0 else { return }
         if !isThere { try await ProcessLock.schemaChange.make(Self.definition, client) }
@@ -62,33 +64,25 @@ package struct IndexUse: Sendable {
         _ = try await client.query("DELETE FROM \"_roost_index_use\" WHERE \"index\"::text <> ALL($1)", [indexes])
     }
 
-    private func classes() async throws -> [String] {
-        let rows = try await client.query(Self.classNames, [], readOnly: true)
-        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
-    }
-
     /// The indexes that no query used for a month, the largest first; throws `PostgresError`.
     package func unused() async throws -> [UnusedIndex] {
         guard try await client.hasTable("_roost_index_use") else { return [] }
         let idle = try await client.query(
             """
-            SELECT "index"::text, "scans"::text, extract(epoch FROM now() - "since")::text
+            SELECT "index" || ' ' || "scans", (extract(epoch FROM now() - "since") / 86400)::float8
             FROM "_roost_index_use" WHERE "since" < now() - interval '\(Self.days) days'
             """, [], readOnly: true)
-        func column(_ column: Int) -> PostgresParameter {
-            .textArray((0..<idle.rowCount).map { idle.string($0, column) ?? "" })
+        var days: [String: Int] = [:]
+        for row in 0..<idle.rowCount { days[idle.string(row, 0) ?? ""] = Int(idle.double(row, 1) ?? 0) }
+        let counts = try await counts()
+        let unused = (0..<counts.rowCount).compactMap { row -> UnusedIndex? in
+            guard let index = counts.string(row, 0), let scans = counts.string(row, 1),
+                let days = days["\(index) \(scans)"]
+            else { return nil }
+            return UnusedIndex(
+                name: counts.string(row, 2) ?? "", table: counts.string(row, 3) ?? "",
+                bytes: Int(counts.int(row, 4) ?? 0), days: days)
         }
-        let rows = try await client.query(
-            """
-            SELECT i.relname::text, t.relname::text, pg_relation_size(i.oid), u.seconds::float8
-            FROM unnest($2::text[], $3::text[], $4::text[]) AS u (index, scans, seconds), \(Self.indexes)
-            AND s.indexrelid::text = u.index AND coalesce(s.idx_scan, 0)::text = u.scans
-            ORDER BY 3 DESC LIMIT 100
-            """, [.textArray(try await classes()), column(0), column(1), column(2)], readOnly: true)
-        return (0..<rows.rowCount).map { row in
-            UnusedIndex(
-                name: rows.string(row, 0) ?? "", table: rows.string(row, 1) ?? "", bytes: Int(rows.int(row, 2) ?? 0),
-                days: Int((rows.double(row, 3) ?? 0) / 86_400))
-        }
+        return Array(unused.sorted { $0.bytes > $1.bytes }.prefix(100))
     }
 }

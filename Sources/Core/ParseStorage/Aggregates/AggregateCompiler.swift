@@ -41,7 +41,6 @@ struct AggregateCompiler {
         return Statement(query, builder.parameters)
     }
 
-    /// The query of a pipeline's documents.
     mutating func pipeline(_ stages: [AggregateStage], _ input: AggregateInput) throws(ParseError) -> String {
         stageCount += stages.count
         guard stageCount <= HardLimits.stages else {

@@ -85,9 +85,7 @@ extension AggregateCompiler {
     struct Zone {
         fileprivate enum Kind {
             case utc
-            /// By an offset in minutes.
             case offset(String)
-            /// By a name.
             case named(String)
         }
 

@@ -76,7 +76,6 @@ enum AggregateInput {
         }
     }
 
-    /// The query by itself.
     var query: String {
         switch self {
         case .rows(_, let query), .documents(let query): query

@@ -2,7 +2,6 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The operands of a `$lookup`.
 struct AggregateLookup {
     let className: String
     /// The field of the documents that gets the objects.

@@ -4,7 +4,6 @@ import ParseModel
 extension AggregateCompiler {
     private static let groups: Set<Name> = ["$and", "$or", "$nor"]
 
-    /// A `$match` as a condition.
     mutating func condition(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let conditions = try conditions(operand, document)
         return conditions.count == 1 ? conditions[0] : conditions.map { "(\($0))" }.joined(separator: " OR ")

@@ -127,7 +127,6 @@ extension AggregateCompiler {
         }
     }
 
-    /// Returns a unique name for a part of the statement.
     mutating func uniqueName(_ kind: String) -> String {
         uniqueNames += 1
         return "_roost_\(kind)\(uniqueNames)"

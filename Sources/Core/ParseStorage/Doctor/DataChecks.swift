@@ -6,7 +6,6 @@ import Postgres
 /// Looks into the rows for what no server keeps from happening. The work is bounded: of each table so many rows are
 /// looked at, for so long.
 struct DataChecks: Sendable {
-    /// How much is looked at.
     struct Limits: Sendable {
         /// The most rows of a table for one question.
         var rows = 100_000

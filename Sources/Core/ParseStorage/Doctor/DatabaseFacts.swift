@@ -58,7 +58,6 @@ package struct DatabaseFacts: Sendable {
         (rows ?? []).map { TableLayout.schema(name: $0.name, row: $0.json) }
     }
 
-    /// The settings that are looked at.
     static let settingNames = [
         "fsync", "full_page_writes", "autovacuum", "track_counts", "synchronous_commit", "server_encoding",
         "zero_damaged_pages", "ignore_checksum_failure", "max_connections",

@@ -50,7 +50,6 @@ struct StartDiagnosis {
         return [(schema.name, "makes the columns \(missing.joined(separator: ", "))")]
     }
 
-    /// The names of the functions that the installer makes.
     static let functionNames: [Name] = {
         let text = String(decoding: Schema.parseServerFunctions + Schema.functions, as: UTF8.self)
         let names = text.split(separator: "\n").compactMap { line -> Name? in

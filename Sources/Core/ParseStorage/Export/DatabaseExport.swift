@@ -46,7 +46,6 @@ public struct DatabaseExport: Sendable {
 
     /// How the rows of a table are read.
     struct Source: Sendable {
-        /// Gives the rows.
         let statement: Statement
         /// Gives about how many bytes each row takes, in the same order; nil where all are small.
         let sizes: Statement?

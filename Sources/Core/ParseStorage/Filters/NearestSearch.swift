@@ -110,7 +110,6 @@ package struct NearestSearch {
 ///
 /// It is bounded: what was used longest ago is forgotten, and found out anew.
 package final class NearestHistory: Sendable {
-    /// How a search is done.
     enum Manner {
         /// By the distance of every row.
         case plain

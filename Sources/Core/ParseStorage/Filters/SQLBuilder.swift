@@ -11,7 +11,6 @@ package struct SQLBuilder {
     /// The principals added last, and their placeholder.
     private var principals: (names: [Name], text: String)?
 
-    /// Makes a builder for one statement.
     package init(writesValues: Bool = false) {
         self.writesValues = writesValues
         // Most statements have a few.

@@ -203,3 +203,33 @@ public final class ReadPlan: Sendable {
             selectList: (selected + (hasACL ? ["\"_rperm\"", "\"_wperm\""] : [])).joined(separator: ", "))
     }
 }
+
+/// The class and the fields that a read plan was made for.
+struct ReadPlanKey: Hashable {
+    let className: String
+    let keys: Set<Name>?
+    let excluded: Set<Name>
+    let hidden: Set<Name>
+
+    init(className: String, keys: Set<Name>?, excluded: Set<Name>, hidden: Set<Name>) {
+        self.className = className
+        self.keys = keys.map(Self.withoutLongNames)
+        self.excluded = Self.withoutLongNames(excluded)
+        self.hidden = hidden
+    }
+
+    /// About how many bytes it and its plan take.
+    var weight: Int {
+        var bytes = 4096
+        for names in [keys ?? [], excluded, hidden] { bytes += names.reduce(0) { $0 + $1.utf8.count + 32 } }
+        return bytes
+    }
+
+    /// Drops client-supplied names too long for any field, which would be compared under the lock.
+    private static func withoutLongNames(_ names: Set<Name>) -> Set<Name> {
+        names.contains { $0.utf8.count > longestName } ? names.filter { $0.utf8.count <= longestName } : names
+    }
+
+    /// PostgreSQL's name limit in bytes.
+    private static let longestName = 63
+}

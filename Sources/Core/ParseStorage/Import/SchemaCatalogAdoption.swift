@@ -12,7 +12,7 @@ extension SchemaCatalog {
     public func adopt(_ source: ClassSchema, outweighs: Bool) async throws -> ClassSchema {
         try await change(source.name) { current in
             var schema = current ?? ClassSchema(name: source.name)
-            for (name, field) in try Self.missing(source.fields, in: schema) { schema.fields[name] = field }
+            for (name, field) in try schema.missing(source.fields) { schema.fields[name] = field }
             // Options come with the fields, where the class says nothing itself.
             for (name, field) in source.fields {
                 guard let known = schema.fields[name], outweighs || (known.required == nil && known.defaultValue == nil)

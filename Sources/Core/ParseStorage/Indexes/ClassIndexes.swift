@@ -1,4 +1,4 @@
-import JSON
+public import JSON
 import ParseModel
 import Postgres
 
@@ -121,5 +121,21 @@ struct ClassIndexes {
             classes[Name(table), default: [:]][name] = .object(fields)
         }
         return classes
+    }
+}
+
+extension SchemaCatalog {
+    /// The indexes of classes that were made by hand, by class and name, in the form of the schemas API.
+    public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
+        var attempts = 1
+        while true {
+            do {
+                return try ClassIndexes.read(
+                    try await client.query(ClassIndexes.handmade, [.textArray(classNames)], readOnly: true))
+            } catch let error as PostgresError where DatabaseFailure.isVanishedRelation(error) && attempts < 5 {
+                // The table is not on the list the next time.
+                attempts += 1
+            }
+        }
     }
 }

@@ -118,12 +118,12 @@ public struct DatabaseInstaller: Sendable {
             let indexes = definition["indexes"]?.objectValue ?? [:]
             let known = catalog.schema(name)
             let isComplete =
-                try known.map { try SchemaCatalog.missing(wanted, in: $0).isEmpty } ?? false
+                try known.map { try $0.missing(wanted).isEmpty } ?? false
                 && indexes.keys.allSatisfy { known?.indexes[$0] != nil }
             if isComplete { continue }
             try await catalog.change(name) { current in
                 var schema = current ?? ClassSchema(name: name)
-                for (field, value) in try SchemaCatalog.missing(wanted, in: schema) { schema.fields[field] = value }
+                for (field, value) in try schema.missing(wanted) { schema.fields[field] = value }
                 if current == nil || (name == "_User" && schema.permissions == nil) {
                     schema.permissions = permissions.map(ClassLevelPermissions.init(json:)) ?? schema.permissions
                 }

@@ -14,7 +14,7 @@ public final class SchemaCatalog: Sendable {
     private struct State {
         var snapshot: SchemaSnapshot
         /// Plans made for the snapshot, by what they were made of.
-        var plans = BoundedTable<PlanKey, ReadPlan>(capacity: 4 * 1024 * 1024)
+        var plans = BoundedTable<ReadPlanKey, ReadPlan>(capacity: 4 * 1024 * 1024)
         /// Counts reloads, so that an answer read before a change never replaces what was learned after it.
         var version = 0
 
@@ -25,21 +25,7 @@ public final class SchemaCatalog: Sendable {
         }
     }
 
-    private struct PlanKey: Hashable {
-        let className: String
-        let keys: Set<Name>?
-        let excluded: Set<Name>
-        let hidden: Set<Name>
-
-        /// About how many bytes it and its plan take.
-        var weight: Int {
-            var bytes = 4096
-            for names in [keys ?? [], excluded, hidden] { bytes += names.reduce(0) { $0 + $1.utf8.count + 32 } }
-            return bytes
-        }
-    }
-
-    private let client: PostgresClient
+    let client: PostgresClient
     private let logger: Logger
     private let state: Mutex<State>
     private let gate = SchemaChangeGate()
@@ -82,12 +68,11 @@ public final class SchemaCatalog: Sendable {
     func plan(_ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [])
         -> ReadPlan
     {
-        let (keys, excluded) = (keys.map(Self.withoutLongNames), Self.withoutLongNames(excluded))
-        let key = PlanKey(className: schema.name, keys: keys, excluded: excluded, hidden: hidden)
+        let key = ReadPlanKey(className: schema.name, keys: keys, excluded: excluded, hidden: hidden)
         if let known = state.withLock({ $0.plans.value(of: key) }) { return known }
         let (current, version) = state.withLock { ($0.snapshot.classes[schema.name], $0.version) }
         // The class as it is at this version: the caller's may be older.
-        let plan = ReadPlan(current ?? schema, keys: keys, excluded: excluded, hidden: hidden)
+        let plan = ReadPlan(current ?? schema, keys: key.keys, excluded: key.excluded, hidden: key.hidden)
         state.withLock {
             // A plan for a class that changed meanwhile is not kept.
             guard $0.version == version else { return }
@@ -95,14 +80,6 @@ public final class SchemaCatalog: Sendable {
         }
         return plan
     }
-
-    /// Drops client-supplied names too long for any field, which would be compared under the lock.
-    private static func withoutLongNames(_ names: Set<Name>) -> Set<Name> {
-        names.contains { $0.utf8.count > longestName } ? names.filter { $0.utf8.count <= longestName } : names
-    }
-
-    /// PostgreSQL's name limit in bytes.
-    private static let longestName = 63
 
     /// Reads all classes anew.
     public func reload() async throws {
@@ -143,20 +120,6 @@ public final class SchemaCatalog: Sendable {
         return rows.string(0, 0) ?? ""
     }
 
-    /// The indexes of classes that were made by hand, by class and name, in the form of the schemas API.
-    public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
-        var attempts = 1
-        while true {
-            do {
-                return try ClassIndexes.read(
-                    try await client.query(ClassIndexes.handmade, [.textArray(classNames)], readOnly: true))
-            } catch let error as PostgresError where DatabaseFailure.isVanishedRelation(error) && attempts < 5 {
-                // The table is not on the list the next time.
-                attempts += 1
-            }
-        }
-    }
-
     /// Makes sure that a class exists and has fields, and gives it as it is then.
     ///
     /// Nothing is sent when the class is known to have them. Two writers adding the same field at once both succeed.
@@ -168,7 +131,7 @@ public final class SchemaCatalog: Sendable {
     ) async throws -> ClassSchema {
         @Sendable func grown(_ schema: ClassSchema) throws(ParseError) -> ClassSchema {
             var grown = schema
-            for (name, field) in try Self.missing(fields, in: schema) { grown.fields[name] = field }
+            for (name, field) in try schema.missing(fields) { grown.fields[name] = field }
             let count = grown.fields.keys.count { !SystemClass.isDefaultField($0.text, of: className) }
             if let most, count > most, grown.fields.count > schema.fields.count {
                 throw ParseError(
@@ -182,15 +145,6 @@ public final class SchemaCatalog: Sendable {
         let wanted = try grown(known ?? ClassSchema(name: className))
         if let known, wanted.fields.count == known.fields.count { return known }
         return try await change(className) { try grown($0 ?? ClassSchema(name: className)) }
-    }
-
-    /// The fields that a class lacks; throws 111 when it has one of them with another type.
-    static func missing(_ fields: OrderedDictionary<Name, Field>, in schema: ClassSchema) throws(ParseError)
-        -> OrderedDictionary<Name, Field>
-    {
-        var missing: OrderedDictionary<Name, Field> = [:]
-        for (name, field) in fields where try schema.lacks(name.text, of: field.type) { missing[name] = field }
-        return missing
     }
 
     /// Changes a class in one transaction, under a lock that every Roost process takes, without keeping those waiting
@@ -317,30 +271,13 @@ public final class SchemaCatalog: Sendable {
             session -> (isGone: Bool, version: Int) in
             let version = self.version
             let current = try await SchemaChange.read(className, session)
-            if onlyIfEmpty, try await !Self.isEmpty(className, session) { return (false, version) }
-            for (name, field) in current?.fields ?? [:] where field.type.isRelation {
-                let table = TableLayout.joinTable(field: name.text, className: className)
-                _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(table))", [])
-            }
-            _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])
-            _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
+            if onlyIfEmpty, try await !SchemaChange.isEmpty(className, session) { return (false, version) }
+            try await SchemaChange.drop(className, current, session)
             try await announce(session)
             return (true, version)
         }
         if dropped.isGone { await remember(className, nil, since: dropped.version) }
         return dropped.isGone
-    }
-
-    /// Whether a class is empty and stays so until the transaction ends.
-    private static func isEmpty(_ className: String, _ session: PostgresSession) async throws -> Bool {
-        let table = SQL.identifier(className)
-        let known = try await session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)])
-        guard known.bool(0, 0) == true else { return true }
-        let rows = try await session.group([
-            Statement("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE"),
-            Statement("SELECT EXISTS (SELECT 1 FROM \(table))"),
-        ])
-        return rows.last?.bool(0, 0) == false
     }
 
     /// Makes the columns that a class's schema lists and its table lacks, as old servers left some.

@@ -25,6 +25,28 @@ struct SchemaChange {
         return TableLayout.schema(name: className, row: try JSONValue(parsing: bytes))
     }
 
+    /// Whether a class is empty and stays so until the transaction ends.
+    static func isEmpty(_ className: String, _ session: PostgresSession) async throws -> Bool {
+        let table = SQL.identifier(className)
+        let known = try await session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)])
+        guard known.bool(0, 0) == true else { return true }
+        let rows = try await session.group([
+            Statement("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE"),
+            Statement("SELECT EXISTS (SELECT 1 FROM \(table))"),
+        ])
+        return rows.last?.bool(0, 0) == false
+    }
+
+    /// Drops a class with its table and join tables.
+    static func drop(_ className: String, _ current: ClassSchema?, _ session: PostgresSession) async throws {
+        for (name, field) in current?.fields ?? [:] where field.type.isRelation {
+            let table = TableLayout.joinTable(field: name.text, className: className)
+            _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(table))", [])
+        }
+        _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])
+        _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
+    }
+
     /// PostgreSQL cuts names at 63 bytes, so that two long ones could mean one column: new names are shorter, those of
     /// classes that pointers and relations lead to as well.
     ///
@@ -186,7 +208,6 @@ struct ExistingColumns {
     ]
 }
 
-/// Which indexes a change of a class drops and makes.
 struct IndexChanges {
     /// Names of dropped indexes, including those to be rebuilt.
     private(set) var dropped: [String] = []

@@ -71,7 +71,6 @@ package final class InsertTexts: Sendable {
     package struct Shape: Hashable {
         var className: String
         var columns: [String]
-        /// How many rows the statement makes.
         var rows: Int
         /// What it gives of each; empty for nothing.
         var returning = ""

@@ -3,42 +3,12 @@ import OrderedCollections
 import ParseModel
 import Postgres
 
-/// A write of one object, ready for its table.
-public struct ObjectWrite: Sendable {
-    /// What happens to each key; keys with dots reach inside a value.
-    public var operations: OrderedDictionary<Name, FieldOperation> = [:]
-    /// The new ACL: nil leaves it as it is.
-    public var acl: ACL?
-    /// Values of columns that no schema lists (password hash, tokens), by column.
-    public var hidden: OrderedDictionary<Name, JSONValue> = [:]
-    /// When the object was made; only for new ones.
-    public var createdAt: ParseDate?
-    /// When the object was last changed.
-    public var updatedAt: ParseDate?
-
-    /// The most bytes that the object may have afterwards, as JSON; nil for as many as it likes.
-    public var sizeLimit: Int?
-
-    /// A write that changes nothing.
-    public init() {}
-}
-
 /// Compiles writes into one INSERT or UPDATE with the join rows of their relations.
 struct WriteCompiler {
     let schema: ClassSchema
     var builder = SQLBuilder()
 
     init(schema: ClassSchema) { self.schema = schema }
-
-    /// Rows to put into and take out of one relation's join table.
-    struct RelationChange {
-        var table: String
-        /// The objects, by their ids, and whether each is in the relation afterwards.
-        var members: OrderedDictionary<Name, Bool> = [:]
-
-        var added: [String] { members.filter(\.value).keys.elements.texts }
-        var removed: [String] { members.filter { !$0.value }.keys.elements.texts }
-    }
 
     func insertRow(objectId: String, _ write: ObjectWrite) throws(ParseError) -> InsertRow {
         // Beside the fields: its id, two dates and two lists of the ACL.
@@ -59,15 +29,15 @@ struct WriteCompiler {
             row.set(column.text, to: try hiddenParameter(value, column.text))
         }
         if let acl = write.acl {
-            for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal.text) }
-            row.set("_rperm", to: .textArray(acl.readers.texts))
-            row.set("_wperm", to: .textArray(acl.writers.texts))
+            let lists = try Self.permissions(acl)
+            row.set("_rperm", to: lists.readers)
+            row.set("_wperm", to: lists.writers)
         }
         if let field = schema.placingField, !row.columns.contains(field.text) {
             throw ClassSchema.missing(field, of: schema.name)
         }
         try ObjectSize.check(values.values, row.parameters, write.sizeLimit)
-        for change in relationChanges(write.operations) where !change.added.isEmpty {
+        for change in RelationChange.all(in: write.operations, of: schema) where !change.added.isEmpty {
             row.joins.append(
                 Statement(
                     "INSERT INTO \(SQLBuilder.quote(change.table)) (\"relatedId\", \"owningId\") "
@@ -132,8 +102,9 @@ struct WriteCompiler {
                 "\(SQLBuilder.quote(column.text)) = \(builder.bind(try hiddenParameter(value, column.text)))")
         }
         if let acl = write.acl {
-            let lists = try permissions(acl)
-            assignments += ["\"_rperm\" = \(lists[0])", "\"_wperm\" = \(lists[1])"]
+            let lists = try Self.permissions(acl)
+            assignments.append("\"_rperm\" = \(builder.bind(lists.readers))")
+            assignments.append("\"_wperm\" = \(builder.bind(lists.writers))")
         }
         if assignments.isEmpty { assignments.append("\"objectId\" = \"objectId\"") }
         let table = SQLBuilder.quote(schema.name)
@@ -142,7 +113,7 @@ struct WriteCompiler {
         let id = builder.bind(try ValueEncoder.text(objectId))
         let update = "UPDATE \(table) SET \(assignments.joined(separator: ", ")) WHERE \"objectId\" = "
         let columns = returning.isEmpty ? "1" : returning.map(SQLBuilder.quote).joined(separator: ", ")
-        let changes = relationChanges(write.operations)
+        let changes = RelationChange.all(in: write.operations, of: schema)
         if changes.isEmpty, observation == nil {
             return Statement("\(update)\(id) AND \(condition) RETURNING \(columns)\(bound)", builder.parameters)
         }
@@ -299,33 +270,11 @@ struct WriteCompiler {
         return values
     }
 
-    private func relationChanges(_ operations: OrderedDictionary<Name, FieldOperation>) -> [RelationChange] {
-        var changes: [RelationChange] = []
-        for (field, operation) in operations where operation.isOnRelation {
-            guard case .relation = schema.type(of: field.text) else { continue }
-            var change = RelationChange(table: TableLayout.joinTable(field: field.text, className: schema.name))
-            Self.collect(operation, into: &change)
-            if !change.members.isEmpty { changes.append(change) }
-        }
-        return changes
-    }
-
-    /// Each object's last operation counts.
-    private static func collect(_ operation: FieldOperation, into change: inout RelationChange) {
-        switch operation {
-        case .addRelation(let pointers):
-            for pointer in pointers { change.members[Name(pointer.objectId)] = true }
-        case .removeRelation(let pointers):
-            for pointer in pointers { change.members[Name(pointer.objectId)] = false }
-        case .batch(let operations):
-            for operation in operations { collect(operation, into: &change) }
-        default: break
-        }
-    }
-
-    private mutating func permissions(_ acl: ACL) throws(ParseError) -> [String] {
+    private static func permissions(_ acl: ACL) throws(ParseError)
+        -> (readers: PostgresParameter, writers: PostgresParameter)
+    {
         for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal.text) }
-        return [builder.bind(.textArray(acl.readers.texts)), builder.bind(.textArray(acl.writers.texts))]
+        return (.textArray(acl.readers.texts), .textArray(acl.writers.texts))
     }
 
     /// The parameter of an internal column. Dates may be texts or Date objects.

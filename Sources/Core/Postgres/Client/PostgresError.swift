@@ -80,7 +80,6 @@ public struct PostgresError: Error, Sendable {
         error.isDetour = true
         return error
     }()
-    /// What a statement without a result gives.
     static let noResult = PostgresError(.server, "the statement returned no result")
     /// The error for a request after the end of the client.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")

@@ -5,7 +5,6 @@ import Tasks
 /// `@unchecked Sendable`: its constants and the promise are safe to share; the fields that change are touched by the
 /// I/O thread alone.
 package final class Request: @unchecked Sendable {
-    /// The work to do.
     package enum Content: Sendable {
         /// Statements in one implicit transaction.
         case statements([EncodedStatement])
@@ -40,7 +39,6 @@ package final class Request: @unchecked Sendable {
 
     // MARK: Touched by the I/O thread alone
 
-    /// How often it was sent.
     package var attempts = 0
     /// How often its answer was lost.
     var losses = 0
@@ -114,7 +112,6 @@ package final class Request: @unchecked Sendable {
         promise.fulfill(.success(results))
     }
 
-    /// Ends the wait with an error.
     package func fail(_ error: PostgresError) {
         for member in members { member.fail(error) }
         promise.fulfill(.failure(error))

@@ -81,7 +81,6 @@ package struct Sending {
     /// Whether it is over without a sync: it had its last result, and the sync follows another.
     package var isOver: Bool { end == .lastResult && received == expected }
 
-    /// The first error.
     package var error: PostgresError? { if case .failed(let error, _) = outcome { error } else { nil } }
 
     /// The member whose statement brought the error; nil when none did, as at the end of the transaction.

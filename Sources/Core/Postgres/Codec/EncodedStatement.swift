@@ -12,7 +12,6 @@ package struct EncodedStatement: Sendable {
         let length: Int32
     }
 
-    /// What distinguishes prepared statements.
     package let key: StatementKey
     private(set) var bytes: [UInt8] = []
 

@@ -78,7 +78,6 @@ public enum PostgresType: UInt32, Sendable {
     case jsonb = 3802
     case jsonbArray = 3807
 
-    /// Whether it is a list of values.
     var isArray: Bool {
         switch self {
         case .boolArray, .textArray, .float8Array, .timestamptzArray, .jsonbArray: true

@@ -36,7 +36,6 @@ package final class Connection {
     var isBlocked = false
     /// What the result that comes takes in memory.
     var watch = ResultWatch()
-    /// How many results have come.
     var resultsTaken = 0
     /// Whether the server was asked to cancel the first of those under way, since its result is too large.
     var isOutgrown = false
@@ -110,7 +109,6 @@ package final class Connection {
         }
     }
 
-    /// Begins to connect.
     func open() {
         openedAt = context.now
         wasSilent = false

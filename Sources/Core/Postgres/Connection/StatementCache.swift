@@ -60,7 +60,6 @@ package struct StatementCache {
         bytes -= statement.key.sql.utf8.count
     }
 
-    /// Forgets a statement that was never prepared.
     mutating func remove(_ statement: PreparedStatement) {
         if statements[statement.key] === statement { forget(statement) }
     }

@@ -5,7 +5,6 @@ package protocol ConnectionPool: AnyObject {
     var connections: [Connection] { get }
     /// Whether it has no connections and waits for none, as most pools nearly always: nothing can be due.
     var isUnused: Bool { get }
-    /// How many requests wait for a connection.
     var waiting: Int { get }
     /// How many open connections have nothing to do.
     var idleConnections: Int { get }
@@ -63,7 +62,6 @@ package final class LoopContext {
     var timelines = TimelineWatch()
     /// Finds out when connections lead to a server that takes no writes any more.
     var renewal = ConnectionRenewal()
-    /// Asks the server to cancel.
     let cancellations = ServerCancellations()
 
     package init(

@@ -12,13 +12,9 @@ package final class ExclusivePool: ConnectionPool {
     package private(set) var timeouts = 0
     /// Connections to close: they hold large libpq buffers, or their server has become read-only.
     private var retired: [Connection] = []
-    private var leases: [Int: Lease] = [:]
+    private(set) var leases: [Int: Lease] = [:]
     private var lastNumber: Int
-    private var waiters = SenderQueue<LeaseRequest>()
-    /// Requests in order of arrival, including those waiting for a row. Served ones stay until they reach the front.
-    private var arrivals: Deque<LeaseRequest> = []
-    /// By conflict key, requests behind another one for the same row. Each row occupies one connection.
-    private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
+    private var queue = LeaseQueue()
     private var order = LeaseOrder()
     private var backOff = BackOff()
     private var nextOpening = MonotonicInstant.now
@@ -29,7 +25,7 @@ package final class ExclusivePool: ConnectionPool {
     private let share: Int
     private let waitLimit: Duration
     private let parameters: ConnectionParameters
-    private let keepsWrites: Bool
+    let keepsWrites: Bool
     private let stopsHeaviest: Bool
 
     private static let idleTimeout: Int64 = 60_000
@@ -49,13 +45,13 @@ package final class ExclusivePool: ConnectionPool {
     }
 
     package var waiting: Int {
-        leases.values.reduce(waiters.count) { $0 + $1.pending.count } + queuesByKey.values.reduce(0) { $0 + $1.count }
+        leases.values.reduce(queue.count) { $0 + $1.pending.count }
     }
 
     /// Whether no connection is lent or waited for.
-    package var isIdle: Bool { leases.isEmpty && waiters.isEmpty && queuesByKey.isEmpty }
+    package var isIdle: Bool { leases.isEmpty && queue.isEmpty }
 
-    package var isUnused: Bool { connections.isEmpty && arrivals.isEmpty && isIdle }
+    package var isUnused: Bool { connections.isEmpty && queue.arrivals.isEmpty && isIdle }
 
     package var nextDeadline: MonotonicInstant? {
         var earliest = EarliestInstant()
@@ -65,7 +61,7 @@ package final class ExclusivePool: ConnectionPool {
             if !lease.isExpired, !lease.isReleased { earliest.consider(lease.request.end) }
         }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
-        earliest.consider(arrivals.first?.deadline)
+        earliest.consider(queue.arrivals.first?.deadline)
         if mayStop { earliest.consider(order.nextLook) }
         if mayOpen { earliest.consider(nextOpening) }
         return earliest.instant
@@ -79,15 +75,7 @@ package final class ExclusivePool: ConnectionPool {
         if context.isStopping { return fail(request, .shutDown) }
         request.arrival = context.now
         request.deadline = context.now.after(waitLimit)
-        arrivals.append(request)
-        if let key = request.conflictKey {
-            guard queuesByKey[key] == nil else {
-                queuesByKey[key]?.append(request)
-                return
-            }
-            queuesByKey[key] = []
-        }
-        request.ticket = waiters.append(request, of: request.sender)
+        guard queue.append(request) else { return }
         lendIdle()
         openWhereUseful()
         // It would be refused again.
@@ -97,13 +85,11 @@ package final class ExclusivePool: ConnectionPool {
     /// Fails waiting requests if the server rejects connections and there is another to try.
     private func failRefused() {
         guard context.configuration.failsWhenRefused else { return }
-        let refused = arrivals
-        arrivals.removeAll()
-        for request in refused where withdraw(request) { giveUp(request) }
+        for request in queue.takeArrivals() where queue.withdraw(request) { giveUp(request) }
     }
 
     private func lendIdle() {
-        while !waiters.isEmpty, let entry = idle.popLast() {
+        while queue.unblocked > 0, let entry = idle.popLast() {
             if entry.connection.isReady, entry.connection.isOutdated {
                 retired.append(entry.connection)
                 continue
@@ -121,15 +107,14 @@ package final class ExclusivePool: ConnectionPool {
     /// Lends a connection to the next request. Returns false if none is eligible.
     private func lend(_ connection: Connection) -> Bool {
         let rank = { self.order.time(of: $0, among: self.leases.values, at: self.context.now) }
-        while let (waiter, _) = waiters.popFirst(by: rank, { mayLend(to: $1) ? .take : .skip }) {
-            waiter.ticket = nil
+        while let waiter = queue.next(by: rank, where: mayLend) {
             lastNumber += PoolPurpose.allCases.count
             let lease = Lease(number: lastNumber, connection: connection, for: waiter, at: context.now)
             leases[lease.number] = lease
             order.begin(lease)
             if waiter.promise.fulfill(.success(lease.number)) { return true }
             leases[lease.number] = nil
-            leave(waiter.conflictKey)
+            queue.leave(waiter.conflictKey)
         }
         return false
     }
@@ -139,50 +124,23 @@ package final class ExclusivePool: ConnectionPool {
     }
 
     private var mayStop: Bool {
-        stopsHeaviest && !waiters.isEmpty && leases.values.count { !$0.isBrokenOff } >= limit
+        stopsHeaviest && queue.unblocked > 0 && leases.values.count { !$0.isBrokenOff } >= limit
     }
 
     private func stopHeaviest() {
         guard mayStop else { return }
-        let lease = order.leaseToStop(among: leases.values, for: arrivals, at: context.now, mayLend: mayLend)
+        let lease = order.leaseToStop(among: leases.values, for: queue.arrivals, at: context.now, mayLend: mayLend)
         if let lease { expire(lease) }
     }
 
     /// Forgets a request whose caller waits no longer.
-    package func abandon(_ request: LeaseRequest) { _ = withdraw(request) }
-
-    /// Dequeues a request. Returns false if it isn't waiting.
-    private func withdraw(_ request: LeaseRequest) -> Bool {
-        if let ticket = request.ticket {
-            request.ticket = nil
-            waiters.remove(ticket)
-            leave(request.conflictKey)
-            return true
-        }
-        guard let key = request.conflictKey, let index = queuesByKey[key]?.firstIndex(where: { $0 === request }) else {
-            return false
-        }
-        queuesByKey[key]?.remove(at: index)
-        return true
-    }
-
-    /// Enqueues the next request with a conflict key.
-    private func leave(_ key: ConflictKey?) {
-        guard let key, queuesByKey[key] != nil else { return }
-        while let next = queuesByKey[key]?.popFirst() {
-            guard !next.promise.isFulfilled else { continue }
-            // It has waited already.
-            next.ticket = waiters.prepend(next, of: next.sender)
-            return
-        }
-        queuesByKey[key] = nil
-    }
+    package func abandon(_ request: LeaseRequest) { _ = queue.withdraw(request) }
 
     private func fail(_ request: LeaseRequest, _ error: PostgresError) { request.promise.fulfill(.failure(error)) }
 
     private var mayOpen: Bool {
         connections.count < limit && !context.isStopping
-            && connections.count(where: { !$0.isReady }) < waiters.count
+            && connections.count(where: { !$0.isReady }) < queue.unblocked
     }
 
     private func openWhereUseful() {
@@ -192,121 +150,6 @@ package final class ExclusivePool: ConnectionPool {
             connection.open()
             if connection.failure != nil { break }
         }
-    }
-
-    // MARK: Requests
-
-    /// Sends a request on a lent connection.
-    package func submit(_ request: Request, lease number: Int) {
-        guard let lease = leases[number], !lease.isReleased else {
-            return request.fail(PostgresError(.server, "the connection was already released", sqlState: "08003"))
-        }
-        if let failure = lease.failure { return request.fail(failure) }
-        if request.isCancelled { return request.fail(.cancelled) }
-        if lease.isExpired { return request.fail(.tookTooLong) }
-        lease.pending.append(request)
-        pump(lease)
-    }
-
-    private func pump(_ lease: Lease) {
-        while let request = lease.pending.first, !lease.isCancelling, lease.connection.scriptPhase == nil {
-            switch request.content {
-            case .commit where lease.prelude != nil:
-                // Nothing was asked in the transaction, so it was never begun.
-                lease.pending.removeFirst()
-                request.finish()
-                continue
-            case .script where !lease.connection.inFlight.isEmpty: return
-            default: break
-            }
-            lease.pending.removeFirst()
-            let prelude = lease.prelude
-            lease.prelude = nil
-            if !lease.connection.send(request, prelude: prelude) { request.fail(lost(lease.connection.failure)) }
-        }
-    }
-
-    private func lost(_ reason: PostgresError?) -> PostgresError {
-        var error = reason ?? PostgresError(.connectionLost, "the connection was lost")
-        error.kind = .connectionLost
-        return error
-    }
-
-    package func didFinish(_ request: Request, on connection: Connection) {
-        guard let lease = lease(of: connection) else { return request.finish() }
-        if var error = request.sending.error {
-            if error.isStaleStatement {
-                connection.dropStatements(of: request)
-                let canRepeat = !connection.isInTransaction && !request.hasEndedTransaction && request.attempts < 4
-                if canRepeat, lease.pending.isEmpty, connection.inFlight.isEmpty, connection.send(request) { return }
-            }
-            if error.isFromReadOnlyServer {
-                connection.noteError(error)
-                error.kind = .connectionLost
-            }
-            if request.isCancelled, error.sqlState == "57014" {
-                if lease.isExpired { error = .tookTooLong } else { error.kind = .cancelled }
-            }
-            request.fail(error)
-        } else {
-            request.finish()
-        }
-        proceed(lease)
-    }
-
-    private func lease(of connection: Connection) -> Lease? {
-        leases.values.first { $0.connection === connection && !$0.isBrokenOff }
-    }
-
-    // MARK: Cancelling
-
-    package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
-        guard let lease = lease(of: connection), let head = connection.inFlight.first else { return }
-        // What a write did outside of a transaction may be committed by now: its caller must not hear that it was not.
-        guard head.isReadOnly || !keepsWrites else { return }
-        head.promise.fulfill(.failure(head.sizeLimit < .max ? .detour : .tooLarge))
-        head.isCancelled = true
-        cancelHead(lease)
-    }
-
-    /// Stops a request: takes it back if it was not sent, else asks the server to cancel it.
-    func cancel(_ request: Request, lease number: Int) {
-        request.isCancelled = true
-        guard let lease = leases[number], !request.promise.isFulfilled else { return }
-        if let index = lease.pending.firstIndex(where: { $0 === request }) {
-            lease.pending.remove(at: index)
-            return request.fail(.cancelled)
-        }
-        cancelHead(lease)
-    }
-
-    /// Ends an overdue lease: the server cancels and rolls back, pending requests fail, and the connection is freed.
-    private func expire(_ lease: Lease) {
-        lease.isExpired = true
-        for request in lease.pending { request.fail(.tookTooLong) }
-        lease.pending.removeAll()
-        for request in lease.connection.inFlight.requests { request.isCancelled = true }
-        proceed(lease)
-    }
-
-    /// Cancels the running statement if its request was cancelled.
-    private func cancelHead(_ lease: Lease) {
-        lease.cancelAgain = nil
-        guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
-            lease.failure == nil, let handle = lease.connection.handle
-        else { return }
-        lease.isCancelling = context.cancellations.send(to: handle, lease: lease.number, through: context.commandQueue)
-        if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
-    }
-
-    /// The server knows; if it had not begun, it did nothing, and has to be asked again.
-    func didSendCancel(lease number: Int) {
-        guard let lease = leases[number] else { return }
-        lease.isCancelling = false
-        if lease.connection.inFlight.first?.isCancelled == true {
-            lease.cancelAgain = context.now.after(lease.cancelPause.next())
-        }
-        proceed(lease)
     }
 
     // MARK: Giving back
@@ -322,7 +165,7 @@ package final class ExclusivePool: ConnectionPool {
         proceed(lease)
     }
 
-    private func proceed(_ lease: Lease) {
+    func proceed(_ lease: Lease) {
         let connection = lease.connection
         if lease.isBrokenOff {
             if lease.isReleased { end(lease) }
@@ -357,7 +200,7 @@ package final class ExclusivePool: ConnectionPool {
     /// Records the time of an ending lease, and lets the next request for its row wait for a connection.
     private func settle(_ lease: Lease) {
         order.end(lease, at: context.now)
-        leave(lease.request.conflictKey)
+        queue.leave(lease.request.conflictKey)
     }
 
     private func end(_ lease: Lease) {
@@ -402,9 +245,9 @@ package final class ExclusivePool: ConnectionPool {
         for lease in leases.values where !lease.isExpired && !lease.isReleased {
             if let end = lease.request.end, end <= context.now { expire(lease) }
         }
-        while let first = arrivals.first, hasWaitedEnough(first) {
-            arrivals.removeFirst()
-            guard withdraw(first) else { continue }
+        while let first = queue.arrivals.first, hasWaitedEnough(first) {
+            queue.removeFirstArrival()
+            guard queue.withdraw(first) else { continue }
             if !context.isStopping, !first.promise.isFulfilled { timeouts += 1 }
             giveUp(first)
         }
@@ -434,10 +277,8 @@ package final class ExclusivePool: ConnectionPool {
 
     /// Gives up all that waits, when the client ends.
     func end() {
-        for waiter in arrivals { fail(waiter, .shutDown) }
-        arrivals.removeAll()
-        waiters = SenderQueue()
-        queuesByKey.removeAll()
+        for waiter in queue.arrivals { fail(waiter, .shutDown) }
+        queue = LeaseQueue()
         for lease in leases.values {
             for request in lease.pending { request.fail(.shutDown) }
             lease.releaseRequest?.promise.fulfill(.success(()))

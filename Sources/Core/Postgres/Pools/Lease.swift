@@ -5,7 +5,6 @@ import Tasks
 final class Lease {
     let number: Int
     let connection: Connection
-    /// What it was lent for.
     let request: LeaseRequest
     let begin: MonotonicInstant
     /// What is still to be sent before the first statement.
@@ -25,7 +24,6 @@ final class Lease {
     var isBeingStopped: Bool { isExpired && !isBrokenOff && failure == nil }
     /// Why the connection can no longer be used.
     var failure: PostgresError?
-    /// Whether it was given back.
     var isReleased = false
     /// Whether a transaction that was left open is being undone.
     var isRollingBack = false

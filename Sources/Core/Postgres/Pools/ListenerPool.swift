@@ -7,7 +7,6 @@ final class ListenerPool: ConnectionPool {
         let channels: [EncodedStatement]
         let events: EventBuffer
         let connection: Connection
-        /// Whether notifications arrive.
         var isConnected = false
         var check = NotificationCheck()
         /// When the server was last heard, or asked.

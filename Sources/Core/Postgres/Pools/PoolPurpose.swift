@@ -3,11 +3,8 @@
 package enum PoolPurpose: Int, CaseIterable, Sendable {
     /// Changes of classes, installations, scripts.
     case administration
-    /// Requests that are transactions.
     case transactions
-    /// Batches that are transactions.
     case batches
-    /// Reads that can be slow.
     case slowReads
     /// Reads that can be slow, of callers that get little time for them.
     case limitedReads
@@ -44,7 +41,6 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
 }
 
 extension PostgresConfiguration {
-    /// The most connections of a pool for a purpose.
     package func limit(of purpose: PoolPurpose) -> Int {
         switch purpose {
         // A lock may be held on one connection while a class is changed on another.

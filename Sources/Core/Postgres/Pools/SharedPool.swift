@@ -33,21 +33,18 @@ package final class SharedPool: ConnectionPool {
     /// Reads that may take long, and wait likewise.
     var searches: Deque<Request> = []
     /// Single-row changes waiting for earlier ones to be answered.
-    private var changes = GroupCommitQueue()
+    var changes = GroupCommitQueue()
     /// Callers whose changes were refused lately.
-    private var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
+    var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
     /// Conflict keys of rows with a recent lock timeout or slow change.
-    private var lockedKeys = RecentEntries<ConflictKey>(memory: 1000)
+    var lockedKeys = RecentEntries<ConflictKey>(memory: 1000)
     private var backlog: Deque<Request> = []
     /// Requests rolled back because of others, with the time of their next attempt.
-    private var postponed: [(MonotonicInstant, Request)] = []
+    var postponed: [(MonotonicInstant, Request)] = []
     private var starters: [WaitRequest] = []
     private var startDeadline = MonotonicInstant.now
     private var lastFailure: PostgresError?
     private var wasConnected = false
-
-    /// Rollbacks caused by other changes after which a change is sent alone.
-    private static let mostUndoings = 3
 
     package init(_ context: LoopContext) {
         self.context = context
@@ -199,77 +196,6 @@ package final class SharedPool: ConnectionPool {
         for request in requests { submit(request) }
     }
 
-    package func didFinish(_ request: Request, on connection: Connection) {
-        if connection.isInTransaction {
-            // Something opened a transaction in a way that could not be foreseen: its neighbours must not be part of
-            // it.
-            connection.fail(PostgresError(.connectionLost, "the connection was lost: a transaction was left open"))
-        }
-        switch request.sending.outcome {
-        case .good: request.finish()
-        case .skipped:
-            request.travelsAlone = true
-            submit(request)
-        case .failed(let error, _): didFail(request, error, on: connection)
-        }
-    }
-
-    private func didFail(_ request: Request, _ error: PostgresError, on connection: Connection) {
-        if error.isOverdue, request.isReadOnly {
-            if mayBeStruck(request, on: connection) {
-                // It was undone for the sake of another. It goes alone, since those beside it were not stopped.
-                request.strikes += 1
-                request.travelsAlone = true
-                return submit(request)
-            }
-            if let shape = request.shape {
-                context.history.note(isSlow: true, shape)
-                return request.fail(.detour)
-            }
-        }
-        if error.isFromReadOnlyServer {
-            connection.noteError(error)
-            if request.members.isEmpty {
-                if connection.isOutdated, request.attempts < 4, !request.hasEndedTransaction, !context.isStopping {
-                    return submit(request)
-                }
-                var error = error
-                error.kind = .connectionLost
-                return request.fail(error)
-            }
-        }
-        if !request.members.isEmpty {
-            if error.isStaleStatement { connection.dropStatements(of: request) }
-            return sendAgain(request.members, besides: request.sending.failedMember, error)
-        }
-        if error.isStaleStatement, request.attempts < 4, !request.hasEndedTransaction {
-            connection.dropStatements(of: request)
-            return submit(request)
-        }
-        if error.isConflict, request.attempts < 6, !request.hasEndedTransaction, !context.isStopping {
-            let pause = Duration.milliseconds(Int.random(in: 1...(2 << request.attempts)))
-            return postponed.append((context.now.after(pause), request))
-        }
-        if error.isLockTimeout || error.isOverdue {
-            lockedKeys.note(request.conflictKey, at: context.now)
-        } else {
-            refusals.note(request.caller, at: context.now)
-        }
-        request.finish()
-    }
-
-    /// Whether a late cancellation of an earlier request may have stopped this one, which is then sent again.
-    private func mayBeStruck(_ request: Request, on connection: Connection) -> Bool {
-        guard let asked = connection.stoppedAt, !asked.isOlder(than: Self.lateness, at: context.now) else {
-            return false
-        }
-        return !(request.wasSlow && request.shape != nil) && !request.promise.isFulfilled
-            && !request.hasEndedTransaction && request.strikes < 2 && !context.isStopping
-    }
-
-    /// Milliseconds within which a cancellation may still arrive.
-    private static let lateness: Int64 = 5000
-
     package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
         // What a write did may be committed by now: its caller must not hear that it was not.
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
@@ -297,26 +223,6 @@ package final class SharedPool: ConnectionPool {
             connection.reopening = context.now
             for request in lost { submit(request) }
         }
-    }
-
-    /// Resends changes rolled back because one failed: the failed one alone, the others together unless this happened
-    /// to them before.
-    private func sendAgain(_ members: [Request], besides failed: Int?, _ error: PostgresError) {
-        var undone: [Request] = []
-        for (index, member) in members.enumerated() {
-            member.undoings += 1
-            if index == failed, error.isLockTimeout || error.isOverdue {
-                // Its caller goes where it may wait.
-                lockedKeys.note(member.conflictKey, at: context.now)
-                member.fail(error)
-            } else if failed != nil, index != failed, member.undoings <= Self.mostUndoings {
-                undone.append(member)
-            } else {
-                member.travelsAlone = true
-                submit(member)
-            }
-        }
-        changes.putBack(undone)
     }
 
     package func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {

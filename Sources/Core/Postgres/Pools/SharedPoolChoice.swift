@@ -32,7 +32,6 @@ extension SharedPool {
         return leastBusy(where: { isWanted($0) && !(hasOthers && $0 === first) })
     }
 
-    /// The connection with the fewest before it.
     func leastBusy(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
         var best: Connection?
         var bestLoad = Int.max

@@ -36,7 +36,6 @@ package final class RowBudget: Sendable {
 
     /// Whether small results turned out larger than their lane.
     package var isOverfull: Bool { small.isOverfull }
-    /// The bytes in use.
     package var used: Int { small.used + large.used }
 
     /// Waits for room.

@@ -79,7 +79,6 @@ package final class MemoryCounter: RequestCounter {
         }
     }
 
-    /// How many counts there are.
     package var size: Int { counts.withLock { $0.count } }
 
     /// Drops expired counts, then the smallest, until half of the slots are free. It runs again only when that half is

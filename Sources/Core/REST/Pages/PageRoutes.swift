@@ -177,7 +177,6 @@ struct PageRequest {
 
     func queried(_ name: Name) -> String? { query[name]?.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }
 
-    /// The language that is asked for.
     var locale: String? { queried("locale") ?? field("locale") ?? localeField }
 
     private static func isUsable(_ text: String) -> Bool { !text.isEmpty && !text.utf8.contains(0) }

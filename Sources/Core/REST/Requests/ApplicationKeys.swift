@@ -84,7 +84,6 @@ extension ApplicationKeys {
         return .client
     }
 
-    /// What the holder of the master key is called.
     static let masterKeyName = "masterKey"
 
     /// The name of the key that an audit entry is about, or nil for clients.

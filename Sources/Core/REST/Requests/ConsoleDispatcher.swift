@@ -129,10 +129,8 @@ package struct ConsoleDispatcher: Sendable {
         return (power, name == ApplicationKeys.masterKeyName ? nil : name)
     }
 
-    /// The reply to an error.
     package func reply(to error: any Error, _ request: IncomingRequest) -> Reply { reply(to: error, request.id) }
 
-    /// The reply to an error, by request id.
     package func reply(to error: any Error, _ id: RequestID) -> Reply {
         let reply = routes.errors.reply(to: error, requestID: id)
         guard case .json(let bytes) = reply.body, var object = (try? JSONValue(parsing: bytes))?.objectValue else {

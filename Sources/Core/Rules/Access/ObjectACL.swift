@@ -1,7 +1,6 @@
 import JSON
 import ParseModel
 
-/// The ACL that an object gets.
 package enum ObjectACL {
     /// The ACL that a body asks for; nil when it asks for none.
     ///

@@ -1,7 +1,6 @@
 import ParseModel
 import ServerConfiguration
 
-/// Validates passwords.
 package enum PasswordRules {
     /// Bytes of a password that bcrypt compares.
     private static let comparedLength = 72

@@ -93,7 +93,6 @@ extension Configuration {
             /// The options that the app gives as functions.
             package var functions: Set<OptionFunction>
 
-            /// Describes an app.
             package init(
                 folder: String, server: Int, listens: Bool, providers: [Name], functions: Set<OptionFunction> = []
             ) {

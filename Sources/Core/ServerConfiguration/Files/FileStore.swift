@@ -62,7 +62,6 @@ extension Configuration {
     }
 }
 
-/// Reads the option `filesAdapter`.
 enum FileStoreReader {
     /// The modules that there are, by all names that parse-server's users wrote.
     private enum Module: CaseIterable {

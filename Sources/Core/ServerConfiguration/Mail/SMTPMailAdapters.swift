@@ -116,7 +116,6 @@ enum SMTPMailAdapters {
         return Configuration.MailDelivery(sender: try options.sender("defaultFrom"), transport: .smtp(server))
     }
 
-    /// A server as nodemailer's options have it.
     private static func nodemailer(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.SMTP
     {

@@ -1,7 +1,6 @@
 import JSON
 
 extension OptionTable {
-    /// Metrics and health.
     static let monitoring: [OptionDefinition] = [
         .custom(
             "metrics", "ROOST_METRICS", .object, \.metrics,

@@ -9,10 +9,8 @@ public struct ConfigurationError: Error, Sendable, Equatable {
     /// A mistake in the configuration, described for the operator.
     public init(_ message: String) { self.message = message }
 
-    /// Several mistakes.
     init(_ mistakes: [ConfigurationError]) { self.init(mistakes.map(\.message).joined(separator: "\n")) }
 
-    /// The error for an option with an invalid value.
     static func invalid(_ name: String, _ allowed: String) -> ConfigurationError {
         ConfigurationError("\(name) must be \(allowed)")
     }
@@ -110,7 +108,6 @@ extension OptionDefinition {
         "passwordPolicy": #"{"resetTokenValidityDuration": 86400}"#,
     ]
 
-    /// Describes the numbers in a range.
     static func words(for range: ClosedRange<Int>) -> String {
         // Port 0 picks a free port, which only tests need.
         if range == 0...65_535 { return "between 1 and 65535" }

@@ -21,7 +21,6 @@ extension OptionDefinition {
         }
     }
 
-    /// A text with a default.
     static func text(
         _ name: String, _ environment: String?, _ path: OptionPath<String>, _ summary: String = ""
     ) -> OptionDefinition {
@@ -62,7 +61,6 @@ extension OptionDefinition {
         }
     }
 
-    /// A number of bytes.
     static func size(
         _ name: String, _ environment: String?, _ path: OptionPath<Int>, atLeast least: Int = 0, _ summary: String
     ) -> OptionDefinition {
@@ -106,7 +104,6 @@ extension OptionDefinition {
             parse: parse)
     }
 
-    /// Addresses and networks.
     static func addresses(
         _ name: String, _ environment: String?, _ path: OptionPath<[String]>, older: KeyValuePairs<Int, [String]> = [:],
         _ summary: String
@@ -138,7 +135,6 @@ extension OptionDefinition {
         }
     }
 
-    /// One of some words.
     static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, _ path: OptionPath<Value>
     ) -> OptionDefinition {

@@ -70,7 +70,6 @@ public struct ExpoPush: Sendable {
 
 /// Reads the services as their users have written them.
 enum PushServiceReader {
-    /// One entry, or several.
     static func entries(_ value: JSONValue) -> [JSONValue] { value.arrayValue ?? [value] }
 
     static func apple(_ value: JSONValue, type: String) throws(ConfigurationError) -> Configuration.Push.Service {

@@ -5,7 +5,6 @@ import Rules
 
 /// The one place where it is decided what a role may call of the interface.
 package struct ConsoleGate: Sendable {
-    /// A call of the interface.
     package struct Call: Sendable {
         /// The path with the names of routes as parse-server writes them.
         package var path: [String]
@@ -138,13 +137,11 @@ enum TokenSearch {
 
 /// What an operator of the console may do.
 package enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
-    /// Reads.
     case viewer
     /// Objects and files.
     case editor
     /// Everything but operators.
     case developer
-    /// Everything.
     case owner
 
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }

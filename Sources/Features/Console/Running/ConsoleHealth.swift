@@ -19,7 +19,6 @@ extension ConsoleRouteTable {
 
 /// What the doctor found last in this process.
 final class LastReport: Sendable {
-    /// What was found, and when.
     struct Found: Sendable {
         let at: ParseDate
         let report: Doctor.Report

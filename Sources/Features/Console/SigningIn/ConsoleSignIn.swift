@@ -8,7 +8,6 @@ internal import REST
 internal import ServerConfiguration
 import Synchronization
 
-/// The ways into the console.
 package struct ConsoleSignIn: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher
@@ -31,7 +30,6 @@ package struct ConsoleSignIn: Sendable {
     /// The lifetime of a ticket in the database, in seconds.
     static let ticketLength = 600
 
-    /// The ways that there are.
     let ways: [JSONValue] = ["operator", "masterKey"]
 
     /// What signing in comes to.

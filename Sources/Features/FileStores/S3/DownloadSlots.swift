@@ -3,7 +3,6 @@ import Tasks
 /// Slots for files that are being read from a bucket. Each has a connection to the store for as long as its client takes;
 /// one sender leaves some to the others.
 package struct DownloadSlots: Sendable {
-    /// How many there are.
     package static let count = 1024
 
     private let gate = Gate(capacity: count, leavesRoom: true)

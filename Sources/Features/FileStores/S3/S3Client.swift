@@ -37,7 +37,6 @@ package struct S3Request: Sendable {
         self.headers = headers
     }
 
-    /// Gives it a small body.
     mutating func setBody(_ bytes: [UInt8]) {
         content = ByteBuffer(bytes: bytes)
         digest = SHA256.hash(data: bytes).hexadecimal

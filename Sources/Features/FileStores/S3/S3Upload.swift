@@ -1,6 +1,7 @@
 import Crypto
 import Encoding
 import FileStorage
+import Logging
 import NIOCore
 import Outgoing
 
@@ -171,5 +172,56 @@ private struct Part {
     mutating func take() -> Full {
         defer { self = Part() }
         return Full(bytes: bytes, digest: hash.finalize().hexadecimal)
+    }
+}
+
+extension S3Storage {
+    /// Gives up uploads that were begun before a time and never ended: the process was killed, or the store out of reach.
+    /// The parts of each cost money until then.
+    ///
+    /// Several servers may give them up at a time: the second finds nothing.
+    package func giveUpUploads(before seconds: Int) async throws {
+        var marker: [String] = []
+        var former: [String] = []
+        repeat {
+            let prefix = "prefix=\(AWSSignature.encode(client.bucket.prefix, keepingSlashes: false))"
+            let page: XMLText
+            do {
+                page = XMLText(
+                    try await client.exchange(S3Request("GET", nil, query: marker + [prefix, "uploads="])).body)
+            } catch {
+                throw client.refusal(error, "ListMultipartUploads")
+            }
+            for upload in page.elements("Upload") {
+                guard let key = upload["Key"], let id = upload["UploadId"],
+                    key.utf8.starts(with: client.bucket.prefix.utf8),
+                    let begun = upload["Initiated"].flatMap({ StoreDate.seconds(ofISODate: $0) }), begun < seconds
+                else { continue }
+                try await giveUp(key, id)
+            }
+            marker = [("key-marker", "NextKeyMarker"), ("upload-id-marker", "NextUploadIdMarker")].compactMap {
+                name, element in
+                page[element].map { "\(name)=\(AWSSignature.encode($0, keepingSlashes: false))" }
+            }
+            if page["IsTruncated"] != "true" { marker = [] }
+            guard marker.isEmpty || marker != former else {
+                let reason = "the list goes on, and the store does not say where"
+                throw client.refusal(S3Failure(status: 200, body: [], reason: reason), "ListMultipartUploads")
+            }
+            former = marker
+        } while !marker.isEmpty
+    }
+
+    private func giveUp(_ key: String, _ id: String) async throws {
+        let query = ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
+        do {
+            _ = try await client.exchange(S3Request("DELETE", key, query: query))
+            client.logger.notice(
+                "aborted an incomplete upload", metadata: ["bucket": "\(client.bucket.bucket)"])
+        } catch let failure as S3Failure where failure.status == 404 {
+            return
+        } catch {
+            throw client.refusal(error, "AbortMultipartUpload")
+        }
     }
 }

@@ -84,7 +84,6 @@ final class FileBytes: ByteSource {
 
 /// What changes of a file once something was written to it: its size, and when that was.
 struct FileVersion: Sendable, Equatable {
-    /// How many bytes it has.
     let size: Int64
     private let seconds: Int
     private let nanoseconds: Int

@@ -9,14 +9,11 @@ package struct LiveServer: Sendable {
     package struct Address: Sendable {
         /// The URL of its interface, without a slash at the end: `https://api.example/parse`.
         package let url: String
-        /// Its application id.
         package let applicationID: String
-        /// Its master key.
         package let masterKey: String
         /// Its maintenance key, which alone shows the hashes of passwords; nil without one.
         package let maintenanceKey: String?
 
-        /// Makes an address.
         package init(url: String, applicationID: String, masterKey: String, maintenanceKey: String?) {
             self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
             self.applicationID = applicationID

@@ -147,7 +147,6 @@ struct ImportPlan: Sendable {
     }
 }
 
-/// Import options.
 package struct ImportOptions: Sendable {
     /// Whether nothing is written: all is read, and the report says what would become of it.
     package var isDryRun = false

@@ -1,11 +1,9 @@
 import JSON
 import Synchronization
 
-/// Import results.
 package struct ImportReport: Sendable {
     /// One class or relation.
     package struct Class: Sendable {
-        /// Its name.
         package let name: String
         /// How many objects the source has.
         package var documents: Int64
@@ -27,7 +25,6 @@ package struct ImportReport: Sendable {
     package var classes: [Class] = []
     /// How many uploaded files were stored.
     package var files = 0
-    /// Other notes.
     package var notes: [String] = []
     /// The file of rejects; nil when there is nothing in it.
     package var rejects: String?
@@ -48,7 +45,6 @@ package struct ImportReport: Sendable {
         return rejectCount > 0 || !notes.isEmpty ? 2 : 0
     }
 
-    /// The report as JSON.
     package var json: JSONObject {
         [
             "classes": .array(

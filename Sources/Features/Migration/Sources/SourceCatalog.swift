@@ -36,7 +36,6 @@ struct SourceCatalog: Sendable {
     private(set) var files: [SourceEntry] = []
     /// Details that clients gave for those, by the same paths.
     private(set) var fileDetails: [Name: SourceEntry] = [:]
-    /// The two GridFS collections.
     private(set) var gridFiles: Collection?
     private(set) var gridChunks: Collection?
     private(set) var notes: [String]

@@ -169,7 +169,6 @@ package final class APNsSender: PushSender {
     }
 }
 
-/// An answer of Apple's.
 package struct APNsAnswer {
     let status: Int
     let reason: String

@@ -156,7 +156,6 @@ final class FCMSender: PushSender {
     }
 }
 
-/// An answer of Firebase's.
 struct FCMAnswer {
     private let status: Int
     private let retryAfter: Double?

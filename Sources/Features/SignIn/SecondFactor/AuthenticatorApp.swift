@@ -65,7 +65,6 @@ package struct OneTimeCode: Sendable {
     /// The secret that the app and the server share.
     let secret: [UInt8]
     let algorithm: Algorithm
-    /// How many digits a code has.
     let digits: Int
     /// For how many seconds a code is shown.
     let period: Int
@@ -81,7 +80,6 @@ package struct OneTimeCode: Sendable {
     /// Steps before and after the present one whose codes are accepted, as clocks differ.
     private static let window = 1
 
-    /// The code of a step.
     package func code(step: Int) -> String {
         let counter = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * $0)) }
         let key = SymmetricKey(data: secret)

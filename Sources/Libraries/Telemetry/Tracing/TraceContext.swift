@@ -12,9 +12,7 @@ package struct TraceContext: Sendable, Equatable {
         var text: String { TraceContext.digits(high) + TraceContext.digits(low) }
     }
 
-    /// The trace.
     package let traceID: TraceID
-    /// The span that the caller was in.
     package let spanID: UInt64
     /// Whether the trace is recorded.
     package let isSampled: Bool
@@ -43,7 +41,6 @@ package struct TraceContext: Sendable, Equatable {
             state: tracestate.flatMap(Self.handedOn))
     }
 
-    /// The field `traceparent`.
     package var traceparent: String {
         "00-\(traceID.text)-\(Self.digits(spanID))-\(isSampled ? "01" : "00")"
     }

@@ -32,6 +32,5 @@ package final class RecentCounts: Sendable {
         }
     }
 
-    /// How many are remembered.
     package var size: Int { counts.withLock { $0.count } }
 }

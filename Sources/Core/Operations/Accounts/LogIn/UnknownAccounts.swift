@@ -50,6 +50,5 @@ package final class UnknownAccounts: Sendable {
         }
     }
 
-    /// How many names are counted.
     package var size: Int { counts.withLock { $0.count } }
 }

@@ -6,7 +6,6 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The user that a mail is about.
 struct MailRecipient {
     var id: String
     var username: String
@@ -17,7 +16,6 @@ struct MailRecipient {
 }
 
 extension MailUser {
-    /// The user as one that a mail is about.
     var recipient: MailRecipient { MailRecipient(id: id, username: username, email: email) }
 }
 

@@ -26,7 +26,6 @@ public struct Passwords: Sendable {
         }
     }
 
-    /// How many wait to be computed.
     var waiting: Int { pool.waiting }
 
     /// The hash of a password, `$2b$10$…`.

@@ -85,7 +85,6 @@ public enum AuthOptionForm: Sendable {
         }
     }
 
-    /// What it is called in an error.
     var title: String {
         switch self {
         case .text: "a text"

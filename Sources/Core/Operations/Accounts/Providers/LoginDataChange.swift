@@ -10,7 +10,6 @@ struct LoginDataChange: Sendable {
     var base: JSONObject = [:]
     /// What is stored from now on, by provider.
     var added: JSONObject = [:]
-    /// The providers that are unlinked.
     var removed: Set<Name> = []
     /// The providers whose data must be as they were checked: what they prove may be spent once.
     var spent: Set<Name> = []

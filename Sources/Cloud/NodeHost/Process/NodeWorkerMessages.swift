@@ -1,0 +1,151 @@
+import CloudCode
+import JSON
+import Logging
+import NIOCore
+import Operations
+import ParseModel
+import Tasks
+
+/// The messages between the server and the process: calls of the code, and what the code asks of the server.
+extension NodeWorker {
+    /// Calls the code.
+    ///
+    /// - Throws: `OpenCalls.Closed` when the process is gone; 141 when it ends meanwhile; 116 for a call that is larger
+    ///   than a process can read.
+    func call(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
+        try await HeavyWork.run(if: call.size >= HeavyWork.size) {
+            let record = CallerRecord(of: call)
+            return try await calls.exchange(
+                call,
+                send: { number in
+                    let message = try self.checked(CallWriter.message(kind, number, call, record).serialized())
+                    if let record {
+                        try self.send(.call(number, message, isOrdered: true), naming: record)
+                    } else {
+                        self.send(.call(number, message))
+                    }
+                },
+                giveUp: { self.send(.cancellation(of: $0)) })
+        }
+    }
+
+    /// A message whose size what clients send decides; throws 116 when the process could not read it, and would end.
+    private func checked(_ message: [UInt8]) throws(ParseError) -> [UInt8] {
+        guard message.count <= settings.frameLimit else {
+            throw ParseError(
+                ParseError.objectTooLarge, "A message to cloud code can't exceed \(settings.frameLimit) bytes.")
+        }
+        return message
+    }
+
+    func send(_ message: JSONObject) { send(message.serialized()) }
+
+    private func send(_ bytes: [UInt8]) { send(.plain(bytes)) }
+
+    private func send(_ message: OutgoingMessage) {
+        state.withLock { $0.channel }?.writeAndFlush(message, promise: nil)
+    }
+
+    /// Sends a call that refers to its user's record, preceded by the record if the process doesn't have it.
+    private func send(_ call: OutgoingMessage, naming record: CallerRecord) throws(ParseError) {
+        var message: [UInt8]?
+        while !send(call, naming: record.name, message) { message = try checked(record.message) }
+    }
+
+    /// Sends the call. Returns false if the process lacks the record and `message`, which brings it, is nil.
+    private func send(_ call: OutgoingMessage, naming name: Name, _ message: [UInt8]?) -> Bool {
+        // Under the lock, so that no call precedes its record or follows its eviction.
+        state.withLock { state in
+            guard let channel = state.channel else { return true }
+            guard let missing = state.records.missing(name, message) else { return false }
+            for one in missing { channel.write(one, promise: nil) }
+            channel.writeAndFlush(call, promise: nil)
+            return true
+        }
+    }
+
+    func take(_ message: HostMessage) {
+        switch message {
+        case .connect: break
+        case .hello(let offer):
+            state.withLock { $0.offer = offer }
+            started.set(.loaded)
+        case .register(let offer):
+            state.withLock { state in
+                state.offer = offer
+                sendOffer(of: &state)
+            }
+        case .app: state.withLock { $0.appListens = true }
+        case .failed(let stack): started.set(.failed(stack))
+        case .result(let id, let result):
+            // Who answers calls is alive, however busy.
+            state.withLock { $0.missedPongs = 0 }
+            calls.answer(id, result)
+        case .log(let level, let text, let requestID):
+            var metadata: Logger.Metadata = ["source": "cloud"]
+            if let requestID { metadata["id"] = "\(requestID)" }
+            logger.log(level: Self.level(level), "\(text)", metadata: metadata)
+        case .progress(let call, let text): calls.progress(call, text)
+        case .rest(let id, let request): perform(id, request)
+        case .mail(let id, let mail): Task { await sendMail(id, mail) }
+        case .pong(let lag):
+            state.withLock { $0.missedPongs = 0 }
+            if lag > 1000 {
+                logger.warning("cloud code blocked its event loop", metadata: ["ms": "\(Int(min(lag, 1e9)))"])
+            }
+        }
+    }
+
+    private static func level(_ name: String) -> Logger.Level {
+        switch name {
+        case "error": .error
+        case "warn": .warning
+        case "verbose", "debug": .debug
+        case "silly": .trace
+        default: .info
+        }
+    }
+
+    private func perform(_ id: Int, _ message: JSONObject) {
+        let number = RestRequest.parentNumber(message)
+        let parent = number.flatMap { calls.call($0) }
+        let sender = number.map { calls.sender(of: $0) } ?? .server
+        // Whose call the request is part of: it queues as that sender, and goes on when its client has left.
+        CallerPresence.$current.withValue(CallerPresence(sender: sender)) { perform(id, message, parent) }
+    }
+
+    private func perform(_ id: Int, _ message: JSONObject, _ parent: CloudCall?) {
+        Task {
+            guard let request = RestRequest.read(message, parent: parent) else {
+                return answer(id, ["error": "This is no request."])
+            }
+            let reply = await owner.perform(request)
+            do throws(ParseError) {
+                send(try checked(RestRequest.answer(id, reply)))
+            } catch {
+                let body: JSONValue = ["code": .number(Double(error.code)), "error": .string(error.message)]
+                send(RestRequest.answer(id, InternalReply(status: 400, body: body.serialized())))
+            }
+        }
+    }
+
+    private func sendMail(_ id: Int, _ mail: JSONObject) async {
+        do {
+            if let sendMail = owner.sendMail {
+                try await sendMail(mail)
+            } else {
+                logger.error("Failed to send email because no mail adapter is configured for Parse Server.")
+            }
+            answer(id, [:])
+        } catch let error as ParseError {
+            answer(id, ["code": .number(Double(error.code)), "error": .string(error.message)])
+        } catch {
+            answer(id, ["error": .string("\(error)")])
+        }
+    }
+
+    private func answer(_ id: Int, _ fields: JSONObject) {
+        let head: JSONObject = ["type": "answer", "id": .number(Double(id))]
+        send(head.merging(fields) { $1 })
+    }
+}

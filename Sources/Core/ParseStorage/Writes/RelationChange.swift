@@ -1,0 +1,42 @@
+import JSON
+import OrderedCollections
+import ParseModel
+
+/// Rows to put into and take out of one relation's join table.
+struct RelationChange {
+    let table: String
+    /// The objects, by their ids, and whether each is in the relation afterwards.
+    private var members: OrderedDictionary<Name, Bool> = [:]
+
+    var added: [String] { members.filter(\.value).keys.elements.texts }
+    var removed: [String] { members.filter { !$0.value }.keys.elements.texts }
+
+    /// The changes that a write's operations make to the relations of a class.
+    static func all(
+        in operations: OrderedDictionary<Name, FieldOperation>, of schema: ClassSchema
+    ) -> [RelationChange] {
+        var changes: [RelationChange] = []
+        for (field, operation) in operations where operation.isOnRelation {
+            guard case .relation = schema.type(of: field.text) else { continue }
+            var change = RelationChange(table: TableLayout.joinTable(field: field.text, className: schema.name))
+            change.add(operation)
+            if !change.members.isEmpty { changes.append(change) }
+        }
+        return changes
+    }
+
+    private init(table: String) { self.table = table }
+
+    /// Each object's last operation counts.
+    private mutating func add(_ operation: FieldOperation) {
+        switch operation {
+        case .addRelation(let pointers):
+            for pointer in pointers { members[Name(pointer.objectId)] = true }
+        case .removeRelation(let pointers):
+            for pointer in pointers { members[Name(pointer.objectId)] = false }
+        case .batch(let operations):
+            for operation in operations { add(operation) }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import CLibpq
+import DequeModule
+
+/// Statements on lent connections, and their cancellation.
+extension ExclusivePool {
+    /// Sends a request on a lent connection.
+    package func submit(_ request: Request, lease number: Int) {
+        guard let lease = leases[number], !lease.isReleased else {
+            return request.fail(PostgresError(.server, "the connection was already released", sqlState: "08003"))
+        }
+        if let failure = lease.failure { return request.fail(failure) }
+        if request.isCancelled { return request.fail(.cancelled) }
+        if lease.isExpired { return request.fail(.tookTooLong) }
+        lease.pending.append(request)
+        pump(lease)
+    }
+
+    func pump(_ lease: Lease) {
+        while let request = lease.pending.first, !lease.isCancelling, lease.connection.scriptPhase == nil {
+            switch request.content {
+            case .commit where lease.prelude != nil:
+                // Nothing was asked in the transaction, so it was never begun.
+                lease.pending.removeFirst()
+                request.finish()
+                continue
+            case .script where !lease.connection.inFlight.isEmpty: return
+            default: break
+            }
+            lease.pending.removeFirst()
+            let prelude = lease.prelude
+            lease.prelude = nil
+            if !lease.connection.send(request, prelude: prelude) { request.fail(lost(lease.connection.failure)) }
+        }
+    }
+
+    func lost(_ reason: PostgresError?) -> PostgresError {
+        var error = reason ?? PostgresError(.connectionLost, "the connection was lost")
+        error.kind = .connectionLost
+        return error
+    }
+
+    package func didFinish(_ request: Request, on connection: Connection) {
+        guard let lease = lease(of: connection) else { return request.finish() }
+        if var error = request.sending.error {
+            if error.isStaleStatement {
+                connection.dropStatements(of: request)
+                let canRepeat = !connection.isInTransaction && !request.hasEndedTransaction && request.attempts < 4
+                if canRepeat, lease.pending.isEmpty, connection.inFlight.isEmpty, connection.send(request) { return }
+            }
+            if error.isFromReadOnlyServer {
+                connection.noteError(error)
+                error.kind = .connectionLost
+            }
+            if request.isCancelled, error.sqlState == "57014" {
+                if lease.isExpired { error = .tookTooLong } else { error.kind = .cancelled }
+            }
+            request.fail(error)
+        } else {
+            request.finish()
+        }
+        proceed(lease)
+    }
+
+    func lease(of connection: Connection) -> Lease? {
+        leases.values.first { $0.connection === connection && !$0.isBrokenOff }
+    }
+
+    // MARK: Cancelling
+
+    package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
+        guard let lease = lease(of: connection), let head = connection.inFlight.first else { return }
+        // What a write did outside of a transaction may be committed by now: its caller must not hear that it was not.
+        guard head.isReadOnly || !keepsWrites else { return }
+        head.promise.fulfill(.failure(head.sizeLimit < .max ? .detour : .tooLarge))
+        head.isCancelled = true
+        cancelHead(lease)
+    }
+
+    /// Stops a request: takes it back if it was not sent, else asks the server to cancel it.
+    func cancel(_ request: Request, lease number: Int) {
+        request.isCancelled = true
+        guard let lease = leases[number], !request.promise.isFulfilled else { return }
+        if let index = lease.pending.firstIndex(where: { $0 === request }) {
+            lease.pending.remove(at: index)
+            return request.fail(.cancelled)
+        }
+        cancelHead(lease)
+    }
+
+    /// Ends an overdue lease: the server cancels and rolls back, pending requests fail, and the connection is freed.
+    func expire(_ lease: Lease) {
+        lease.isExpired = true
+        for request in lease.pending { request.fail(.tookTooLong) }
+        lease.pending.removeAll()
+        for request in lease.connection.inFlight.requests { request.isCancelled = true }
+        proceed(lease)
+    }
+
+    /// Cancels the running statement if its request was cancelled.
+    func cancelHead(_ lease: Lease) {
+        lease.cancelAgain = nil
+        guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
+            lease.failure == nil, let handle = lease.connection.handle
+        else { return }
+        lease.isCancelling = context.cancellations.send(to: handle, lease: lease.number, through: context.commandQueue)
+        if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
+    }
+
+    /// The server knows; if it had not begun, it did nothing, and has to be asked again.
+    func didSendCancel(lease number: Int) {
+        guard let lease = leases[number] else { return }
+        lease.isCancelling = false
+        if lease.connection.inFlight.first?.isCancelled == true {
+            lease.cancelAgain = context.now.after(lease.cancelPause.next())
+        }
+        proceed(lease)
+    }
+}

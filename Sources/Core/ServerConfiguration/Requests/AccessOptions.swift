@@ -1,0 +1,140 @@
+import JSON
+
+extension OptionTable {
+    /// Keys, and what their holders may do.
+    static let access: [OptionDefinition] = [
+        .text(
+            "maintenanceKey", "PARSE_SERVER_MAINTENANCE_KEY", \.maintenanceKey,
+            "The key that may read and write internal fields and dates"),
+        .text(
+            "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", \.readOnlyMasterKey,
+            "A master key that only reads"),
+        .custom(
+            "adminKeys", "ROOST_ADMIN_KEYS", .object, \.audit.adminKeys,
+            "Further master keys by the names of those who have them, each as its SHA-256 in hexadecimal digits"
+        ) { value, _ throws(ConfigurationError) in try Configuration.adminKeys(value) },
+        OptionDefinition(
+            "audit", "ROOST_AUDIT", .object,
+            "The audit log of changes made with the master key, adminKeys or the maintenance key, stored in the database: "
+                + "events lists the kinds to record (write, schema, config, hooks, role, file); default none",
+            members: [
+                .custom("events", nil, .texts, \.audit.events) { value, name throws(ConfigurationError) in
+                    try Configuration.AuditEvent.read(value, name)
+                }
+            ]),
+        .addresses(
+            "masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", \.masterKeyIps, older: [5: Configuration.everywhere],
+            "Addresses from which the master key is taken"),
+        .addresses(
+            "maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", \.maintenanceKeyIps,
+            "The same for the maintenance key"),
+        .addresses(
+            "readOnlyMasterKeyIps", "PARSE_SERVER_READ_ONLY_MASTER_KEY_IPS", \.readOnlyMasterKeyIps,
+            "The same for the read-only master key"),
+        .text(
+            "clientKey", "PARSE_SERVER_CLIENT_KEY", \.clientKey,
+            "A key for Apple and Android clients; once one client key is set, every client needs one"),
+        .text("javascriptKey", "PARSE_SERVER_JAVASCRIPT_KEY", \.javascriptKey, "A key for JavaScript clients"),
+        .text("restAPIKey", "PARSE_SERVER_REST_API_KEY", \.restAPIKey, "A key for REST callers"),
+        .text("dotNetKey", "PARSE_SERVER_DOT_NET_KEY", \.dotNetKey, "A key for .NET and Unity clients"),
+        .texts("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", \.allowHeaders, "Further request headers for browsers"),
+        .texts("allowOrigin", "PARSE_SERVER_ALLOW_ORIGIN", \.allowOrigin, kind: .stringOrArray, "Origins for browsers"),
+        .flag(
+            "allowClientClassCreation", "PARSE_SERVER_ALLOW_CLIENT_CLASS_CREATION", \.allowClientClassCreation,
+            older: [6: true],
+            "Whether clients may make classes"),
+        .flag(
+            "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", \.allowCustomObjectId,
+            "Whether clients may choose ids"),
+        // The tables of relations, parse-server's as well, have columns of 120 characters for ids.
+        .whole(
+            "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", \.objectIdSize, in: 1...120,
+            "The length of generated ids, 120 at most"),
+        OptionDefinition(
+            "protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object,
+            "Hidden fields by class and entity; default hides _User.email from everybody else"
+        ) { value, _, configuration throws(ConfigurationError) in try configuration.protect(value.objectValue ?? [:]) },
+        OptionDefinition(
+            "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .texts,
+            "Further hidden fields of _User (deprecated by parse-server)"
+        ) { value, _, configuration in
+            for name in value.names {
+                configuration.protectedFields["_User", default: [:]]["*", default: []].append(name)
+            }
+        },
+        .flag(
+            "enforcePrivateUsers", "PARSE_SERVER_ENFORCE_PRIVATE_USERS", \.enforcePrivateUsers, older: [5: false],
+            "Whether new users are hidden from others"),
+        .flag(
+            "enableAnonymousUsers", "PARSE_SERVER_ENABLE_ANON_USERS", \.enableAnonymousUsers,
+            "Whether anonymous users are let in"),
+        .whole(
+            "defaultLimit", "PARSE_SERVER_DEFAULT_LIMIT", \.defaultLimit, in: 1...(1 << 53),
+            "The number of objects that a find without a limit gives"),
+        .whole(
+            "maxLimit", "PARSE_SERVER_MAX_LIMIT", \.maxLimit, in: 1...(1 << 53),
+            "The most objects that a find gives; default no limit"),
+        .size(
+            "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", \.maxResponseSize, atLeast: 1024,
+            "The largest answer, for the master key as well"),
+        .custom(
+            "requestKeywordDenylist", "PARSE_SERVER_REQUEST_KEYWORD_DENYLIST", .array, \.requestKeywordDenylist,
+            "Keys and values that written data may not contain"
+        ) { value, name throws(ConfigurationError) in
+            let rules = value.arrayValue ?? []
+            for rule in rules {
+                let patterns = [rule["key"], rule["value"]].compactMap { $0?.stringValue }
+                guard rule.objectValue != nil, patterns.allSatisfy(Pattern.isValid) else {
+                    throw .invalid(name, "a list of objects with a key, a value or both")
+                }
+            }
+            return KeywordRules(rules)
+        },
+        .flag(
+            "enableSanitizedErrorResponse", "PARSE_SERVER_ENABLE_SANITIZED_ERROR_RESPONSE",
+            \.enableSanitizedErrorResponse, older: [7: false],
+            "Whether permission errors have a generic text"),
+        .flag(
+            "protectedFieldsOwnerExempt", "PARSE_SERVER_PROTECTED_FIELDS_OWNER_EXEMPT", \.protectedFieldsOwnerExempt,
+            "Whether users see all fields of their own record"),
+        .flag(
+            "protectedFieldsSaveResponseExempt", "PARSE_SERVER_PROTECTED_FIELDS_SAVE_RESPONSE_EXEMPT",
+            \.protectedFieldsSaveResponseExempt,
+            "Whether answers to saves carry protected fields that the save changed"),
+        OptionDefinition(
+            "installation", "PARSE_SERVER_INSTALLATION", .object,
+            "What becomes of installations that share a device token with one that is written",
+            members: [
+                .flag("duplicateDeviceTokenActionEnforceAuth", nil, \.installation.enforcesCaller),
+                .choice("duplicateDeviceTokenAction", \.installation.action),
+                .choice("duplicateDeviceTokenMergePriority", \.installation.kept),
+            ], variables: .init(prefix: "PARSE_SERVER_INSTALLATION")),
+        .flag(
+            "allowAggregationForReadOnlyMasterKey", "PARSE_SERVER_ALLOW_AGGREGATION_FOR_READ_ONLY_MASTER_KEY",
+            \.allowAggregationForReadOnlyMasterKey,
+            "Whether the read-only master key may aggregate"),
+    ]
+}
+
+extension Configuration {
+    /// What becomes of installations that share a device token with one that is written.
+    public struct Installations: Sendable {
+        /// What becomes of the rows that lose.
+        public enum Action: String, Sendable, CaseIterable {
+            /// They are removed.
+            case delete
+            /// They stay, without the value that they share.
+            case update
+        }
+
+        /// Which of two rows stays when one has the installation id and the other the token.
+        public enum KeptRow: String, Sendable, CaseIterable {
+            case deviceToken, installationId
+        }
+
+        /// Whether only rows that the caller may change lose.
+        public var enforcesCaller = false
+        public var action = Action.delete
+        public var kept = KeptRow.deviceToken
+    }
+}
