@@ -105,3 +105,15 @@ final class Monitoring: Sendable {
         for probe in probes { await (probe as? DatabaseProbe)?.client.shutdown() }
     }
 }
+
+/// The probes and the port of `/metrics`, `/live` and `/ready`.
+struct MonitoringFeature: Feature {
+    let monitoring: Monitoring
+    let routes: MonitoringRoutes
+
+    func prepare() async throws { try await monitoring.start(routes) }
+
+    func listening(on port: Int) { monitoring.readiness.enter(.serving) }
+
+    func stop() async { await monitoring.stop() }
+}
