@@ -123,7 +123,7 @@ public struct RoostServer: Service {
             certificate: certificate, limits: Self.limits(configuration, database), additions: transport,
             logger: logger)
         let page = MetricsPage(
-            meters: meters, http: http, client: database.client, replicas: database.replicaClients, backend: backend,
+            meters: meters, http: http, database: database, backend: backend,
             liveQueries: liveQueries, readiness: monitoring.readiness, eventLoops: monitoring.eventLoops,
             preset: configuration.preset, certificate: certificate, spans: traces?.exporter.outcomes)
         monitoring.show(page)
@@ -131,8 +131,7 @@ public struct RoostServer: Service {
         let parts: [(any Feature)?] = [
             MonitoringFeature(monitoring: monitoring, routes: monitoringRoutes),
             DatabaseFeature(configuration: configuration, database: database, backend: backend, logger: logger),
-            database.replicas, traces,
-            FileFeature(files: files, folder: storage as? DiskStorage, backend: backend, logger: logger),
+            traces, FileFeature(files: files, folder: storage as? DiskStorage, backend: backend, logger: logger),
             console, liveQueries, caller, cloud, JobFeature(backend: backend),
             QueueFeature(mails: mails, pushes: pushes, backend: backend),
         ]
@@ -156,11 +155,6 @@ public struct RoostServer: Service {
 
     /// Whether all event loops turn.
     var isLive: Bool { monitoring.eventLoops.isLive }
-
-    /// The port of `/metrics`, `/live` and `/ready`, once the server is being prepared; nil where there is none.
-    public var monitoringPort: Int? {
-        get async throws { try await monitoring.boundPort }
-    }
 
     /// The console's address on this machine once the server listens, or nil without a console.
     ///

@@ -82,11 +82,6 @@ final class Monitoring: Sendable {
         self.server.withLock { $0 = server }
     }
 
-    /// The port that it listens on; nil where it does not.
-    var boundPort: Int? {
-        get async throws { try await server.withLock { $0 }?.boundPort }
-    }
-
     private func begin(_ body: @escaping @Sendable () async -> Void) {
         let task = Task { await body() }
         tasks.withLock { $0.append(task) }

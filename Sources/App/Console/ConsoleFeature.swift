@@ -13,7 +13,7 @@ struct ConsoleFeature: Feature {
 
     /// Makes the console, or nil where it is open to no client.
     init?(
-        _ routes: ParseRoutes, files: FileRoutes, monitoring: MonitoringRoutes, countsRequests: Bool,
+        _ routes: ParseRoutes, files: FileRoutes?, monitoring: MonitoringRoutes, countsRequests: Bool,
         backups: BackupMaker?, logger: Logger
     ) throws {
         let configuration = routes.backend.configuration
