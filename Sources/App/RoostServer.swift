@@ -80,13 +80,14 @@ public struct RoostServer: Service {
         let files = Deployment.files(storage, configuration)
         let changes = configuration.liveQuery.isNeeded ? ChangeFeed(configuration.liveQuery, logger: logger) : nil
         if let changes { additions.observers.append(changes) }
-        backend = Backend(
+        let backend = Backend(
             configuration: configuration, store: database.store, files: files,
             passwords: Passwords(
                 cost: passwordCost, threads: configuration.passwordHashingThreads,
                 capacity: configuration.passwordHashingQueue, durations: meters.passwordHashes), logger: logger,
             log: log,
             extensions: additions, meters: meters)
+        self.backend = backend
         monitoring = Monitoring(
             configuration.metrics, database.probes + FileStoreProbe.all(of: files, configuration), logger: logger)
         let routes = ParseRoutes(backend: backend, cloud: cloud.engine, logger: logger)
@@ -184,7 +185,7 @@ public struct RoostServer: Service {
 
     /// Serves until the service is shut down; requests under way are finished.
     public func run() async throws {
-        let running = features.map { feature in (feature, Task { await feature.run() }) }
+        let running: [Running] = features.map { feature in (feature, Task { await feature.run() }) }
         try await withGracefulShutdownHandler {
             do {
                 try await listen()
@@ -198,8 +199,10 @@ public struct RoostServer: Service {
         }
     }
 
+    private typealias Running = (feature: any Feature, work: Task<Void, Never>?)
+
     /// Stops the features, the last one first. Cancelling the caller doesn't interrupt this.
-    private func stop(_ running: [(any Feature, Task<Void, Never>?)]) async {
+    private func stop(_ running: [Running]) async {
         await Task {
             for (feature, work) in running.reversed() {
                 work?.cancel()

@@ -50,7 +50,7 @@ struct Database {
             findNotes: configuration.indexAdvice == .off || configuration.readOnly ? nil : FindNotes(),
             distribution: configuration.distribution.map { Distribution($0) }, logger: logger)
         store = ObjectStore(client: client, replicas: replicas, catalog: catalog, logger: logger)
-        let replicaProbes = replicaSettings.enumerated().map { index, replica in
+        let replicaProbes: [any ReadinessProbe] = replicaSettings.enumerated().map { index, replica in
             DatabaseProbe(
                 MetricsPage.name(ofReplica: index, of: replicaSettings.count), isNeeded: false,
                 mostLag: configuration.maxReplicaLag, replica, logger: logger)

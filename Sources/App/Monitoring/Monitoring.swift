@@ -17,7 +17,6 @@ final class Monitoring: Sendable {
     private let probes: [any ReadinessProbe]
     private let logger: Logger
     private let tasks = Mutex<[Task<Void, Never>]>([])
-    private let server = Mutex<HTTPServer?>(nil)
     private let page = Mutex<MetricsPage?>(nil)
     private let isProbing = Atomic(false)
 
@@ -63,7 +62,7 @@ final class Monitoring: Sendable {
     ///
     /// - Throws: The error of the socket when the port cannot be listened on.
     func start(_ routes: MonitoringRoutes) async throws {
-        guard let port = configuration.port, server.withLock({ $0 == nil }) else { return }
+        guard let port = configuration.port else { return }
         await beginProbing()
         var limits = HTTPServer.Limits()
         limits.connections = 64
@@ -79,7 +78,6 @@ final class Monitoring: Sendable {
         } catch let error where !(error is CancellationError) {
             throw ListenFailure(error, host: configuration.host, port: port, option: "metrics.port")
         }
-        self.server.withLock { $0 = server }
     }
 
     private func begin(_ body: @escaping @Sendable () async -> Void) {
