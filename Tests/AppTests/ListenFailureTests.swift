@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("A server that cannot listen")
+@Suite("A server that cannot start")
 struct ListenFailureTests {
     private static func isAlive(_ process: pid_t) -> Bool { kill(process, 0) == 0 }
 
@@ -24,22 +24,72 @@ struct ListenFailureTests {
 
     private static let code = "require('fs').writeFileSync(__dirname + '/pid', String(process.pid));"
 
+    /// A job that doesn't end, which starts once the server knows it.
+    private static let job = """
+        Parse.Cloud.job('endless', () => new Promise(() => {}));
+        const start = () => Parse.Cloud.startJob('endless', {}).catch(() => setTimeout(start, 20));
+        setTimeout(start, 0);
+        """
+
+    /// The states of jobs, or nothing as long as there is no table.
+    private static func jobs(_ uri: String) async throws -> [String] {
+        let hasTable = try await TestServer.texts("SELECT to_regclass('\"_JobStatus\"')::text", on: uri)
+        guard !hasTable.isEmpty else { return [] }
+        return try await TestServer.texts("SELECT concat_ws(': ', status, message) FROM \"_JobStatus\"", on: uri)
+    }
+
     private static func process(of app: CloudApp) throws -> pid_t {
         let text = try String(contentsOfFile: app.folder + "/cloud/pid", encoding: .utf8)
         return try #require(pid_t(text))
     }
 
-    @Test("stops cloud code, and whatever else it has started")
+    /// Waits for the end of what a server had started.
+    private static func checkEnd(of app: CloudApp, _ uri: String, metrics port: Int, _ other: TestServer) async throws {
+        let process = try process(of: app)
+        #expect(try await eventually { !isAlive(process) })
+        #expect(
+            try await eventually {
+                let database = URL(string: uri)?.lastPathComponent ?? ""
+                return try await other.texts("SELECT pid::text FROM pg_stat_activity WHERE datname = '\(database)'")
+                    .isEmpty
+            }, "the database is connected")
+        await #expect(throws: (any Error).self, "the metrics are served") {
+            try await TransportClient(port: port).connect { _ in }
+        }
+    }
+
+    @Test("Stops all features if its port is in use")
     func port() async throws {
         try await TestServer.run { other in
             let port = try #require(URL(string: other.url)?.port)
-            try await CloudApp.with(["main.js": Self.code]) { app in
-                let server = try Self.server(app, other.databaseURI, ["port": .number(Double(port))])
-                try await server.prepare()
-                let process = try Self.process(of: app)
-                #expect(Self.isAlive(process))
-                await #expect(throws: (any Error).self) { try await server.run() }
-                #expect(try await eventually { !Self.isAlive(process) })
+            let metrics = try await FreePort.find()
+            try await CloudApp.with(["main.js": Self.code + Self.job]) { app in
+                try await TestServer.withDatabase { uri in
+                    let server = try Self.server(
+                        app, uri, ["port": .number(Double(port)), "metrics": ["port": .number(Double(metrics))]])
+                    try await server.prepare()
+                    let process = try Self.process(of: app)
+                    #expect(Self.isAlive(process))
+                    #expect(try await eventually { try await Self.jobs(uri) == ["running"] })
+                    await #expect(throws: (any Error).self) { try await server.run() }
+                    #expect(try await Self.jobs(uri) == ["failed: Server stopped."])
+                    try await Self.checkEnd(of: app, uri, metrics: metrics, other)
+                }
+            }
+        }
+    }
+
+    @Test("Stops what it had prepared if a later feature can't be prepared")
+    func preparation() async throws {
+        try await TestServer.run { other in
+            let metrics = try await FreePort.find()
+            try await CloudApp.with(["main.js": Self.code + "throw new Error('broken');"]) { app in
+                try await TestServer.withDatabase { uri in
+                    let server = try Self.server(
+                        app, uri, ["port": 0, "metrics": ["port": .number(Double(metrics))]])
+                    await #expect(throws: (any Error).self) { try await server.prepare() }
+                    try await Self.checkEnd(of: app, uri, metrics: metrics, other)
+                }
             }
         }
     }

@@ -2,7 +2,6 @@ import HTTP
 import LiveQuery
 import Logs
 import Operations
-import Postgres
 import ServerConfiguration
 import Telemetry
 
@@ -10,8 +9,7 @@ import Telemetry
 struct MetricsPage: Sendable {
     let meters: Meters
     let http: HTTPServer
-    let client: PostgresClient
-    let replicas: [PostgresClient]
+    let database: Database
     let backend: Backend
     let liveQueries: LiveQueryServer?
     let readiness: Readiness
@@ -50,7 +48,7 @@ struct MetricsPage: Sendable {
     /// How the server stands now, for charts.
     var gauges: FigureHistory.Gauges {
         var gauges = FigureHistory.Gauges()
-        let (transport, database) = (http.figures, client.statistics)
+        let (transport, database) = (http.figures, database.client.statistics)
         gauges.connections = transport.idle + transport.active + transport.webSockets
         gauges.live = liveQueries?.figures.clients ?? 0
         gauges.databaseActive = database.pools.reduce(0) { $0 + $1.connections - $1.idle }
@@ -78,8 +76,9 @@ struct MetricsPage: Sendable {
     }
 
     private func writeDatabase(to text: inout Exposition) {
+        let replicas = database.replicaClients
         let servers =
-            [("primary", client.statistics)]
+            [("primary", database.client.statistics)]
             + replicas.enumerated().map { (Self.name(ofReplica: $0, of: replicas.count), $1.statistics) }
         text.begin("db_client_connections", .gauge, "Open connections of the database.")
         for (server, figures) in servers {

@@ -17,7 +17,6 @@ final class Monitoring: Sendable {
     private let probes: [any ReadinessProbe]
     private let logger: Logger
     private let tasks = Mutex<[Task<Void, Never>]>([])
-    private let server = Mutex<HTTPServer?>(nil)
     private let page = Mutex<MetricsPage?>(nil)
     private let isProbing = Atomic(false)
 
@@ -63,7 +62,7 @@ final class Monitoring: Sendable {
     ///
     /// - Throws: The error of the socket when the port cannot be listened on.
     func start(_ routes: MonitoringRoutes) async throws {
-        guard let port = configuration.port, server.withLock({ $0 == nil }) else { return }
+        guard let port = configuration.port else { return }
         await beginProbing()
         var limits = HTTPServer.Limits()
         limits.connections = 64
@@ -79,12 +78,6 @@ final class Monitoring: Sendable {
         } catch let error where !(error is CancellationError) {
             throw ListenFailure(error, host: configuration.host, port: port, option: "metrics.port")
         }
-        self.server.withLock { $0 = server }
-    }
-
-    /// The port that it listens on; nil where it does not.
-    var boundPort: Int? {
-        get async throws { try await server.withLock { $0 }?.boundPort }
     }
 
     private func begin(_ body: @escaping @Sendable () async -> Void) {
@@ -104,4 +97,16 @@ final class Monitoring: Sendable {
         eventLoops.stop()
         for probe in probes { await (probe as? DatabaseProbe)?.client.shutdown() }
     }
+}
+
+/// The probes and the port of `/metrics`, `/live` and `/ready`.
+struct MonitoringFeature: Feature {
+    let monitoring: Monitoring
+    let routes: MonitoringRoutes
+
+    func prepare() async throws { try await monitoring.start(routes) }
+
+    func listening(on port: Int) { monitoring.readiness.enter(.serving) }
+
+    func stop() async { await monitoring.stop() }
 }

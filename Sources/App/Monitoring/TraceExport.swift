@@ -1,7 +1,6 @@
 import Logging
 import Outgoing
 import ServerConfiguration
-import Synchronization
 import Telemetry
 import Tracing
 
@@ -12,11 +11,10 @@ import Tracing
 #endif
 
 /// The tracer of a server, and the export of its spans.
-final class TraceExport: Sendable {
+struct TraceExport: Feature {
     let tracer: RequestTracer
     let exporter: SpanExporter
     private let caller: HTTPCaller
-    private let task = Mutex<Task<Void, Never>?>(nil)
 
     /// Makes the export that the configuration asks for, or nil without a collector.
     ///
@@ -62,16 +60,10 @@ final class TraceExport: Sendable {
         tracer = RequestTracer(settings, exporter: exporter)
     }
 
-    func start() {
-        let task = Task { [exporter] in await exporter.run() }
-        self.task.withLock { $0 = task }
-    }
+    func run() async { await exporter.run() }
 
-    /// Sends what is left, and ends.
+    /// Sends the remaining spans, and closes the connection.
     func stop() async {
-        let task = task.withLock { $0.take() }
-        task?.cancel()
-        await task?.value
         await exporter.flush()
         await caller.shutdown()
     }

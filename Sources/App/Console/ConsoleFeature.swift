@@ -1,0 +1,42 @@
+internal import Console
+import LiveQuery
+import Logging
+import Operations
+import REST
+import ServerConfiguration
+import Telemetry
+
+/// The administration page, and the figures over time for its charts.
+struct ConsoleFeature: Feature {
+    let site: ConsoleSite
+    private let figures: FigureHistory
+
+    /// Makes the console, or nil where it is open to no client.
+    init?(
+        _ routes: ParseRoutes, files: FileRoutes?, monitoring: MonitoringRoutes, countsRequests: Bool,
+        backups: BackupMaker?, logger: Logger
+    ) throws {
+        let configuration = routes.backend.configuration
+        guard configuration.console.reach != .closed, !configuration.readOnly else { return nil }
+        figures = FigureHistory(routes.backend.meters, countsRequests: countsRequests)
+        site = try ConsoleSite(
+            routes.backend, ConsoleDispatcher(routes, files: files), figures: figures,
+            readiness: { await monitoring.findings(showsReasons: true) }, backups: backups, version: Version.text,
+            logger: logger)
+    }
+
+    /// Adds live queries and the server's gauges.
+    func show(_ liveQueries: LiveQueryServer?, _ page: MetricsPage) {
+        figures.show { page.gauges }
+        guard let liveQueries else { return }
+        site.show(
+            live: { await liveQueries.overview() },
+            events: { try await liveQueries.events($0, followedAs: $1, mountURL: $2, address: $3, wait: $4) })
+    }
+
+    func listening(on port: Int) { site.serve(at: port) }
+
+    func run() async { await figures.run() }
+
+    func stop() async { figures.show(nil) }
+}

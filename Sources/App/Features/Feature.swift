@@ -1,0 +1,31 @@
+import LiveQuery
+import Outgoing
+
+/// A part of the server. `RoostServer` lists all of them in start order.
+protocol Feature: Sendable {
+    /// Prepares the feature before the server listens. Features later in the list may need it.
+    func prepare() async throws
+
+    /// Takes the port of the server, before the first request.
+    func listening(on port: Int)
+
+    /// Works beside requests until the task is cancelled.
+    func run() async
+
+    /// Stops the feature after its `run` has ended and all later features have stopped. Also called if the server
+    /// could not start or listen.
+    func stop() async
+}
+
+extension Feature {
+    func prepare() async throws {}
+    func listening(on port: Int) {}
+    func run() async {}
+    func stop() async {}
+}
+
+extension LiveQueryServer: Feature {}
+
+extension HTTPCaller: Feature {
+    func stop() async { await shutdown() }
+}

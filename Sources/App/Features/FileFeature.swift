@@ -1,0 +1,39 @@
+import FileStorage
+import Logging
+import Operations
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The store of uploaded files.
+struct FileFeature: Feature {
+    let files: any FileStorage
+    /// The folder of files, or nil if they are elsewhere.
+    let folder: DiskStorage?
+    let backend: Backend
+    let logger: Logger
+
+    func prepare() async throws {
+        do {
+            try await files.prepare()
+        } catch let error as CocoaError {
+            throw CommandFailure(
+                "The files folder \(error.filePath ?? "") can't be created: \(ErrorText.reason(error)). Set filesDirectory to "
+                    + "a folder that this user may write to.")
+        }
+        guard let folder else { return }
+        do {
+            // Other processes warn if their folder is another one.
+            backend.caches.begin(filesIn: try await folder.mark())
+        } catch {
+            logger.warning("the files folder has no marker file", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func run() async { await files.tend() }
+
+    func stop() async { await files.shutdown() }
+}

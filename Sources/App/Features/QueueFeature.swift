@@ -1,0 +1,21 @@
+import Mail
+import Operations
+internal import Push
+
+/// Sends queued mails and notifications. Both queues stop together: neither waits for the last transfers of the other.
+struct QueueFeature: Feature {
+    let mails: MailQueue?
+    let pushes: PushQueue?
+    let backend: Backend
+
+    func run() async {
+        guard !backend.configuration.readOnly else { return }
+        async let sending: Void? = mails?.run(backend.store)
+        await pushes?.run(backend.store) {
+            try backend.pushes.filter($0, now: backend.clock.now)
+        } noteChange: {
+            await backend.pushes.noteChange(of: $0)
+        }
+        _ = await sending
+    }
+}
