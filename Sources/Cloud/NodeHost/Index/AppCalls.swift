@@ -22,14 +22,17 @@ extension NodeHost {
     ///
     /// - Throws: `ParseError`: the code's own, 124 after 10 seconds, 141 if the process ended.
     func run(
-        _ name: Name, _ parameters: JSONObject, of client: AuthAttempt.Client? = nil, otherwise text: String
+        _ name: Name, _ parameters: JSONObject, of request: ModuleRequest? = nil, otherwise text: String
     ) async throws -> JSONValue? {
         var call = CloudCall(.function(name))
         call.params = parameters
-        if let client {
-            (call.ip, call.headers) = (client.address, client.headers)
-            call.caller.installationId = client.installationId
+        if let request {
+            (call.ip, call.headers) = (request.address, request.headers)
+            call.caller.installationId = request.installationId
+            // A process gets a large one once.
+            call.caller.user = request.stored
         }
+        call.size = call.measured()
         // Cloud code may wait for a log-in: steps have slots that functions seldom take.
         (call.isNested, call.depth) = (true, 8)
         do {
