@@ -57,14 +57,18 @@ export class Adapters {
     }
   }
 
-  /** Takes an option that is a function. */
-  addOption(name, value) {
-    if (typeof value !== 'function') throw new Error(`${name}: it was a function when the file was read, and is none now`);
-    this.#options.set(name, value);
+  /** Takes an option that is a function: of all options, the one at a path such as `passwordPolicy.validatorCallback`. */
+  addOption(name, options) {
+    const path = name.split('.');
+    const member = path.pop();
+    const owner = path.reduce((value, key) => value?.[key], options);
+    if (typeof owner?.[member] !== 'function') throw new Error(`${name}: it was a function when the file was read, and is none now`);
+    this.#options.set(name, request => owner[member](request));
   }
 
   /** Calls an option that is a function; as parse-server does, only `true` switches most of them on. */
   async #ask({ option, request }) {
+    if (option === 'passwordPolicy.validatorCallback') return { value: Boolean(await this.#options.get(option)(request.password)) };
     const users = ['object', 'original', 'user'].filter(name => request[name] !== undefined);
     const stored = await storedUser(request[users[0]].objectId);
     const given = { ...request };

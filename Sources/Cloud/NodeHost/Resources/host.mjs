@@ -53,7 +53,7 @@ try {
   const folders = app ? [folder, path.dirname(main)] : [folder];
   const addAdapters = async options => {
     for (const [name, entry] of Object.entries(providers)) await adapters.add(name, entry ?? options?.auth?.[name], folders);
-    for (const name of app?.functions ?? []) adapters.addOption(name, options?.[name]);
+    for (const name of app?.functions ?? []) adapters.addOption(name, options);
     if (mail) await adapters.addMail(mail === true ? options?.emailAdapter : mail, folders);
   };
   if (app) {

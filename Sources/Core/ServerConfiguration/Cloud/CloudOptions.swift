@@ -103,9 +103,11 @@ extension Configuration {
         }
     }
 
-    /// An option whose function in the app's index.js Node.js calls at each use. Its value in the configuration is true.
+    /// An option whose function in the app's index.js Node.js calls at each use. Options that may be values, too, are true
+    /// in the configuration.
     package enum OptionFunction: String, Sendable, CaseIterable {
         case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
+        case validatorCallback = "passwordPolicy.validatorCallback"
     }
 
     /// The sign-in adapters that run in Node, by provider: what the option `auth` says of a module, or null for one that
