@@ -234,7 +234,7 @@ public struct RoostServer: Service {
             console = nil
         }
         let app: AppProxy? =
-            if let nodeHost, configuration.cloudMain.app?.listens == true {
+            if let nodeHost, configuration.cloudMain.servesRoutes {
                 try AppProxy(configuration) { await nodeHost.appSocket(within: $0) }
             } else {
                 nil

@@ -289,6 +289,8 @@ public struct Configuration: Sendable {
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         accountMail.delivery?.templates.resolvePaths(resolved)
         cloudMain.main = cloudMain.main.map(resolved)
+        cloudMain.routesFile = cloudMain.routesFile.map(resolved)
+        cloudMain.publicFolder = cloudMain.publicFolder.map(resolved)
         cloudMain.folder = folder
         consoleFolder = consoleFolder.map(resolved)
         console.backupFolder = console.backupFolder.map(resolved)

@@ -108,7 +108,7 @@ final class NodeWorker: Sendable {
 
     /// Starts the process, waits until it has loaded the file or failed to, and removes what it was started from.
     private func open(_ folder: HostFolder, on group: MultiThreadedEventLoopGroup) async throws {
-        if settings.app != nil {
+        if settings.app != nil || !settings.routes.isEmpty {
             let folder = try HostFolder.forApp()
             state.withLock { $0.appFolder = folder }
         }
@@ -305,11 +305,16 @@ final class NodeWorker: Sendable {
             "decodesPointers": .bool(settings.decodesPointers), "hasMain": .bool(settings.hasMain),
             "providers": .object(settings.providers), "folder": .string(settings.folder),
         ]
-        if let app = settings.app, let folder = state.withLock({ $0.appFolder }) {
-            welcome["app"] = [
-                "server": .number(Double(app.server)), "socket": .string(folder.socket), "listens": .bool(app.listens),
-                "functions": .array(app.functions.map { .string($0.rawValue) }),
-            ]
+        if let socket = state.withLock({ $0.appFolder })?.socket {
+            if let app = settings.app {
+                welcome["app"] = [
+                    "server": .number(Double(app.server)), "socket": .string(socket), "listens": .bool(app.listens),
+                    "functions": .array(app.functions.map { .string($0.rawValue) }),
+                ]
+            }
+            if !settings.routes.isEmpty {
+                welcome["routes"] = .object(settings.routes.merging(["socket": .string(socket)]) { $1 })
+            }
         }
         welcome["mail"] = settings.mail
         welcome["javascriptKey"] = settings.javascriptKey.map(JSONValue.string)

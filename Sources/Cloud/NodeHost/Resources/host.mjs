@@ -11,6 +11,7 @@ import { Log } from './logging.mjs';
 import { adaptRequire, loadMain } from './modules.mjs';
 import { CallerRecords } from './records.mjs';
 import { Registry } from './registry.mjs';
+import { Routes } from './routes.mjs';
 import { loadSDK, routeRequests } from './sdk.mjs';
 import { installCloud } from './services.mjs';
 import { currentCall } from './tracking.mjs';
@@ -56,11 +57,16 @@ try {
     for (const name of app?.functions ?? []) adapters.addOption(name, options);
     if (mail) await adapters.addMail(mail === true ? options?.emailAdapter : mail, folders);
   };
+  const routes = settings.routes && new Routes(settings.routes, log);
+  const opened = () => connection.send('app', {});
   if (app) {
-    await runApp(main, app, log, addAdapters, () => connection.send('app', {}));
+    await runApp(main, app, log, addAdapters, opened, routes);
   } else {
     await addAdapters();
+    routes?.offerApp();
     if (settings.hasMain) await loadMain(main);
+    await routes?.load();
+    routes?.listen(opened);
   }
   connection.send('hello', {
     protocol: 1, pid: process.pid, node: process.versions.node, sdk: Parse.CoreManager.get('VERSION'),
