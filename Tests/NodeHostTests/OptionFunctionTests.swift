@@ -233,6 +233,33 @@ struct OptionFunctionTests {
         }
     }
 
+    @Test("With masterKeyTtl the function gives the key again; while it fails, no key is admitted")
+    func renewedKey() async throws {
+        let code = """
+            const { readFileSync } = require('fs');
+            const { ParseServer } = require('parse-server');
+            new ParseServer({
+              appId: 'testApp', masterKeyTtl: 1, masterKey: async () => readFileSync(__dirname + '/key', 'utf8'),
+              cloud: Parse => Parse.Cloud.define('key', () => Parse.masterKey),
+            });
+            """
+        try await IndexApp.serve(["index.js": code, "key": "first"]) { server, _, app in
+            func isAdmitted(_ key: String) async throws -> Bool {
+                try await server.send("GET", "/schemas", headers: ["X-Parse-Master-Key": key]).status == 200
+            }
+            #expect(try await isAdmitted("first"))
+            try app.write("second", to: "key")
+            #expect(try await eventually { try await isAdmitted("second") })
+            #expect(try await !isAdmitted("first"))
+            #expect(try await eventually { try await server.call("key")["result"] == "second" })
+            try app.write("", to: "key")
+            #expect(try await eventually { try await !isAdmitted("second") })
+            #expect(try await !isAdmitted("") && !isAdmitted("first"))
+            try app.write("third", to: "key")
+            #expect(try await eventually { try await isAdmitted("third") })
+        }
+    }
+
     @Test("Flags and environment variables override functions")
     func overridden() async throws {
         let options = """

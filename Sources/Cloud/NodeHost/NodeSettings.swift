@@ -52,6 +52,9 @@ package struct NodeSettings: Sendable {
     /// Keys that the SDK in the process is given.
     package var applicationId = ""
     package var masterKey = ""
+    /// The key in place of `masterKey` if a function gives it again and again, and after how many seconds it does.
+    package var renewedKey: RenewedKey?
+    package var masterKeyTtl = 0
     package var javascriptKey: String?
     /// The URL of the interface, for what the SDK does by HTTP.
     package var serverURL = ""
@@ -97,6 +100,7 @@ package struct NodeSettings: Sendable {
         messageLimit = max(configuration.maxUploadSize, configuration.maxResponseSize)
         applicationId = configuration.appId
         masterKey = configuration.masterKey
+        (renewedKey, masterKeyTtl) = (configuration.renewedMasterKey, configuration.masterKeyTtl)
         javascriptKey = configuration.javascriptKey
         serverURL = configuration.serverURL
     }

@@ -28,6 +28,10 @@ public struct Configuration: Sendable {
 
     public var appId = ""
     public var masterKey = ""
+    /// After how many seconds a function of an app gives the key again; 0 for never.
+    public var masterKeyTtl = 0
+    /// The key that a function gives again and again, or nil if the key stays.
+    package var renewedMasterKey: RenewedKey?
     public var maintenanceKey: String?
     public var readOnlyMasterKey: String?
     /// Who else has a master key, and which changes are kept.

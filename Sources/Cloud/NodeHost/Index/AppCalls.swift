@@ -53,6 +53,17 @@ extension NodeHost {
         return isOn
     }
 
+    /// Calls the app's function `masterKey`.
+    ///
+    /// - Throws: `ParseError` if the function fails or gives no text.
+    func askMasterKey() async throws -> String {
+        let failure = "The option masterKey failed."
+        let parameters: JSONObject = ["option": "masterKey", "request": [:]]
+        let key = try await run("@option", parameters, otherwise: failure)?.stringValue ?? ""
+        guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "it gave no text") }
+        return key
+    }
+
     /// Sends a mail of an account by the app's own adapter.
     ///
     /// - Throws: `ParseError` if the adapter fails, takes longer than 25 seconds or has no process.

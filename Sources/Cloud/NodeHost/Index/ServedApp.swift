@@ -84,6 +84,7 @@ package struct ServedApp: Sendable {
             if let reason = failure.stringValue {
                 add(option.text, .decide, "its function failed while the file was read: \(reason)")
             } else {
+                if option == "masterKey" { functions.insert(.masterKey) }
                 add(option.text, .taken, "a function, called once at start")
             }
         }
@@ -130,11 +131,14 @@ package struct ServedApp: Sendable {
         configuration.cloudMain.app = Configuration.CloudMain.App(
             folder: file.folder, server: server, listens: listens, providers: providers,
             functions: functions.filter { function in
-                !overridden.contains {
+                if function == .masterKey, configuration.masterKeyTtl == 0 { return false }
+                return !overridden.contains {
                     $0.name == function.rawValue
                         || function == .validatorCallback && !policies.isDisjoint(with: $0.from)
                 }
             })
+        let isRenewed = configuration.cloudMain.app?.functions.contains(.masterKey) == true
+        if isRenewed { configuration.renewedMasterKey = RenewedKey(configuration.masterKey) }
     }
 
     // MARK: Functions and instances

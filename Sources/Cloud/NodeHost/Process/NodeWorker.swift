@@ -247,13 +247,16 @@ final class NodeWorker: Sendable {
         isOver.set(())
     }
 
-    /// Says where the server is reached by HTTP.
+    /// Says where the server is reached by HTTP, and by which key.
     func serve(at url: String) {
         let isConnected = state.withLock { state in
             state.serverURL = url
             return state.channel != nil
         }
-        if isConnected { send(["type": "address", "serverURL": .string(url)]) }
+        guard isConnected else { return }
+        var message: JSONObject = ["type": "address", "serverURL": .string(url)]
+        message["masterKey"] = settings.renewedKey?.value.map(JSONValue.string)
+        send(message)
     }
 
     /// A message whose size what clients send decides; throws 116 when the process could not read it, and would end.
@@ -299,7 +302,7 @@ final class NodeWorker: Sendable {
         }
         var welcome: JSONObject = [
             "type": "welcome", "protocol": 1, "applicationId": .string(settings.applicationId),
-            "masterKey": .string(settings.masterKey), "serverURL": .string(serverURL),
+            "masterKey": .string(settings.renewedKey?.value ?? settings.masterKey), "serverURL": .string(serverURL),
             "limit": .number(Double(settings.messageLimit)), "validatorTimeout": 10_000,
             "legacyCallbacks": .bool(settings.legacyCallbacks), "httpRequest": .bool(settings.httpRequest),
             "decodesPointers": .bool(settings.decodesPointers), "hasMain": .bool(settings.hasMain),

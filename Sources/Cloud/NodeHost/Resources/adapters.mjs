@@ -68,6 +68,7 @@ export class Adapters {
 
   /** Calls an option that is a function; as parse-server does, only `true` switches most of them on. */
   async #ask({ option, request }) {
+    if (option === 'masterKey') return { value: await this.#options.get(option)() };
     if (option === 'passwordPolicy.validatorCallback') return { value: Boolean(await this.#options.get(option)(request.password)) };
     const users = ['object', 'original', 'user'].filter(name => request[name] !== undefined);
     const stored = await storedUser(request[users[0]].objectId);

@@ -46,8 +46,9 @@ try {
   connection.on('adapter', call => calls.carryOut(records.complete(call), () => adapters.perform(call)));
   connection.on('validate', call => calls.validate(records.complete(call)));
   connection.on('cancel', ({ id }) => calls.cancel(id));
-  connection.on('address', ({ serverURL }) => {
+  connection.on('address', ({ serverURL, masterKey }) => {
     Parse.serverURL = serverURL;
+    if (masterKey) Parse.CoreManager.set('MASTER_KEY', masterKey);
   });
   const { app, folder, mail, providers = {} } = settings;
   // An app's packages may lie beside its file instead of in the current folder.

@@ -121,6 +121,8 @@ extension Configuration {
     package enum OptionFunction: String, Sendable, CaseIterable {
         case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
         case validatorCallback = "passwordPolicy.validatorCallback"
+        /// Called again when the key has grown old.
+        case masterKey
     }
 
     /// The sign-in adapters that run in Node, by provider: what the option `auth` says of a module, or null for one that

@@ -46,7 +46,7 @@ public struct EmailVerifications: Sendable, BackendPart {
             case .verifyUserEmails: options.verifyUserEmails
             case .preventLoginWithUnverifiedEmail: options.preventLoginWithUnverifiedEmail
             case .sendUserEmailVerification: options.sendUserEmailVerification
-            case .validatorCallback: false
+            case .validatorCallback, .masterKey: false
             }
         guard value, let ask = try function(option) else { return value }
         var request = try await request()
@@ -152,8 +152,8 @@ public struct EmailVerifications: Sendable, BackendPart {
 
     private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
         // Anybody may ask for links, and each has the app's functions get the whole user.
-        let asks = configuration.cloudMain.app?.functions.contains { $0 != .validatorCallback } ?? false
-        guard !asks || backend.mails.allowsLink(to: user, context) else { return }
+        let asks = configuration.cloudMain.app?.functions.contains { ![.validatorCallback, .masterKey].contains($0) }
+        guard asks != true || backend.mails.allowsLink(to: user, context) else { return }
         let options = configuration.accountMail
         let subject: JSONObject = ["objectId": .string(user.id)]
         guard
