@@ -66,8 +66,8 @@ struct IndexFileTests {
         arguments: [
             ("sessionLength: new (class Forever {})()", "sessionLength: an instance of Forever can't be used"),
             (
-                "passwordPolicy: { validatorCallback: () => true }",
-                "passwordPolicy.validatorCallback: a JavaScript function can't be used"
+                "passwordPolicy: { validatorPattern: () => true }",
+                "passwordPolicy.validatorPattern: a JavaScript function can't be used"
             ),
         ])
     func functions(option: String, expected: String) async throws {

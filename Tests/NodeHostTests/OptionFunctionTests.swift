@@ -150,6 +150,58 @@ struct OptionFunctionTests {
         }
     }
 
+    @Test("validatorCallback decides about passwords of sign-ups and changes, beside the pattern")
+    func passwords() async throws {
+        let options = """
+            passwordPolicy: {
+              validatorPattern: /^s/, validationError: 'weak',
+              async validatorCallback(password) {
+                if (password === 'sbroken-one') throw new Error('no dictionary');
+                return this.validationError === 'weak' && password.length >= 8;
+              },
+            },
+            """
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
+            func signUp(_ password: String) async throws -> TestAnswer {
+                let user: JSONObject = ["username": .string(password), "password": .string(password)]
+                return try await server.send("POST", "/users", .object(user))
+            }
+            for password in ["short", "long-enough"] {
+                let refused = try await signUp(password)
+                #expect(refused.code == 142 && refused.error == "weak", "\(refused.text)")
+            }
+            let broken = try await signUp("sbroken-one")
+            #expect(broken.code == 141 && broken.error == "no dictionary", "\(broken.text)")
+            let long = try await signUp("s" + String(repeating: "x", count: 1024))
+            #expect(long.code == 142, "\(long.text)")
+            let user = try await signUp("suffices")
+            #expect(user.status == 201, "\(user.text)")
+            let path = "/users/\(try user.string("objectId"))"
+            for (password, code) in [("short", 142), ("sbroken-one", 141), ("suffices-too", nil)] as [(String, Int?)] {
+                let changed = try await server.send(
+                    "PUT", path, ["password": .string(password)], as: .session(try user.string("sessionToken")))
+                #expect(changed.code == code, "\(changed.text)")
+            }
+            #expect(try await server.rows("SELECT count(*) FROM \"_User\"") == [["1"]])
+        }
+    }
+
+    @Test("A password policy without an own text has parse-server's, and one of a flag replaces the function")
+    func policies() async throws {
+        let options = "passwordPolicy: { validatorCallback: () => 0 },"
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, app in
+            let refused = try await Self.signUp(server, "kim")
+            #expect(refused.code == 142, "\(refused.text)")
+            #expect(refused.error == "Password does not meet the Password Policy requirements.")
+            let served = try await app.read()
+            var (configuration, _) = try Configuration.load(
+                file: JSONValue.object(served.options).serialized(), environment: [:],
+                flags: ["--passwordPolicy", #"{"doNotAllowUsername":true}"#])
+            served.configure(&configuration)
+            #expect(configuration.cloudMain.app?.functions == [])
+        }
+    }
+
     @Test("masterKey and publicServerURL are called once, may ask other servers, and are the values from then on")
     func onceAtStart() async throws {
         let code = """
@@ -178,6 +230,33 @@ struct OptionFunctionTests {
             ] {
                 #expect(lines.contains { $0.hasPrefix(name) && $0.contains("taken") && $0.contains(words) }, "\(lines)")
             }
+        }
+    }
+
+    @Test("With masterKeyTtl the function gives the key again; while it fails, no key is admitted")
+    func renewedKey() async throws {
+        let code = """
+            const { readFileSync } = require('fs');
+            const { ParseServer } = require('parse-server');
+            new ParseServer({
+              appId: 'testApp', masterKeyTtl: 1, masterKey: async () => readFileSync(__dirname + '/key', 'utf8'),
+              cloud: Parse => Parse.Cloud.define('key', () => Parse.masterKey),
+            });
+            """
+        try await IndexApp.serve(["index.js": code, "key": "first"]) { server, _, app in
+            func isAdmitted(_ key: String) async throws -> Bool {
+                try await server.send("GET", "/schemas", headers: ["X-Parse-Master-Key": key]).status == 200
+            }
+            #expect(try await isAdmitted("first"))
+            try app.write("second", to: "key")
+            #expect(try await eventually { try await isAdmitted("second") })
+            #expect(try await !isAdmitted("first"))
+            #expect(try await eventually { try await server.call("key")["result"] == "second" })
+            try app.write("", to: "key")
+            #expect(try await eventually { try await !isAdmitted("second") })
+            #expect(try await !isAdmitted("") && !isAdmitted("first"))
+            try app.write("third", to: "key")
+            #expect(try await eventually { try await isAdmitted("third") })
         }
     }
 

@@ -108,6 +108,86 @@ struct SignInAdapterTests {
         }
     }
 
+    /// An adapter that answers with the users of its request.
+    private static let describing = """
+        const told = user => user && {
+          isUser: user instanceof Parse.User, id: user.id ?? null, name: user.get('username') ?? null,
+          bio: user.get('bio') ?? null, providers: Object.keys(user.get('authData') ?? {}).join(),
+          isSafe: !/secret|[Pp]assword|sessionToken/.test(JSON.stringify(user)),
+        };
+        const users = ({ object, original, user, isChallenge, triggerName }) => ({
+          object: told(object) ?? null, original: told(original) ?? null, user: told(user) ?? null,
+          isChallenge: isChallenge ?? false, triggerName,
+        });
+        module.exports = {
+          validateAuthData: (data, options, request) => ({ response: users(request) }),
+          challenge: (data, authData, options, request) => users(request),
+        };
+        """
+
+    @Test("Adapters get the user as it becomes and as it is stored, and the caller, without secrets")
+    func users() async throws {
+        try await Self.serve(Self.describing) { server in
+            func request(_ answer: TestAnswer) throws -> JSONValue {
+                try #require(answer["authDataResponse"]?["my"], "\(answer.text)")
+            }
+            let name: JSONObject = ["username": "kim", "password": "secret", "bio": "old"]
+            let signUp = try await server.send(
+                "POST", "/users",
+                .object(name.merging(["authData": ["my": ["id": "1"], "anonymous": ["id": "a"]]]) { $1 }))
+            let id = try signUp.string("objectId")
+            func user(_ bio: String, _ id: JSONValue = .null) -> JSONValue {
+                [
+                    "isUser": true, "id": id, "name": "kim", "bio": .string(bio), "providers": "my", "isSafe": true,
+                ]
+            }
+            let stored = user("old", .string(id))
+            let new = try request(signUp)
+            #expect(new["object"] == user("old") && new["original"] == .null && new["user"] == .null, "\(new)")
+            let logIn = try await Self.signUp(server, ["id": "1", "token": "t"])
+            let known = try request(logIn)
+            #expect(known["object"] == stored && known["original"] == stored && known["user"] == .null, "\(known)")
+            let change: JSONValue = ["bio": "new", "authData": ["my": ["id": "1", "token": "u"]]]
+            let token = try logIn.string("sessionToken")
+            let own = try request(try await server.send("PUT", "/users/\(id)", change, as: .session(token)))
+            #expect(own["object"] == user("new", .string(id)), "\(own)")
+            #expect(own["original"] == stored && own["user"] == stored, "\(own)")
+            let byMaster: JSONValue = ["bio": "last", "authData": ["my": ["id": "1", "token": "v"]]]
+            let master = try request(try await server.send("PUT", "/users/\(id)", byMaster, as: .master))
+            #expect(master["original"] == user("new", .string(id)) && master["user"] == .null, "\(master)")
+        }
+    }
+
+    @Test("A challenge says so, and has the user who proved to be one")
+    func usersOfChallenge() async throws {
+        try await Self.serve(Self.describing) { server in
+            let signUp = try await Self.signUp(server, ["id": "1"], ["username": "kim", "password": "secret"])
+            let id = try signUp.string("objectId")
+            for proof in [["username": "kim", "password": "secret"], ["authData": ["my": ["id": "1"]]]] as [JSONObject]
+            {
+                let answer = try await server.send(
+                    "POST", "/challenge", .object(proof.merging(["challengeData": ["my": [:]]]) { $1 }))
+                let request = try #require(answer["challengeData"]?["my"], "\(answer.text)")
+                #expect(request["isChallenge"] == true && request["triggerName"] == "challenge", "\(request)")
+                #expect(request["original"]?["id"] == .string(id), "\(request)")
+            }
+            let nobody = try await server.send("POST", "/challenge", ["challengeData": ["my": [:]]])
+            #expect(nobody["challengeData"]?["my"]?["object"] == .null, "\(nobody.text)")
+        }
+    }
+
+    @Test("A user too large to send with each call reaches an adapter whole")
+    func largeUser() async throws {
+        try await Self.serve(Self.describing) { server in
+            let bio = String(repeating: "b", count: 200_000)
+            #expect(try await Self.signUp(server, ["id": "1"], ["bio": .string(bio)]).status == 201)
+            for _ in 0..<3 {
+                let answer = try await Self.signUp(server, ["id": "1"])
+                #expect(answer["authDataResponse"]?["my"]?["original"]?["bio"] == .string(bio))
+            }
+        }
+    }
+
     @Test("What an adapter throws refuses the log-in: a text, nothing, or the end of its process")
     func failures() async throws {
         let module = """

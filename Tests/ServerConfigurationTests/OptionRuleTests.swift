@@ -64,7 +64,7 @@ struct OptionRuleTests {
     @Test("Options that are not built are refused by name, unless they ask for nothing")
     func notBuilt() {
         let asking: JSONObject = [
-            "mountGraphQL": true, "graphQLSchema": "x", "masterKeyTtl": 5, "databaseAdapter": "x",
+            "mountGraphQL": true, "graphQLSchema": "x", "databaseAdapter": "x",
         ]
         for (name, value) in asking {
             #expect(

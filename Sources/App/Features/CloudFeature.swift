@@ -46,7 +46,7 @@ struct CloudFeature: Feature {
 
     /// The way to an app's own routes, or nil if it has none.
     func proxy() throws -> AppProxy? {
-        guard let nodeHost, configuration.cloudMain.app?.listens == true else { return nil }
+        guard let nodeHost, configuration.cloudMain.servesRoutes else { return nil }
         return try AppProxy(configuration) { await nodeHost.appSocket(within: $0) }
     }
 

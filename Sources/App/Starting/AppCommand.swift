@@ -106,7 +106,7 @@ private struct AppReport {
         var secrets: [String] = []
         for setting in configuration.settings where setting.source == .file {
             if case .ignored? = OptionTable.find(setting.name)?.support { continue }
-            if app.functions.contains(where: { $0.rawValue == setting.name }) { continue }
+            if app.functions.contains(where: { $0 != .masterKey && $0.rawValue == setting.name }) { continue }
             guard let value = setting.value else {
                 if setting.isSecret, let option = OptionTable.find(setting.name) { secrets.append(option.environment) }
                 continue

@@ -105,6 +105,7 @@ package final class NodeHost: CloudHost {
         follow { host in
             for await _ in await UnixSignalsSequence(trapping: .sighup) { await host.reload() }
         }
+        if let key = settings.renewedKey { follow { await $0.renew(key) } }
         if settings.isWatching {
             follow { host in await FileWatch(main: host.settings.main).run { await host.reload() } }
         }
@@ -171,6 +172,25 @@ package final class NodeHost: CloudHost {
     package func serve(at url: String) {
         state.withLock { $0.serverURL = url }
         for worker in pool.workers { worker.serve(at: url) }
+    }
+
+    /// Has the app's function give the master key again when it has grown old. No request has the key while the function
+    /// fails.
+    private func renew(_ key: RenewedKey) async {
+        let life = Duration.seconds(settings.masterKeyTtl)
+        var pause = life
+        while (try? await Task.sleep(for: pause)) != nil {
+            do {
+                key.value = try await askMasterKey()
+                serve(at: state.withLock { $0.serverURL })
+                pause = life
+            } catch {
+                if Task.isCancelled { return }
+                key.value = nil
+                logger.error("masterKey can't be renewed, so it is refused", metadata: ["error": "\(error)"])
+                pause = min(life, .seconds(5))
+            }
+        }
     }
 
     package func timeLimit(of target: CloudTarget) -> Duration? {

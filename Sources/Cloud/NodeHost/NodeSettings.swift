@@ -14,6 +14,8 @@ package struct NodeSettings: Sendable {
     package var providers: JSONObject = [:]
     /// The mail adapter; nil for none, true for one that an app's own index.js gives.
     package var mail: JSONValue?
+    /// The options `cloudApp` and `publicFolder`, as far as they are set.
+    package var routes: JSONObject = [:]
     /// The folder from which their modules are found.
     package var folder = "/"
     /// How many processes run the file.
@@ -49,6 +51,9 @@ package struct NodeSettings: Sendable {
     /// Keys that the SDK in the process is given.
     package var applicationId = ""
     package var masterKey = ""
+    /// The key in place of `masterKey` if a function gives it again and again, and after how many seconds it does.
+    package var renewedKey: RenewedKey?
+    package var masterKeyTtl = 0
     package var javascriptKey: String?
     /// The URL of the interface, for what the SDK does by HTTP.
     package var serverURL = ""
@@ -65,7 +70,16 @@ package struct NodeSettings: Sendable {
     package init?(_ configuration: Configuration, environment: [String: String]) throws(ConfigurationError) {
         let providers = configuration.nodeProviders
         let mail = configuration.nodeMail
-        guard configuration.cloudMain.main != nil || !providers.isEmpty || mail != nil else { return nil }
+        var routes: JSONObject = [:]
+        routes["cloudApp"] = configuration.cloudMain.routesFile.map(JSONValue.string)
+        routes["publicFolder"] = configuration.cloudMain.publicFolder.map(JSONValue.string)
+        guard configuration.cloudMain.main != nil || !providers.isEmpty || mail != nil || !routes.isEmpty else {
+            return nil
+        }
+        if let option = routes.keys.first, configuration.mount.isEmpty {
+            throw ConfigurationError(
+                "option \(option): with mountPath / no request reaches it. Set mountPath, such as /parse")
+        }
         self.init(
             main: try configuration.cloudMain.main.map(NodeProgram.checkedFile)
                 ?? configuration.cloudMain.folder + "/adapters.js",
@@ -73,6 +87,7 @@ package struct NodeSettings: Sendable {
         hasMain = configuration.cloudMain.main != nil
         self.providers = providers
         self.mail = mail
+        self.routes = routes
         folder = configuration.cloudMain.folder
         app = configuration.cloudMain.app
         workers = configuration.cloudMain.workers
@@ -84,6 +99,7 @@ package struct NodeSettings: Sendable {
         messageLimit = max(configuration.maxUploadSize, configuration.maxResponseSize)
         applicationId = configuration.appId
         masterKey = configuration.masterKey
+        (renewedKey, masterKeyTtl) = (configuration.renewedMasterKey, configuration.masterKeyTtl)
         javascriptKey = configuration.javascriptKey
         serverURL = configuration.serverURL
     }

@@ -221,6 +221,19 @@ extension BackendPart {
     var catalog: SchemaCatalog { backend.catalog }
     var logger: Logger { backend.logger }
     var services: Services { backend.services }
+
+    /// Returns the app's function for an option, or nil if the option is a value.
+    ///
+    /// - Throws: 141 if the app doesn't run.
+    func function(_ option: Configuration.OptionFunction) throws(ParseError)
+        -> (@Sendable (_ request: JSONObject) async throws -> Bool)?
+    {
+        guard configuration.cloudMain.app?.functions.contains(option) == true else { return nil }
+        guard let ask = services.askOption else {
+            throw ParseError(ParseError.scriptFailed, "The option \(option.rawValue) can't be asked.")
+        }
+        return { try await ask(option, $0) }
+    }
 }
 
 /// What is to be done when a transaction has been committed.

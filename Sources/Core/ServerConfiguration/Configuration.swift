@@ -27,6 +27,10 @@ public struct Configuration: Sendable {
 
     public var appId = ""
     public var masterKey = ""
+    /// After how many seconds a function of an app gives the key again; 0 for never.
+    public var masterKeyTtl = 0
+    /// The key that a function gives again and again, or nil if the key stays.
+    package var renewedMasterKey: RenewedKey?
     public var maintenanceKey: String?
     public var readOnlyMasterKey: String?
     /// Who else has a master key, and which changes are kept.
@@ -267,6 +271,8 @@ public struct Configuration: Sendable {
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         accountMail.delivery?.templates.resolvePaths(resolved)
         cloudMain.main = cloudMain.main.map(resolved)
+        cloudMain.routesFile = cloudMain.routesFile.map(resolved)
+        cloudMain.publicFolder = cloudMain.publicFolder.map(resolved)
         cloudMain.folder = folder
         consoleFolder = consoleFolder.map(resolved)
         console.backupFolder = console.backupFolder.map(resolved)

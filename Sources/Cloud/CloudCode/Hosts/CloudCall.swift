@@ -52,8 +52,8 @@ public struct CloudCall: Sendable {
     /// Whether it is known to stand in another call, which waits for it: it does not wait for the slots of those that
     /// do not.
     public var isNested = false
-    /// About how many bytes it has as a message; the engine measures it.
-    package internal(set) var size = 0
+    /// About how many bytes it has as a message; measured before it is sent.
+    package var size = 0
     /// When the call is given up; nil for never. The engine keeps the time; a host may pass it to the code.
     public var deadline: ContinuousClock.Instant?
 

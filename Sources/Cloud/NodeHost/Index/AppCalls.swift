@@ -22,14 +22,17 @@ extension NodeHost {
     ///
     /// - Throws: `ParseError`: the code's own, 124 after 10 seconds, 141 if the process ended.
     func run(
-        _ name: Name, _ parameters: JSONObject, of client: AuthAttempt.Client? = nil, otherwise text: String
+        _ name: Name, _ parameters: JSONObject, of request: ModuleRequest? = nil, otherwise text: String
     ) async throws -> JSONValue? {
         var call = CloudCall(.function(name))
         call.params = parameters
-        if let client {
-            (call.ip, call.headers) = (client.address, client.headers)
-            call.caller.installationId = client.installationId
+        if let request {
+            (call.ip, call.headers) = (request.address, request.headers)
+            call.caller.installationId = request.installationId
+            // A process gets a large one once.
+            call.caller.user = request.stored
         }
+        call.size = call.measured()
         // Cloud code may wait for a log-in: steps have slots that functions seldom take.
         (call.isNested, call.depth) = (true, 8)
         do {
@@ -48,6 +51,17 @@ extension NodeHost {
             "@option", ["option": .string(option.rawValue), "request": .object(request)], otherwise: failure)
         guard let isOn = answer?.boolValue else { throw ParseError(ParseError.scriptFailed, failure) }
         return isOn
+    }
+
+    /// Calls the app's function `masterKey`.
+    ///
+    /// - Throws: `ParseError` if the function fails or gives no text.
+    func askMasterKey() async throws -> String {
+        let failure = "The option masterKey failed."
+        let parameters: JSONObject = ["option": "masterKey", "request": [:]]
+        let key = try await run("@option", parameters, otherwise: failure)?.stringValue ?? ""
+        guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "it gave no text") }
+        return key
     }
 
     /// Sends a mail of an account by the app's own adapter.

@@ -52,8 +52,7 @@ struct NodeAuthProvider: AuthProvider {
             case .logIn: "validateLogin"
             case .update: "validateUpdate"
             }
-        let answer = try await run(
-            step, ["authData": .object(attempt.data), "isMaster": .bool(attempt.isMaster)], of: attempt.client)
+        let answer = try await run(step, Self.parameters(attempt), of: attempt.request)
         let isStored = answer?["doNotSave"] != true
         return AuthOutcome(
             stored: isStored ? answer?["save"]?.objectValue ?? attempt.data : nil,
@@ -70,16 +69,28 @@ struct NodeAuthProvider: AuthProvider {
 
     func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? {
         guard description?.methods.contains("challenge") == true else { return nil }
-        var parameters: JSONObject = ["challengeData": .object(data), "isMaster": .bool(attempt.isMaster)]
-        if !attempt.data.isEmpty { parameters["authData"] = .object(attempt.data) }
-        return try await run("challenge", parameters, of: attempt.client)?["challenge"]
+        var parameters = Self.parameters(attempt)
+        parameters["challengeData"] = .object(data)
+        if attempt.data.isEmpty { parameters["authData"] = nil }
+        return try await run("challenge", parameters, of: attempt.request)?["challenge"]
+    }
+
+    private static func parameters(_ attempt: AuthAttempt) -> JSONObject {
+        var parameters: JSONObject = ["authData": .object(attempt.data), "isMaster": .bool(attempt.isMaster)]
+        guard let request = attempt.request else { return parameters }
+        parameters["changes"] = request.changes.map(JSONValue.object)
+        parameters["user"] = request.user.map(JSONValue.object)
+        for (name, flag) in [
+            ("isCaller", request.isCaller), ("hasOriginal", request.hasOriginal), ("isChallenge", request.isChallenge),
+        ] as [(Name, Bool)] { parameters[name] = .bool(flag) }
+        return parameters
     }
 
     /// Runs a step of the adapter.
     private func run(
-        _ step: String, _ parameters: JSONObject, of client: AuthAttempt.Client? = nil
+        _ step: String, _ parameters: JSONObject, of request: ModuleRequest? = nil
     ) async throws -> JSONValue? {
         let parameters = parameters.merging(["step": .string(step)]) { $1 }
-        return try await host.run(name, parameters, of: client, otherwise: "Auth failed. Unknown error.")
+        return try await host.run(name, parameters, of: request, otherwise: "Auth failed. Unknown error.")
     }
 }

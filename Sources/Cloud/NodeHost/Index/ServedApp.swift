@@ -84,6 +84,7 @@ package struct ServedApp: Sendable {
             if let reason = failure.stringValue {
                 add(option.text, .decide, "its function failed while the file was read: \(reason)")
             } else {
+                if option == "masterKey" { functions.insert(.masterKey) }
                 add(option.text, .taken, "a function, called once at start")
             }
         }
@@ -123,12 +124,21 @@ package struct ServedApp: Sendable {
 
     /// Has the host run the file in the place of `cloud/main.js`.
     package func configure(_ configuration: inout Configuration) {
-        // Flags and variables override functions, too.
+        // Flags and variables override functions, too, and a whole policy that of its member.
+        let policies: Set = ["--passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY"]
         let overridden = configuration.settings.filter { $0.source == .flag || $0.source == .environment }
         configuration.cloudMain.main = file.path
         configuration.cloudMain.app = Configuration.CloudMain.App(
             folder: file.folder, server: server, listens: listens, providers: providers,
-            functions: functions.filter { function in !overridden.contains { $0.name == function.rawValue } })
+            functions: functions.filter { function in
+                if function == .masterKey, configuration.masterKeyTtl == 0 { return false }
+                return !overridden.contains {
+                    $0.name == function.rawValue
+                        || function == .validatorCallback && !policies.isDisjoint(with: $0.from)
+                }
+            })
+        let isRenewed = configuration.cloudMain.app?.functions.contains(.masterKey) == true
+        if isRenewed { configuration.renewedMasterKey = RenewedKey(configuration.masterKey) }
     }
 
     // MARK: Functions and instances
@@ -158,7 +168,7 @@ package struct ServedApp: Sendable {
         let subject = path.joined(separator: ".")
         if mark["kind"] == "function", let function = Configuration.OptionFunction(rawValue: subject) {
             functions.insert(function)
-            options[Name(option)] = true
+            if path.count == 1 { options[Name(option)] = true }
             return add(subject, .taken, "a function of the app, which Node.js runs at each use")
         }
         guard !notes.contains(where: { $0.subject == subject }) else { return }

@@ -106,7 +106,7 @@ final class NodeWorker: Sendable {
 
     /// Starts the process, waits until it has loaded the file or failed to, and removes what it was started from.
     private func open(_ folder: HostFolder, on group: MultiThreadedEventLoopGroup) async throws {
-        if settings.app != nil {
+        if settings.app != nil || !settings.routes.isEmpty {
             let folder = try HostFolder.forApp()
             state.withLock { $0.appFolder = folder }
         }
@@ -223,13 +223,16 @@ final class NodeWorker: Sendable {
         isOver.set(())
     }
 
-    /// Says where the server is reached by HTTP.
+    /// Says where the server is reached by HTTP, and by which key.
     func serve(at url: String) {
         let isConnected = state.withLock { state in
             state.serverURL = url
             return state.channel != nil
         }
-        if isConnected { send(["type": "address", "serverURL": .string(url)]) }
+        guard isConnected else { return }
+        var message: JSONObject = ["type": "address", "serverURL": .string(url)]
+        message["masterKey"] = settings.renewedKey?.value.map(JSONValue.string)
+        send(message)
     }
 
     private func connect(_ channel: any Channel) {
@@ -240,17 +243,22 @@ final class NodeWorker: Sendable {
         }
         var welcome: JSONObject = [
             "type": "welcome", "protocol": 1, "applicationId": .string(settings.applicationId),
-            "masterKey": .string(settings.masterKey), "serverURL": .string(serverURL),
+            "masterKey": .string(settings.renewedKey?.value ?? settings.masterKey), "serverURL": .string(serverURL),
             "limit": .number(Double(settings.messageLimit)), "validatorTimeout": 10_000,
             "legacyCallbacks": .bool(settings.legacyCallbacks), "httpRequest": .bool(settings.httpRequest),
             "decodesPointers": .bool(settings.decodesPointers), "hasMain": .bool(settings.hasMain),
             "providers": .object(settings.providers), "folder": .string(settings.folder),
         ]
-        if let app = settings.app, let folder = state.withLock({ $0.appFolder }) {
-            welcome["app"] = [
-                "server": .number(Double(app.server)), "socket": .string(folder.socket), "listens": .bool(app.listens),
-                "functions": .array(app.functions.map { .string($0.rawValue) }),
-            ]
+        if let socket = state.withLock({ $0.appFolder })?.socket {
+            if let app = settings.app {
+                welcome["app"] = [
+                    "server": .number(Double(app.server)), "socket": .string(socket), "listens": .bool(app.listens),
+                    "functions": .array(app.functions.map { .string($0.rawValue) }),
+                ]
+            }
+            if !settings.routes.isEmpty {
+                welcome["routes"] = .object(settings.routes.merging(["socket": .string(socket)]) { $1 })
+            }
         }
         welcome["mail"] = settings.mail
         welcome["javascriptKey"] = settings.javascriptKey.map(JSONValue.string)

@@ -3,6 +3,8 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { loadModule } from './modules.mjs';
+import { pending, userOf } from './objects.mjs';
+import { lazily } from './records.mjs';
 
 const methods = [
   'validateAuthData', 'validateAppId', 'validateSetUp', 'validateLogin', 'validateUpdate', 'challenge', 'validateOptions',
@@ -55,14 +57,19 @@ export class Adapters {
     }
   }
 
-  /** Takes an option that is a function. */
-  addOption(name, value) {
-    if (typeof value !== 'function') throw new Error(`${name}: it was a function when the file was read, and is none now`);
-    this.#options.set(name, value);
+  /** Takes an option that is a function: of all options, the one at a path such as `passwordPolicy.validatorCallback`. */
+  addOption(name, options) {
+    const path = name.split('.');
+    const member = path.pop();
+    const owner = path.reduce((value, key) => value?.[key], options);
+    if (typeof owner?.[member] !== 'function') throw new Error(`${name}: it was a function when the file was read, and is none now`);
+    this.#options.set(name, request => owner[member](request));
   }
 
   /** Calls an option that is a function; as parse-server does, only `true` switches most of them on. */
   async #ask({ option, request }) {
+    if (option === 'masterKey') return { value: await this.#options.get(option)() };
+    if (option === 'passwordPolicy.validatorCallback') return { value: Boolean(await this.#options.get(option)(request.password)) };
     const users = ['object', 'original', 'user'].filter(name => request[name] !== undefined);
     const stored = await storedUser(request[users[0]].objectId);
     const given = { ...request };
@@ -96,25 +103,41 @@ export class Adapters {
       return {};
     }
     if (call.name === '@option') return this.#ask(call.request.params);
-    const { step, authData, challengeData, isMaster } = call.request.params;
+    const { step, authData, challengeData } = call.request.params;
     const { adapter, entry, methods: found } = this.#providers.get(call.name) ?? {};
     if (adapter === undefined) throw new Error(`There is no adapter of ${call.name}.`);
-    const { ip, headers, installationId } = call.request;
-    const request = { master: isMaster, triggerName: step, log: this.#log.forCall(call), ip, headers, installationId };
+    const request = requestOf(call, this.#log.forCall(call));
     if (step === 'beforeFind') {
       await adapter.beforeFind(authData);
       return { value: { authData } };
     }
     if (step === 'challenge') {
-      const value = await adapter.challenge(challengeData, authData, entry, { ...request, isChallenge: true });
+      const value = await adapter.challenge(challengeData, authData, entry, request);
       return { value: { challenge: plain(value) || true } };
     }
     if (entry.appIds && found.includes('validateAppId')) await adapter.validateAppId(entry.appIds, authData, entry, request);
     const method = found.includes('validateAuthData') ? 'validateAuthData' : step;
-    const result = await adapter[method](authData, entry, { ...request, triggerName: method });
+    request.triggerName = method;
+    const result = await adapter[method](authData, entry, request);
     if (result === null || typeof result !== 'object') return { value: {} };
     return { value: plain({ save: result.save || undefined, doNotSave: Boolean(result.doNotSave), response: result.response }) };
   }
+}
+
+/** What an adapter is given: the user as it becomes and as it is stored, and the caller, each made when code asks for it. */
+function requestOf({ request: { ip, headers, installationId, user: record, params }, userText }, log) {
+  const { step, isMaster, isChallenge, changes, user, isCaller, hasOriginal } = params;
+  const request = { master: isMaster, triggerName: step, log, ip, headers, installationId };
+  if (isChallenge) request.isChallenge = true;
+  // Code must not mistake a user for a new one.
+  if (userText === null) throw new Error('The record of the user is not here.');
+  const stored = () => (userText === undefined ? record : JSON.parse(userText));
+  if (changes !== undefined) {
+    lazily(request, 'object', () => pending({ request: { object: { className: '_User' }, original: stored(), changes } }));
+  }
+  if (hasOriginal) lazily(request, 'original', () => userOf(stored()));
+  lazily(request, 'user', () => userOf(isCaller ? stored() : user));
+  return request;
 }
 
 /** Reads a user without sign-in data. Empty if the user is new or deleted, or for mails of older versions, without an id. */

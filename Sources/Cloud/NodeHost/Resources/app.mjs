@@ -19,14 +19,16 @@ const longestWait = 10_000;
  *   whether it does.
  * @param made Called with the options of the server; it is waited for.
  * @param opened Called when the app listens.
+ * @param routes What comes before the app's own routes; undefined for nothing.
  */
-export async function runApp(main, { server, socket, listens }, log, made, opened) {
-  const listening = new Promise(resolve => takeListen(socket, log, () => resolve(opened())));
+export async function runApp(main, { server, socket, listens }, log, made, opened, routes) {
+  const listening = new Promise(resolve => takeListen(socket, log, () => resolve(opened()), routes));
+  routes?.offerApp();
   const loaded = new Promise((resolve, reject) => {
     observe({
       server: entry => {
         if (servers.indexOf(entry) !== server) return Promise.resolve();
-        const ready = Promise.all([loadCloud(entry.options.cloud), made(entry.options)]);
+        const ready = Promise.all([loadCloud(entry.options.cloud).then(() => routes?.load()), made(entry.options)]);
         ready.then(resolve, reject);
         return ready;
       },
@@ -34,7 +36,7 @@ export async function runApp(main, { server, socket, listens }, log, made, opene
   });
   installStandIns();
   await Promise.all([loadMain(main, true), loaded]);
-  if (!listens) return;
+  if (!listens) return routes?.listen(opened);
   let timer;
   const late = new Promise(resolve => {
     timer = setTimeout(resolve, longestWait);
@@ -52,7 +54,7 @@ async function loadCloud(cloud) {
 }
 
 /** Has the app's HTTP server listen on the socket, in place of the port that Roost listens on. */
-function takeListen(socket, log, opened) {
+function takeListen(socket, log, opened, routes) {
   let isTaken = false;
   const { listen } = net.Server.prototype;
   http.Server.prototype.listen = function (...args) {
@@ -68,16 +70,8 @@ function takeListen(socket, log, opened) {
       return this;
     }
     isTaken = true;
-    // Roost closes connections, and requests that last too long.
-    Object.assign(this, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0, timeout: 0 });
-    this.prependListener('request', showClient);
-    this.once('listening', opened);
-    const mask = process.umask(0o177);
-    try {
-      return listen.call(this, socket);
-    } finally {
-      process.umask(mask);
-    }
+    routes?.precede(this);
+    return openPrivately(this, socket, opened, listen);
   };
   https.Server.prototype.listen = function (...args) {
     // TLS is Roost's: the app's handlers answer in clear.
@@ -90,8 +84,22 @@ function takeListen(socket, log, opened) {
   };
 }
 
+/** Has an HTTP server listen on a socket that no other user can connect to. */
+export function openPrivately(server, socket, opened, listen = server.listen) {
+  // Roost closes connections, and requests that last too long.
+  Object.assign(server, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0, timeout: 0 });
+  server.prependListener('request', showClient);
+  server.once('listening', opened);
+  const mask = process.umask(0o177);
+  try {
+    return listen.call(server, socket);
+  } finally {
+    process.umask(mask);
+  }
+}
+
 /** Gives a request the address and the protocol of its client, as a connection of its own would have them. */
-function showClient({ headers, socket }) {
+export function showClient({ headers, socket }) {
   const define = (name, value) => Object.defineProperty(socket, name, { value, configurable: true, writable: true });
   define('remoteAddress', headers['x-forwarded-for']);
   define('encrypted', headers['x-forwarded-proto'] === 'https');

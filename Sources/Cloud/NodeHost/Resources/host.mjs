@@ -11,6 +11,7 @@ import { Log } from './logging.mjs';
 import { adaptRequire, loadMain } from './modules.mjs';
 import { CallerRecords } from './records.mjs';
 import { Registry } from './registry.mjs';
+import { Routes } from './routes.mjs';
 import { loadSDK, routeRequests } from './sdk.mjs';
 import { installCloud } from './services.mjs';
 import { currentCall } from './tracking.mjs';
@@ -45,22 +46,28 @@ try {
   connection.on('adapter', call => calls.carryOut(records.complete(call), () => adapters.perform(call)));
   connection.on('validate', call => calls.validate(records.complete(call)));
   connection.on('cancel', ({ id }) => calls.cancel(id));
-  connection.on('address', ({ serverURL }) => {
+  connection.on('address', ({ serverURL, masterKey }) => {
     Parse.serverURL = serverURL;
+    if (masterKey) Parse.CoreManager.set('MASTER_KEY', masterKey);
   });
   const { app, folder, mail, providers = {} } = settings;
   // An app's packages may lie beside its file instead of in the current folder.
   const folders = app ? [folder, path.dirname(main)] : [folder];
   const addAdapters = async options => {
     for (const [name, entry] of Object.entries(providers)) await adapters.add(name, entry ?? options?.auth?.[name], folders);
-    for (const name of app?.functions ?? []) adapters.addOption(name, options?.[name]);
+    for (const name of app?.functions ?? []) adapters.addOption(name, options);
     if (mail) await adapters.addMail(mail === true ? options?.emailAdapter : mail, folders);
   };
+  const routes = settings.routes && new Routes(settings.routes, log);
+  const opened = () => connection.send('app', {});
   if (app) {
-    await runApp(main, app, log, addAdapters, () => connection.send('app', {}));
+    await runApp(main, app, log, addAdapters, opened, routes);
   } else {
     await addAdapters();
+    routes?.offerApp();
     if (settings.hasMain) await loadMain(main);
+    await routes?.load();
+    routes?.listen(opened);
   }
   connection.send('hello', {
     protocol: 1, pid: process.pid, node: process.versions.node, sdk: Parse.CoreManager.get('VERSION'),

@@ -27,8 +27,12 @@ export function setUser(request, call) {
   }
   // Code must not mistake a user for an anonymous caller.
   if (text === null) throw new Error('The record of the caller is not here.');
-  const define = descriptor =>
-    Object.defineProperty(request, 'user', { configurable: true, enumerable: true, ...descriptor });
-  const keep = value => define({ value, writable: true }).user;
-  define({ get: () => keep(userOf(JSON.parse(text))), set: keep });
+  lazily(request, 'user', () => userOf(JSON.parse(text)));
+}
+
+/** Gives an object a member that is made when code first asks for it. */
+export function lazily(target, name, make) {
+  const define = descriptor => Object.defineProperty(target, name, { configurable: true, enumerable: true, ...descriptor });
+  const keep = value => define({ value, writable: true })[name];
+  define({ get: () => keep(make()), set: keep });
 }

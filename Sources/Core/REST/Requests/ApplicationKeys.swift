@@ -8,8 +8,10 @@ public import ServerConfiguration
 public struct ApplicationKeys: Sendable {
     /// The id of the application that this server serves.
     public var applicationID: String
-    /// The key that may do everything.
-    public var masterKey: String
+    /// The key that may do everything, or nil while an app's function gives none.
+    var masterKey: String? { if let renewedMasterKey { renewedMasterKey.value } else { fixedMasterKey } }
+    private let fixedMasterKey: String
+    private let renewedMasterKey: RenewedKey?
     /// The key that may see everything; nil when there is none.
     public var readOnlyMasterKey: String?
     /// The key that may write internal fields; nil when there is none.
@@ -31,7 +33,8 @@ public struct ApplicationKeys: Sendable {
     /// - Throws: The first address that is none.
     public init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
         applicationID = configuration.appId
-        masterKey = configuration.masterKey
+        fixedMasterKey = configuration.masterKey
+        renewedMasterKey = configuration.renewedMasterKey
         readOnlyMasterKey = configuration.readOnlyMasterKey
         maintenanceKey = configuration.maintenanceKey
         adminKeys = configuration.audit.adminKeys

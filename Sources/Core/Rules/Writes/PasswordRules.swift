@@ -5,8 +5,8 @@ package enum PasswordRules {
     /// Bytes of a password that bcrypt compares.
     private static let comparedLength = 72
 
-    /// Bytes of a password that a pattern is matched with.
-    private static let longestMatched = 1024
+    /// Bytes of a password that a pattern or a function checks.
+    private static let longestChecked = 1024
 
     /// Checks a new password against the policy.
     ///
@@ -24,14 +24,9 @@ package enum PasswordRules {
         }
         guard let policy else { return }
         // What a pattern costs grows with the square of what it looks at.
-        guard policy.validatorPattern == nil || password.utf8.count <= longestMatched else {
-            throw ParseError(
-                ParseError.validationError, "Password cannot be longer than \(longestMatched) bytes.")
-        }
-        if let pattern = policy.validatorPattern, RegularExpression(pattern)?.isFound(in: password) != true {
-            throw ParseError(
-                ParseError.validationError,
-                policy.validationError ?? "Password does not meet the Password Policy requirements.")
+        if let pattern = policy.validatorPattern {
+            try checkLength(password)
+            guard RegularExpression(pattern)?.isFound(in: password) == true else { throw refusal(policy) }
         }
         if policy.doNotAllowUsername, let username, !username.isEmpty,
             Array(password.utf8).firstRange(of: Array(username.utf8)) != nil
@@ -39,5 +34,19 @@ package enum PasswordRules {
             throw ParseError(
                 ParseError.validationError, policy.validationError ?? "Password cannot contain your username.")
         }
+    }
+
+    /// Checks that a password is short enough for a pattern or a function; throws 142.
+    package static func checkLength(_ password: String) throws(ParseError) {
+        guard password.utf8.count <= longestChecked else {
+            throw ParseError(ParseError.validationError, "Password cannot be longer than \(longestChecked) bytes.")
+        }
+    }
+
+    /// The error for a password that a pattern or a function refuses.
+    package static func refusal(_ policy: Configuration.PasswordPolicy) -> ParseError {
+        ParseError(
+            ParseError.validationError,
+            policy.validationError ?? "Password does not meet the Password Policy requirements.")
     }
 }

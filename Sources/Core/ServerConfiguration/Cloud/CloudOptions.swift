@@ -7,6 +7,12 @@ extension OptionTable {
             "cloud", "PARSE_SERVER_CLOUD", \.cloudMain.main,
             "The app's cloud code in JavaScript, such as ./cloud/main.js; Node.js 18 or later runs it"),
         .text(
+            "cloudApp", "ROOST_CLOUD_APP", \.cloudMain.routesFile,
+            "The app's own HTTP routes, such as ./cloud/app.js: routes of a global Express app, or an exported app"),
+        .text(
+            "publicFolder", "ROOST_PUBLIC_FOLDER", \.cloudMain.publicFolder,
+            "A folder whose files Node.js serves beside the interface, such as ./public"),
+        .text(
             "cloudNode", "ROOST_CLOUD_NODE", \.cloudMain.node,
             "The program that runs it; default the node on the PATH"),
         .whole(
@@ -58,6 +64,10 @@ extension Configuration {
     public struct CloudMain: Sendable {
         /// The app's file; nil for none.
         public var main: String?
+        /// The file of the app's own routes, or nil if it has none.
+        public var routesFile: String?
+        /// The folder of static files, or nil for none.
+        public var publicFolder: String?
         /// The program that runs it; nil for the one on the PATH.
         public var node: String?
         /// How many processes run it.
@@ -78,6 +88,9 @@ extension Configuration {
         public var decodesPointers = true
 
         init() {}
+
+        /// Whether the processes serve routes of their own.
+        package var servesRoutes: Bool { app?.listens == true || routesFile != nil || publicFolder != nil }
 
         /// An app's own index.js, which makes the server.
         package struct App: Sendable {
@@ -102,9 +115,13 @@ extension Configuration {
         }
     }
 
-    /// An option whose function in the app's index.js Node.js calls at each use. Its value in the configuration is true.
+    /// An option whose function in the app's index.js Node.js calls at each use. Options that may be values, too, are true
+    /// in the configuration.
     package enum OptionFunction: String, Sendable, CaseIterable {
         case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
+        case validatorCallback = "passwordPolicy.validatorCallback"
+        /// Called again when the key has grown old.
+        case masterKey
     }
 
     /// The sign-in adapters that run in Node, by provider: what the option `auth` says of a module, or null for one that

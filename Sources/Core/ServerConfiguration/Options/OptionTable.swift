@@ -118,6 +118,9 @@ public enum OptionTable {
             "appId", "PARSE_SERVER_APPLICATION_ID", \.appId,
             "The application id that every request must carry (required)"),
         .text("masterKey", "PARSE_SERVER_MASTER_KEY", \.masterKey, "The key that bypasses all permissions (required)"),
+        .whole(
+            "masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", \.masterKeyTtl, in: 0...31_536_000,
+            "After how many seconds a masterKey that is a function of an index.js is called again; 0 for never"),
         .custom(
             "serverURL", "PARSE_SERVER_URL", .string, \.serverURL,
             "The URL of the interface; its path is accepted in batches"
@@ -224,7 +227,6 @@ public enum OptionTable {
     private static let unbuilt: [OptionDefinition] = [
         .none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "Roost has no GraphQL"),
         .none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "Roost has no GraphQL"),
-        .none("masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", .number, "the master key is read once, at start"),
         .none("databaseAdapter", "PARSE_SERVER_DATABASE_ADAPTER", .any, "Roost runs on PostgreSQL; see databaseURI"),
     ]
 

@@ -70,6 +70,7 @@ public struct Setting: Sendable {
     private static let shown: Set<String> = [
         "consoleFolder", "dataDir", "filesDirectory", "classDefinitions", "indexAdvice", "appId", "serverURL",
         "publicServerURL", "host", "mountPath", "trustedCertificates", "appName", "cloud", "cloudNode",
+        "cloudApp", "publicFolder",
         "rateLimitStore", "encryptionFormat", "logLevel", "tracingProtocol",
         "tracingServiceName", "tracingSampler", "tracingSamplerArgument", "trustProxy", "rateLimit",
         "requestKeywordDenylist", "routeAllowList", "masterKeyIps", "maintenanceKeyIps", "readOnlyMasterKeyIps",

@@ -49,9 +49,9 @@ public struct LogIn: Sendable, BackendPart {
             id, SessionUser(id: id, sessionId: "", token: "", roles: roles, isAnonymous: false), [:], context)
     }
 
-    /// The login data of the user whose name and password these are.
-    func loginData(ofPassword parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
-        try await proof.check(parameters, context) { _ in nil }.candidate.loginData
+    /// The user whose name and password these are.
+    func user(ofPassword parameters: JSONObject, _ context: RequestContext) async throws -> LoginCandidate {
+        try await proof.check(parameters, context) { _ in nil }.candidate
     }
 
     /// Opens a session for a user with the master key.

@@ -39,6 +39,7 @@ extension Users {
         try PasswordRules.check(
             password, username: body["username"]?.stringValue, configuration.passwordPolicy,
             refusesUncompared: configuration.preset >= 9)
+        try await checkByFunction(password)
         var columns: OrderedDictionary<Name, JSONValue> = [
             "_hashed_password": .string(try await services.passwords.hash(password, from: context.address))
         ]

@@ -6,6 +6,15 @@ import Rules
 
 /// Rules that a deployment sets for passwords.
 extension Users {
+    /// Has the app's function check a password that the other rules admit.
+    ///
+    /// - Throws: 142, or the error of a function that failed.
+    func checkByFunction(_ password: String) async throws {
+        guard let policy = configuration.passwordPolicy, let ask = try function(.validatorCallback) else { return }
+        try PasswordRules.checkLength(password)
+        guard try await ask(["password": .string(password)]) else { throw PasswordRules.refusal(policy) }
+    }
+
     /// Checks a changed password, and says what the policy wants to remember of it.
     ///
     /// - Returns: The columns besides the hash.
@@ -22,6 +31,7 @@ extension Users {
         try PasswordRules.check(
             password, username: body["username"]?.stringValue ?? record.username, policy,
             refusesUncompared: configuration.preset >= 9)
+        try await checkByFunction(password)
         if policy.maxPasswordAge != nil { columns["_password_changed_at"] = context.now.json }
         guard policy.maxPasswordHistory > 0 else { return columns }
         // The oldest first; the one that is replaced now comes last.

@@ -148,22 +148,8 @@ public struct AuthAttempt: Sendable {
     public var isMaster = false
     /// When the request came.
     public var now: ParseDate
-    /// The client, for providers that are modules of the app.
-    package var client: Client?
-
-    /// A client as providers in JavaScript see it.
-    package struct Client: Sendable {
-        package let address: String
-        package let installationId: String?
-        /// The header fields without server keys.
-        package let headers: JSONObject
-
-        init(_ context: RequestContext) {
-            address = context.address
-            installationId = context.caller.installationId
-            headers = context.facts?.headerFields ?? [:]
-        }
-    }
+    /// The client and the user, for providers that are modules of the app.
+    package var request: ModuleRequest?
 
     public init(
         _ purpose: Purpose, _ data: JSONObject, stored: JSONObject? = nil, options: JSONObject, isMaster: Bool = false,

@@ -19,11 +19,16 @@ extension Providers {
             throw ParseError(-1, "challengeData.\(provider) should be an object.")
         }
         var stored: JSONObject = [:]
+        var subject: AuthSubject?
         if hasName {
-            stored = try await backend.logIn.loginData(ofPassword: body, context)
+            let user = try await backend.logIn.user(ofPassword: body, context)
+            (stored, subject) = (user.loginData, AuthSubject(id: user.id, isLogin: true, isChallenge: true))
         } else if let authData {
-            stored = try await loginData(of: authData, context)
+            let id = try await user(of: authData, context)
+            stored = try await store.accounts.authData(of: id)
+            subject = AuthSubject(id: id, isLogin: true, isChallenge: true)
         }
+        var request: ModuleRequest?
         var answers: JSONObject = [:]
         for (name, value) in challenges.sorted(by: { $0.key < $1.key }) {
             // A provider that is not there asks nothing.
@@ -31,7 +36,10 @@ extension Providers {
             var attempt = AuthAttempt(
                 .logIn, authData?[name]?.objectValue ?? [:], stored: stored[name]?.objectValue, options: options,
                 isMaster: context.caller.writesEverything, now: context.now)
-            if provider.runsModule { attempt.client = AuthAttempt.Client(context) }
+            if provider.runsModule {
+                if request == nil { request = try await moduleRequest(of: subject, context) }
+                attempt.request = request
+            }
             answers[name] = try await hidingFailures { [attempt] in
                 try await provider.challenge(value.objectValue ?? [:], attempt)
             }
@@ -55,16 +63,17 @@ extension Providers {
         return providers
     }
 
-    /// The login data of the user that a provider identifies and proves.
+    /// The id of the user that a provider identifies and proves.
     ///
     /// - Throws: 101, both for an unknown id and for a wrong proof.
-    private func loginData(of authData: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    private func user(of authData: JSONObject, _ context: RequestContext) async throws -> String {
         do {
             let claims = try await claims(try named(.object(authData.filter { $0.value["id"] != nil })))
-            _ = try await check(claims.identities, stored: [:], isLogin: true, context)
+            _ = try await check(
+                claims.identities, stored: [:], isLogin: true, for: AuthSubject(isChallenge: true), context)
             let owners = try await owners(of: claims.identities, isForAll: false)
             guard let id = owners.first, owners.count == 1 else { throw ParseError.notFound }
-            return try await store.accounts.authData(of: id)
+            return id
         } catch let error as ParseError {
             logger.info("auth challenge rejected", metadata: ["error": "\(error.message)"])
             throw ParseError(ParseError.objectNotFound, "User not found.")

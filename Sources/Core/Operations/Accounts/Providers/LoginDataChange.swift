@@ -44,17 +44,19 @@ extension Providers {
     ///   - stored: The login data of the user; empty for a new one.
     ///   - isLogin: Whether the client logs in as the user.
     ///   - userId: The user; nil for a new one, and for one whom the claims still have to prove.
+    ///   - subject: The user for adapters of the app's own.
     func check(
         _ claims: [ProviderClaims.Claim], stored: JSONObject, isLogin: Bool, of userId: String? = nil,
-        _ context: RequestContext
+        for subject: AuthSubject = AuthSubject(), _ context: RequestContext
     ) async throws -> LoginDataChange {
         var change = LoginDataChange(base: stored)
+        let request = try await moduleRequest(for: claims, of: subject, context)
         for claim in claims {
             let known = stored[claim.name]?.objectValue
             var attempt = AuthAttempt(
                 known == nil ? .setUp : isLogin ? .logIn : .update, claim.data, stored: known, options: claim.options,
                 isMaster: context.caller.writesEverything, now: context.now)
-            if claim.provider.runsModule { attempt.client = AuthAttempt.Client(context) }
+            if claim.provider.runsModule { attempt.request = request }
             attempt.userId = userId
             let outcome = try await hidingFailures { try await claim.provider.check(attempt) }
             if claim.provider.policy(known ?? claim.data) != .standard { change.spent.insert(claim.name) }

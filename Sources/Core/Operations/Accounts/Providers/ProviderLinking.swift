@@ -11,12 +11,13 @@ extension Providers {
     ///
     /// - Parameters:
     ///   - value: The field `authData` of the update.
+    ///   - body: The other fields of the update.
     ///   - setsPassword: Whether the update gives the user a password.
     /// - Throws: 252 for data of no form and unknown providers, 208 for what belongs to another user, what providers
     ///   throw, 142 for unlinking the last way to log in.
-    func linking(_ value: JSONValue, to objectId: String, setsPassword: Bool, _ context: RequestContext) async throws
-        -> LoginDataChange?
-    {
+    func linking(
+        _ value: JSONValue, to objectId: String, with body: JSONObject, setsPassword: Bool, _ context: RequestContext
+    ) async throws -> LoginDataChange? {
         guard !value.isNull else { return nil }
         guard let given = value.objectValue else { throw Self.unsupported }
         if given.isEmpty { return nil }
@@ -26,10 +27,11 @@ extension Providers {
         try checkSupported(changed)
         let claims = try await claims(try named(.object(changed)))
         for owner in try await owners(of: claims.identities, isForAll: true) where !owner.hasSameBytes(as: objectId) {
-            _ = try await check(claims.identities, stored: [:], isLogin: false, context)
+            _ = try await check(
+                claims.identities, stored: [:], isLogin: false, for: AuthSubject(id: objectId, changes: body), context)
             throw Self.alreadyLinked
         }
-        var change = try await checkUpdate(claims.claims, of: objectId, stored: stored, context)
+        var change = try await checkUpdate(claims.claims, of: objectId, with: body, stored: stored, context)
         // What a provider refuses after it has done something is stored, as at a log-in.
         if change.refusal != nil { try await apply(change, to: objectId) }
         change.removed = Set(given.filter { $0.value.isNull }.map(\.key))
@@ -42,7 +44,8 @@ extension Providers {
     ///
     /// - Throws: 101 when too many were wrong; what providers throw.
     func checkUpdate(
-        _ claims: [ProviderClaims.Claim], of objectId: String, stored: JSONObject, _ context: RequestContext
+        _ claims: [ProviderClaims.Claim], of objectId: String, with body: JSONObject, stored: JSONObject,
+        _ context: RequestContext
     ) async throws -> LoginDataChange {
         let isCounted =
             !context.caller.writesEverything
@@ -50,7 +53,8 @@ extension Providers {
                 $0.id == nil && stored[$0.name]?.objectValue != nil && $0.provider.bringsProof($0.data)
             }
         if isCounted { try await backend.lockout.reserveAttempt(of: objectId, isOfFactor: true, context) }
-        let change = try await check(claims, stored: stored, isLogin: false, of: objectId, context)
+        let subject = AuthSubject(id: objectId, changes: body)
+        let change = try await check(claims, stored: stored, isLogin: false, of: objectId, for: subject, context)
         if isCounted { await backend.lockout.releaseAttempt(of: objectId, isOfFactor: true) }
         return change
     }

@@ -42,7 +42,7 @@ public struct Providers: Sendable, BackendPart {
         if let user = context.caller.user {
             // Already logged in: nothing to open, the record is all there is to give.
             let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }
-            let change = try await checkUpdate(changed, of: id, stored: stored, context)
+            let change = try await checkUpdate(changed, of: id, with: [:], stored: stored, context)
             try await apply(change, to: id)
             let record = try await backend.ownRecords.record(id, user, context)
             return answer(record, id, changed.isEmpty ? nil : change, context)
@@ -68,7 +68,8 @@ public struct Providers: Sendable, BackendPart {
     private func checkLogin(
         _ claims: ProviderClaims, of id: String, stored: JSONObject, countsFactors: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange {
-        var change = try await check(claims.identities, stored: stored, isLogin: true, context)
+        let subject = AuthSubject(id: id, isLogin: true)
+        var change = try await check(claims.identities, stored: stored, isLogin: true, for: subject, context)
         try checkAdditional(claims, stored: stored)
         let factors = try await checkFactors(claims, of: id, stored: stored, counts: countsFactors, context)
         change.added.merge(factors.added) { $1 }
@@ -87,7 +88,8 @@ public struct Providers: Sendable, BackendPart {
         let factors = claims.claims.filter { $0.id == nil }
         guard !factors.isEmpty else { return LoginDataChange() }
         if counts { try await backend.lockout.reserveAttempt(of: id, isOfFactor: true, context) }
-        let change = try await check(factors, stored: stored, isLogin: true, of: id, context)
+        let subject = AuthSubject(id: id, isLogin: true)
+        let change = try await check(factors, stored: stored, isLogin: true, of: id, for: subject, context)
         // To ask for a code is no attempt.
         if counts, change.refusal != nil { await backend.lockout.releaseAttempt(of: id, isOfFactor: true) }
         if counts, change.refusal == nil { try await backend.lockout.resetAttempts(of: id, isOfFactor: true) }

@@ -46,7 +46,8 @@ struct UserRules: SaveRules {
         try backend.users.checkEmailVerified(save.body, save.caller)
         if let schema = catalog.schema("_User") { _ = try schema.permit(.create, to: save.caller) }
         guard !claims.isEmpty else { return nil }
-        let change = try await backend.providers.check(claims.claims, stored: [:], isLogin: false, save.context)
+        let change = try await backend.providers.check(
+            claims.claims, stored: [:], isLogin: false, for: AuthSubject(changes: save.body), save.context)
         save.body["authData"] = .object(change.added)
         linking = change
         return nil
@@ -140,7 +141,7 @@ struct UserRules: SaveRules {
         if let authData = save.body.removeValue(forKey: "authData") {
             namedProviders = authData.objectValue?.keys.sorted().texts.joined(separator: ",") ?? ""
             linking = try await backend.providers.linking(
-                authData, to: objectId, setsPassword: changesPassword, save.context)
+                authData, to: objectId, with: save.body, setsPassword: changesPassword, save.context)
             save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
         }
         backend.users.normalizeNames(&save.body)

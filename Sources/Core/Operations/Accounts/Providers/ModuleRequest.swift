@@ -1,0 +1,85 @@
+import JSON
+import ParseModel
+import Rules
+
+/// The user whom a request is about, for adapters of the app's own.
+struct AuthSubject: Sendable {
+    /// The user's id, or nil for a new user and one who isn't proved yet.
+    var id: String?
+    /// The fields that the request writes.
+    var changes: JSONObject = [:]
+    /// Whether the client logs in as the user.
+    var isLogin = false
+    /// Whether the request asks for a challenge.
+    var isChallenge = false
+}
+
+/// The parts of a request that adapters of the app's own get besides the login data.
+package struct ModuleRequest: Sendable {
+    package let address: String
+    package let installationId: String?
+    /// The header fields without server keys.
+    package let headers: JSONObject
+    /// The user as stored, without secrets and the login data of built-in providers. Only the id if the caller may not
+    /// see more; nil for a new user.
+    package fileprivate(set) var stored: JSONObject?
+    /// Whether the adapter gets the stored user as such.
+    package fileprivate(set) var hasOriginal = false
+    /// The fields that the request writes, or nil if it is about no user.
+    package fileprivate(set) var changes: JSONObject?
+    /// Whether the user is the caller.
+    package fileprivate(set) var isCaller = false
+    /// The caller, if that is another user.
+    package fileprivate(set) var user: JSONObject?
+    package fileprivate(set) var isChallenge = false
+
+    fileprivate init(_ context: RequestContext) {
+        address = context.address
+        installationId = context.caller.installationId
+        headers = context.facts?.headerFields ?? [:]
+    }
+}
+
+extension Providers {
+    /// The request for adapters of the app's own, or nil if none of the claims is for one.
+    func moduleRequest(
+        for claims: [ProviderClaims.Claim], of subject: AuthSubject, _ context: RequestContext
+    ) async throws -> ModuleRequest? {
+        let own = claims.filter(\.provider.runsModule)
+        guard !own.isEmpty else { return nil }
+        var request = try await moduleRequest(of: subject, context)
+        var sent: JSONObject = [:]
+        for claim in own { sent[claim.name] = .object(claim.data) }
+        request.changes?["authData"] = .object(sent)
+        return request
+    }
+
+    /// The request for adapters of the app's own. `subject` is nil for a challenge of nobody.
+    func moduleRequest(of subject: AuthSubject?, _ context: RequestContext) async throws -> ModuleRequest {
+        var request = ModuleRequest(context)
+        request.isChallenge = subject?.isChallenge ?? true
+        if let subject {
+            let secrets: Set<Name> = ["password", "authData", "sessionToken"]
+            request.changes = subject.changes.filter { !secrets.contains($0.key) }
+            if let id = subject.id {
+                request.isCaller = context.caller.isUser(id)
+                request.hasOriginal = subject.isLogin || request.isCaller || context.caller.writesEverything
+                request.stored = request.hasOriginal ? try await storedUser(id, context) : ["objectId": .string(id)]
+            }
+        }
+        if !request.isCaller, var user = try await backend.triggers.withUser(context).userRecord {
+            for name in ["sessionToken", "authData"] as [Name] { user[name] = nil }
+            request.user = user
+        }
+        return request
+    }
+
+    private func storedUser(_ id: String, _ context: RequestContext) async throws -> JSONObject {
+        // Databases of early versions have tokens in users.
+        var access = ReadAccess(hidden: ["sessionToken"])
+        access.loginData = { [services] stored in
+            stored.filter { services.authProviders[$0.key]?.runsModule == true }
+        }
+        return try await backend.triggers.object("_User", id, access, context)
+    }
+}
