@@ -144,7 +144,11 @@ struct Responder: Sendable {
             return nil
         }
         let ticket = transferTimeout.begin(kind, on: connection.channel)
-        if transferTimeout.hold(ticket, bytes: held) { return ticket }
+        if transferTimeout.hold(ticket, bytes: held) {
+            // The client waits for the first piece.
+            if kind == .file { transferTimeout.moved(ticket, bytes: 0, pauses: true) }
+            return ticket
+        }
         transferTimeout.end(ticket)
         reply = handler.overloaded
         return nil
@@ -167,9 +171,12 @@ struct Responder: Sendable {
         _ body: IncomingBody, _ takeRest: @escaping @Sendable (ByteBuffer?) async -> Bool
     ) async throws -> Int {
         let hasFailed = OneTime<Void>()
+        let hurry = body.watchForAnswer()
         async let sent = {
             do {
-                return try await send(response, on: connection, ticket, isChunked: isChunked)
+                let sent = try await send(response, on: connection, ticket, isChunked: isChunked)
+                hurry()
+                return sent
             } catch {
                 hasFailed.set(())
                 connection.parts.wake()
@@ -250,12 +257,13 @@ struct Responder: Sendable {
         async throws
     {
         let isStreamed = ticket?.kind == .file
+        if let ticket, isStreamed { transferTimeout.resume(ticket) }
         if let ticket, isStreamed, piece.readableBytes > Self.streamedPiece {
             guard transferTimeout.hold(ticket, atLeast: piece.readableBytes) else { throw HTTPError.overloaded }
         }
         // The next piece of a stream is made when this one has left.
         if !connection.write(piece) || isStreamed { try await connection.flush() }
-        if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes) }
+        if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes, pauses: isStreamed) }
     }
 
     /// Sends a response in one write. If the client hasn't read the previous one, the transfer timeout and the memory
