@@ -17,10 +17,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (73_000, 100456),
+    "lines": (73_000, 100_571),
     "files": (560, 867),
-    "lines of Core": (40_000, 60909),
-    "lines of Tests": (62_000, 85_026),
+    "lines of Core": (40_000, 61_024),
+    "lines of Tests": (62_000, 85_196),
     "files outside of Distribution that name Citus": (6, 18),
     "files outside of Replicas that name replicas": (6, 10),
     "files outside of Console that name it": (6, 24),

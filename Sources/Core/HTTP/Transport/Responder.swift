@@ -86,7 +86,7 @@ struct Responder: Sendable {
         let ticket = watch(&reply, on: connection)
         defer { if let ticket { transferTimeout.end(ticket) } }
         let code = reply.code
-        let tag = await longTag(of: reply, to: request)
+        let tag = await EntityTag.long(of: reply, to: request)
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let endsWithConnection = response.isUnmeasured && head.version == .http1_0
         let keepsConnection =
@@ -153,17 +153,6 @@ struct Responder: Sendable {
         reply = handler.overloaded
         return nil
     }
-
-    /// The entity tag of a response too long to hash on the event loop, or nil for all others.
-    private func longTag(of reply: Reply, to request: IncomingRequest) async -> String? {
-        guard case .json(let bytes) = reply.body, bytes.count > Self.quicklyHashed, request.isConditional else {
-            return nil
-        }
-        return await LongWork.medium.run { EntityTag.weak(bytes) }
-    }
-
-    /// Bytes that can be hashed within 0.1 ms.
-    private static let quicklyHashed = 1024 * 1024
 
     /// Sends a response while its producer receives the rest of the request body.
     private func send(

@@ -280,23 +280,20 @@ package final class TransferTimeout: Sendable {
 
     /// Lets a body go on only while the client sends it at the usual pace: its request has been answered.
     @inline(never)
-    func hurry(_ ticket: Ticket) {
+    package func hurry(_ ticket: Ticket) {
         let now = ContinuousClock.now
         state.withLock { state in
             guard var transfer = state.transfers[ticket.number] else { return }
             transfer.slowestPace = Self.usualPace
-            transfer.stallThreshold = Self.hurriedStall
-            transfer.deadline = min(transfer.deadline, (transfer.pausedSince ?? now) + Self.hurriedStall)
+            transfer.stallThreshold = min(transfer.stallThreshold, limits.grace)
+            transfer.deadline = min(transfer.deadline, (transfer.pausedSince ?? now) + limits.grace)
             state.transfers[ticket.number] = transfer
         }
     }
 
-    /// How long a body may stand still whose request has been answered.
-    private static let hurriedStall = Duration.seconds(1)
-
     /// Closes bodies that stand still for longer than the grace period from now on: the server waits for nothing else.
     @inline(never)
-    func endStalledBodies() {
+    package func endStalledBodies() {
         state.withLock { state in
             state.isEnding = true
             for (number, transfer) in state.transfers where transfer.kind == .body {
