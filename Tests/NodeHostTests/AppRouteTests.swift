@@ -29,6 +29,7 @@ struct AppRouteTests {
           res.on('close', () => console.log(`closed ${res.writableEnded}`));
         });
         app.post('/length', (req, res) => {
+          console.log('an upload began');
           let length = 0;
           req.on('data', piece => { length += piece.length; });
           req.on('end', () => res.send(length));
@@ -41,6 +42,12 @@ struct AppRouteTests {
         app.post('/full', (req, res) => {
           if (req.headers['x-close']) res.setHeader('Connection', 'close');
           res.writeHead(413, { 'Content-Length': 4 }).end('full');
+        });
+        app.post('/late', (req, res) => {
+          res.writeHead(200, { 'Content-Length': 4 }).end('late');
+          let length = 0;
+          req.on('data', piece => { length += piece.length; });
+          req.on('end', () => console.log(`read ${length} late`));
         });
         app.post('/unread', (req, res) => {
           res.writeHead(200, { 'Content-Length': 2 }).write('o');
@@ -208,6 +215,66 @@ struct AppRouteTests {
             }
             #expect(try await server.call("hi")["result"] == "hello")
         }
+    }
+
+    /// Sends requests one after the other that the app answers before it has their bodies, and keeps their connections.
+    private static func hold(_ count: Int, _ client: TransportClient) async throws {
+        guard count > 0 else { return }
+        try await client.connect { connection in
+            try await connection.send("POST /full HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nx")
+            let answer = try await connection.receive()
+            #expect(answer?.status == 413, "\(count) left: \(answer?.text ?? "")")
+            try await hold(count - 1, client)
+        }
+    }
+
+    @Test("A complete answer gives its slot back, and a client that trickles the rest of its body is closed")
+    func trickles() async throws {
+        try await IndexApp.serve(Self.files) { _, client, _ in
+            // More than one network may have open.
+            try await Self.hold(200, client)
+            try await client.connect { connection in
+                try await connection.send("POST /full HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
+                #expect(try await connection.receive()?.status == 413)
+                var pieces = 0
+                while pieces < 150, (try? await connection.send("x")) != nil {
+                    pieces += 1
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+                #expect(pieces < 150)
+            }
+        }
+    }
+
+    @Test("An app that has answered may read the rest of the body")
+    func readsOn() async throws {
+        try await IndexApp.serve(Self.files) { server, client, _ in
+            try await client.connect { connection in
+                try await connection.send("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: \(1 << 20)\r\n\r\n")
+                #expect(try await connection.receive()?.text == "late")
+                try await connection.send([UInt8](repeating: 7, count: 1 << 20))
+                #expect(try await server.logs("read 1048576 late"))
+            }
+        }
+    }
+
+    @Test("An upload to the app that stands still doesn't keep the server from ending")
+    func end() async throws {
+        let (upload, begin) = try await IndexApp.serve(Self.files) { server, client, _ in
+            let upload = Task {
+                try await client.connect { connection in
+                    try await connection.send("POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
+                    let answer = try await connection.receive()
+                    #expect(answer == nil)
+                    return ContinuousClock.now
+                }
+            }
+            #expect(try await server.logs("an upload began"))
+            return (upload, ContinuousClock.now)
+        }
+        let end = try await upload.value
+        // Other requests have ten seconds.
+        #expect(end - begin < .seconds(10))
     }
 
     @Test("A body without a length that grows over maxUploadSize behind the head of the answer breaks the answer off")

@@ -130,6 +130,33 @@ struct OptionFunctionTests {
         }
     }
 
+    @Test("A change of address that a function refuses doesn't count as one, up to a hundred refusals")
+    func refusedChanges() async throws {
+        let options = """
+            verifyUserEmails: ({ object }) => {
+              if (object.get('email').startsWith('no')) throw new Parse.Error(141, 'refused');
+              return true;
+            },
+            """
+        try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, _ in
+            let kim = try await server.signUp("kim")
+            let lee = try await server.signUp("lee")
+            func change(_ user: (id: String, token: String), to name: String) async throws -> TestAnswer {
+                try await server.send(
+                    "PUT", "/users/\(user.id)", ["email": .string("\(name)@m.example")], as: .session(user.token))
+            }
+            for number in 0..<12 {
+                let refused = try await change(kim, to: "no\(number)")
+                #expect(refused.code == 141 && refused.error == "refused", "\(refused.text)")
+            }
+            for number in 0..<10 { #expect(try await change(kim, to: "kim\(number)").status == 200) }
+            for name in ["kim10", "no12"] { #expect(try await change(kim, to: name).code == 155) }
+            // Refusals call functions, too. The last ten count.
+            for number in 0..<110 { #expect(try await change(lee, to: "no\(number)").code == 141) }
+            #expect(try await change(lee, to: "no110").code == 155)
+        }
+    }
+
     @Test("sendUserEmailVerification keeps the link from being sent; a resend asks again")
     func sending() async throws {
         let options = """

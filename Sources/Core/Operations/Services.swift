@@ -18,6 +18,8 @@ final class Services: Sendable {
     let unknownAccounts: UnknownAccounts
     /// How often users changed their addresses a short time ago, which sends mails to addresses of their choice.
     let addressChanges: RecentCounts
+    /// Address changes that functions of the app refused.
+    let refusedAddresses: RecentCounts
     /// Recent mails with links per user.
     let linkMails: RecentCounts
     let logger: Logger
@@ -81,6 +83,7 @@ final class Services: Sendable {
         self.logger = logger
         unknownAccounts = UnknownAccounts()
         addressChanges = RecentCounts(within: .seconds(600))
+        refusedAddresses = RecentCounts(within: .seconds(600))
         linkMails = RecentCounts(within: .seconds(600))
         loginDataView = Providers.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)

@@ -208,6 +208,41 @@ struct TransferTimeoutTests {
         watch.cancel()
     }
 
+    @Test("At the end of the server, bodies that stand still are closed, and those that wait for the server are not")
+    func ending() async throws {
+        let transferTimeout = Self.makeGuard(memory: 1000, grace: .milliseconds(100))
+        func begin(_ channel: EmbeddedChannel) -> TransferTimeout.Ticket {
+            let ticket = transferTimeout.begin(.body, on: channel)
+            #expect(transferTimeout.hold(ticket, bytes: 10))
+            return ticket
+        }
+        let channels = [EmbeddedChannel(), EmbeddedChannel(), EmbeddedChannel()]
+        let tickets = channels[..<2].map(begin)
+        transferTimeout.moved(tickets[1], bytes: 1, pauses: true)
+        let watch = Task { await transferTimeout.run() }
+        transferTimeout.endStalledBodies()
+        #expect(try await eventually { transferTimeout.heldBytes == 10 })
+        _ = begin(channels[2])
+        #expect(try await eventually { transferTimeout.heldBytes == 10 })
+        transferTimeout.resume(tickets[1])
+        #expect(try await eventually { transferTimeout.heldBytes == 0 })
+        watch.cancel()
+    }
+
+    @Test("The rest of a body whose request was answered must keep coming")
+    func hurried() async throws {
+        let transferTimeout = Self.makeGuard(memory: 1000, grace: .milliseconds(100))
+        let channels = [EmbeddedChannel(), EmbeddedChannel()]
+        let tickets = channels.map { transferTimeout.begin(.body, on: $0) }
+        for ticket in tickets { #expect(transferTimeout.hold(ticket, bytes: 10)) }
+        let watch = Task { await transferTimeout.run() }
+        transferTimeout.hurry(tickets[0])
+        #expect(try await eventually { transferTimeout.heldBytes == 10 })
+        // The other one may stand still for longer.
+        #expect(transferTimeout.hold(tickets[1], bytes: 10))
+        watch.cancel()
+    }
+
     @Test("A network that keeps far more than another makes room for it, and none for one that keeps as much")
     func heaviest() {
         let transferTimeout = Self.makeGuard(memory: 100, grace: .seconds(60))

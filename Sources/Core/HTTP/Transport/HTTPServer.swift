@@ -178,12 +178,15 @@ public struct HTTPServer: Service {
         }
     }
 
-    /// Waits for a shutdown and its drain, gives running requests their time, and closes the remaining connections.
+    /// Waits for a shutdown and its drain, ends uploads that stand still, gives other requests their time, and closes the
+    /// remaining connections.
     /// After it returns, whatever still runs is cancelled.
     private func closeLateConnections() async {
         do {
             try await gracefulShutdown()
-            try await Task.sleep(for: limits.drain + limits.shutdown)
+            try await Task.sleep(for: limits.drain)
+            transferTimeout.endStalledBodies()
+            try await Task.sleep(for: limits.shutdown)
         } catch {
             return
         }

@@ -80,6 +80,12 @@ package final class IncomingBody: AsyncSequence {
         { [connection] in connection.parts.wake() }
     }
 
+    /// Starts to watch the body. Returns what lets the rest come only at the usual pace, safe to call from any task.
+    func watchForAnswer() -> @Sendable () -> Void {
+        let ticket = watch()
+        return { [transferTimeout] in transferTimeout.hurry(ticket) }
+    }
+
     /// Whether the body has no bytes at all. What is read to find out is not lost.
     package func isEmpty() async throws -> Bool {
         while firstChunk == nil {

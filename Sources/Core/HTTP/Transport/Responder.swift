@@ -86,7 +86,7 @@ struct Responder: Sendable {
         let ticket = watch(&reply, on: connection)
         defer { if let ticket { transferTimeout.end(ticket) } }
         let code = reply.code
-        let tag = await longTag(of: reply, to: request)
+        let tag = await EntityTag.long(of: reply, to: request)
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let endsWithConnection = response.isUnmeasured && head.version == .http1_0
         let keepsConnection =
@@ -144,22 +144,15 @@ struct Responder: Sendable {
             return nil
         }
         let ticket = transferTimeout.begin(kind, on: connection.channel)
-        if transferTimeout.hold(ticket, bytes: held) { return ticket }
+        if transferTimeout.hold(ticket, bytes: held) {
+            // The client waits for the first piece.
+            if kind == .file { transferTimeout.moved(ticket, bytes: 0, pauses: true) }
+            return ticket
+        }
         transferTimeout.end(ticket)
         reply = handler.overloaded
         return nil
     }
-
-    /// The entity tag of a response too long to hash on the event loop, or nil for all others.
-    private func longTag(of reply: Reply, to request: IncomingRequest) async -> String? {
-        guard case .json(let bytes) = reply.body, bytes.count > Self.quicklyHashed, request.isConditional else {
-            return nil
-        }
-        return await LongWork.medium.run { EntityTag.weak(bytes) }
-    }
-
-    /// Bytes that can be hashed within 0.1 ms.
-    private static let quicklyHashed = 1024 * 1024
 
     /// Sends a response while its producer receives the rest of the request body.
     private func send(
@@ -167,9 +160,12 @@ struct Responder: Sendable {
         _ body: IncomingBody, _ takeRest: @escaping @Sendable (ByteBuffer?) async -> Bool
     ) async throws -> Int {
         let hasFailed = OneTime<Void>()
+        let hurry = body.watchForAnswer()
         async let sent = {
             do {
-                return try await send(response, on: connection, ticket, isChunked: isChunked)
+                let sent = try await send(response, on: connection, ticket, isChunked: isChunked)
+                hurry()
+                return sent
             } catch {
                 hasFailed.set(())
                 connection.parts.wake()
@@ -250,12 +246,13 @@ struct Responder: Sendable {
         async throws
     {
         let isStreamed = ticket?.kind == .file
+        if let ticket, isStreamed { transferTimeout.resume(ticket) }
         if let ticket, isStreamed, piece.readableBytes > Self.streamedPiece {
             guard transferTimeout.hold(ticket, atLeast: piece.readableBytes) else { throw HTTPError.overloaded }
         }
         // The next piece of a stream is made when this one has left.
         if !connection.write(piece) || isStreamed { try await connection.flush() }
-        if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes) }
+        if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes, pauses: isStreamed) }
     }
 
     /// Sends a response in one write. If the client hasn't read the previous one, the transfer timeout and the memory

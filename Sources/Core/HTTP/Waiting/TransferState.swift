@@ -7,13 +7,13 @@ package struct TransferState {
         var channel: any Channel
         var network: Sender
         var begin: ContinuousClock.Instant
+        var kind: TransferTimeout.Kind
         /// How long it may stand still.
         var stallThreshold: Duration
         /// When it is closed unless it moves on.
         var deadline: ContinuousClock.Instant
-        /// Whether it may not go on for ever.
-        var isBounded: Bool
-        var isMessage = false
+        /// The slowest pace, in bytes a second, at which it counts as moving.
+        var slowestPace = 512
         /// The bytes that went over the connection.
         var moved = 0
         /// The bytes that it keeps in memory.
@@ -29,8 +29,19 @@ package struct TransferState {
         /// Since when the client waits for the server, which is no time of the client's.
         var pausedSince: ContinuousClock.Instant?
 
+        /// Whether it may not go on for ever.
+        var isBounded: Bool { kind == .body || kind == .answer }
+        var isMessage: Bool { kind == .message }
+
         /// How long the client has had.
         func age(at now: ContinuousClock.Instant) -> Duration { (pausedSince ?? now) - begin }
+
+        /// Lets it stand still for no longer than so long, counted from when it moved last.
+        mutating func shorten(to threshold: Duration) {
+            guard stallThreshold > threshold else { return }
+            deadline -= stallThreshold - threshold
+            stallThreshold = threshold
+        }
 
         /// Bytes a second since it began.
         func pace(at now: ContinuousClock.Instant) -> Double {
@@ -98,6 +109,8 @@ package struct TransferState {
     /// Waiters whose transfer has ended.
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
+    /// Whether the server waits for the end of the requests that are under way.
+    var isEnding = false
 
     var waiting: Int { queues.values.reduce(0) { $0 + $1.count } }
 

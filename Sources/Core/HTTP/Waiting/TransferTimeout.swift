@@ -35,8 +35,6 @@ package final class TransferTimeout: Sendable {
     private let limits: HTTPServer.Limits
     private let meters: RequestMeters?
 
-    /// The slowest pace, in bytes a second, at which a transfer counts as moving.
-    private static let slowestPace = 512
     /// Bytes per second at which a transfer may go on indefinitely.
     private static let usualPace = 64 * 1024
     /// Divisor of the memory for one network's messages.
@@ -66,10 +64,11 @@ package final class TransferTimeout: Sendable {
         let stallThreshold = stallThreshold(of: kind) + .seconds(bytes / Self.usualPace)
         return state.withLock { state in
             state.lastNumber += 1
-            state.transfers[state.lastNumber] = TransferState.Transfer(
-                channel: channel, network: network, begin: now, stallThreshold: stallThreshold,
-                deadline: now + stallThreshold,
-                isBounded: kind == .body || kind == .answer, isMessage: kind == .message)
+            var transfer = TransferState.Transfer(
+                channel: channel, network: network, begin: now, kind: kind, stallThreshold: stallThreshold,
+                deadline: now + stallThreshold)
+            if state.isEnding, kind == .body { transfer.shorten(to: limits.grace) }
+            state.transfers[state.lastNumber] = transfer
             return Ticket(number: state.lastNumber, kind: kind)
         }
     }
@@ -231,12 +230,13 @@ package final class TransferTimeout: Sendable {
     /// Grants a transfer the time that so many bytes may take.
     ///
     /// - Parameter pauses: Whether the client waits for the server from now on, until ``resume(_:)``.
+    @inline(never)
     package func moved(_ ticket: Ticket, bytes: Int, pauses: Bool = false) {
         let now = ContinuousClock.now
         state.withLock { state in
             guard var transfer = state.transfers[ticket.number] else { return }
             transfer.moved += bytes
-            let earned = transfer.deadline + .milliseconds(bytes * 1000 / Self.slowestPace)
+            let earned = transfer.deadline + .milliseconds(bytes * 1000 / transfer.slowestPace)
             transfer.deadline = min(earned, now + transfer.stallThreshold)
             if transfer.isBounded {
                 let end = transfer.begin + limits.transfer + .seconds(transfer.moved / Self.usualPace)
@@ -248,6 +248,7 @@ package final class TransferTimeout: Sendable {
     }
 
     /// Notes that the server waits for the client again.
+    @inline(never)
     package func resume(_ ticket: Ticket) {
         let now = ContinuousClock.now
         state.withLock { state in
@@ -255,6 +256,30 @@ package final class TransferTimeout: Sendable {
             state.transfers[ticket.number]?.pausedSince = nil
             state.transfers[ticket.number]?.begin += now - since
             state.transfers[ticket.number]?.deadline += now - since
+        }
+    }
+
+    /// Lets a body go on only while the client sends it at the usual pace: its request has been answered.
+    @inline(never)
+    package func hurry(_ ticket: Ticket) {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            guard var transfer = state.transfers[ticket.number] else { return }
+            transfer.slowestPace = Self.usualPace
+            transfer.stallThreshold = min(transfer.stallThreshold, limits.grace)
+            transfer.deadline = min(transfer.deadline, (transfer.pausedSince ?? now) + limits.grace)
+            state.transfers[ticket.number] = transfer
+        }
+    }
+
+    /// Closes bodies that stand still for longer than the grace period from now on: the server waits for nothing else.
+    @inline(never)
+    package func endStalledBodies() {
+        state.withLock { state in
+            state.isEnding = true
+            for (number, transfer) in state.transfers where transfer.kind == .body {
+                state.transfers[number]?.shorten(to: limits.grace)
+            }
         }
     }
 

@@ -148,6 +148,15 @@ package enum EntityTag {
     /// A weak tag for some bytes: a hash of them and of their number. It is the same in every process.
     package static func weak(_ bytes: [UInt8]) -> String { "W/\"" + ContentHash.text(of: bytes) + "\"" }
 
+    /// The tag of an answer too long to hash on the event loop, or nil for all others.
+    static func long(of reply: Reply, to request: IncomingRequest) async -> String? {
+        guard case .json(let bytes) = reply.body, bytes.count > quicklyHashed, request.isConditional else { return nil }
+        return await LongWork.medium.run { weak(bytes) }
+    }
+
+    /// Bytes that can be hashed within 0.1 ms.
+    private static let quicklyHashed = 1024 * 1024
+
     /// Whether a tag is among those that the caller already has. `*` stands for any; weak tags equal strong ones.
     package static func matches(_ ifNoneMatch: String, _ tag: String) -> Bool {
         if ifNoneMatch.trimmingSpaces() == "*" { return true }

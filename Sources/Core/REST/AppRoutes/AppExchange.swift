@@ -19,6 +19,8 @@ final class AppExchange: Sendable {
         /// Set once the app has read the last part, or the sender stops waiting.
         var taken: OneTime<Bool>?
         var sentBytes = 0
+        /// Whether the answer is complete, or will never be.
+        var isAnswered = false
     }
 
     /// The app ended the connection, or sent what is no HTTP.
@@ -29,18 +31,21 @@ final class AppExchange: Sendable {
     private let state = Mutex(State())
     private let release: @Sendable () -> Void
 
-    /// - Parameter release: Called once when the exchange is over.
+    /// - Parameter release: Called once when the answer is complete or the exchange ends.
     private init(release: @escaping @Sendable () -> Void) { self.release = release }
 
     deinit { close() }
 
     /// Connects to the socket of an app.
     ///
-    /// - Parameter release: Called once when the exchange is over.
+    /// - Parameter release: Called once when the answer is complete or the exchange ends.
     /// - Throws: What keeps it from connecting.
     static func open(_ socket: String, release: @escaping @Sendable () -> Void) async throws -> AppExchange {
         let exchange = AppExchange(release: release)
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        // The answer reaches the client's connection without a change of threads.
+        let group: any EventLoopGroup =
+            MultiThreadedEventLoopGroup.currentEventLoop ?? MultiThreadedEventLoopGroup.singleton
+        let channel = try await ClientBootstrap(group: group)
             .channelOption(.autoRead, value: false)
             .channelInitializer { [weak exchange] channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -66,7 +71,25 @@ final class AppExchange: Sendable {
         consumer?.resume(throwing: Broken())
         guard let channel else { return }
         channel.close(promise: nil)
+        endAnswer()
+    }
+
+    /// Releases the slot of the exchange. The app may go on reading the body, as long as it does so promptly.
+    func endAnswer() {
+        let (wasAnswered, taken) = state.withLock { state in
+            defer { state.isAnswered = true }
+            return (state.isAnswered, state.taken)
+        }
+        guard !wasAnswered else { return }
+        taken?.set(true)
         release()
+    }
+
+    /// Sends a request without a body. An app that doesn't read it sends no answer.
+    func sendAll(_ head: HTTPRequestHead) {
+        guard let channel = state.withLock({ $0.channel }) else { return }
+        channel.write(HTTPClientRequestPart.head(head), promise: nil)
+        channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
     }
 
     /// Sends a part.
@@ -77,18 +100,21 @@ final class AppExchange: Sendable {
         _ part: HTTPClientRequestPart, within limit: Duration, unless isOver: @Sendable () -> Bool = { false }
     ) async -> Bool {
         let isTaken = OneTime<Bool>()
-        let channel = state.withLock { state in
+        let (channel, isAnswered) = state.withLock { state in
             state.taken = isTaken
             if case .body(.byteBuffer(let bytes)) = part { state.sentBytes += bytes.readableBytes }
-            return state.channel
+            return (state.channel, state.isAnswered)
         }
         guard let channel else { return false }
         channel.writeAndFlush(part).whenComplete { result in
             if case .success = result { isTaken.set(true) } else { isTaken.set(false) }
         }
         if isOver() { return true }
-        return await isTaken.wait(limit) ?? false
+        return await isTaken.wait(isAnswered ? min(limit, Self.readOn) : limit) ?? false
     }
+
+    /// How long an app that has answered may take to read a part.
+    private static let readOn = Duration.seconds(1)
 
     /// Ends the wait of ``send(_:within:unless:)``.
     func wake() { state.withLock { $0.taken }?.set(true) }

@@ -23,6 +23,8 @@ struct AppFields: Sendable {
         "expect", "forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port",
         "x-request-id", "traceparent", "x-parse-master-key", "x-parse-maintenance-key", "x-roost-console",
     ]
+    private static let notForApp = ofConnection.union(ofClient)
+    private static let notForClient = ofConnection.union(["date", "x-request-id"])
 
     /// The fields of a request for the app: without those of the connection and without keys of the server, and with
     /// the server's view of the client.
@@ -30,10 +32,11 @@ struct AppFields: Sendable {
         _ request: IncomingRequest, client: String, scheme: String, host: String
     ) -> HTTPHeaders {
         var fields = HTTPHeaders()
-        let dropped = Self.named(by: request.headers.all).union(Self.ofConnection).union(Self.ofClient)
+        let named = Self.named(by: request.headers.all)
         for (name, value) in request.headers.all {
             let lowercased = name.asciiLowercased
-            guard !dropped.contains(lowercased), !lowercased.hasPrefix("proxy-") else { continue }
+            guard !Self.notForApp.contains(lowercased), !named.contains(lowercased), !lowercased.hasPrefix("proxy-")
+            else { continue }
             switch lowercased {
             case "authorization" where isKey(value): continue
             case "cookie":
@@ -62,9 +65,11 @@ struct AppFields: Sendable {
 
     /// The fields of an answer for the client, and its length if the app said it.
     static func answer(_ headers: HTTPHeaders) -> (fields: [(String, String)], length: Int?) {
-        let all = headers.map { (name: $0.name, value: $0.value) }
-        let dropped = named(by: all).union(ofConnection).union(["date", "x-request-id"])
-        let fields = all.filter { !dropped.contains($0.name.asciiLowercased) }.map { ($0.name, $0.value) }
+        let named = named(by: headers.map { (name: $0.name, value: $0.value) })
+        let fields = headers.filter { field in
+            let name = field.name.asciiLowercased
+            return !notForClient.contains(name) && !named.contains(name)
+        }
         return (
             fields,
             headers["transfer-encoding"].isEmpty ? headers.first(name: "content-length").flatMap { Int($0) } : nil

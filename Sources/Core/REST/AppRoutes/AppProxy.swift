@@ -110,11 +110,11 @@ package struct AppProxy: Sendable {
             version: .http1_1, method: HTTPMethod(rawValue: request.method),
             uri: String(request.target.prefix { $0 != "#" }),
             headers: fields.request(request, client: client, scheme: scheme, host: host))
-        guard await exchange.send(.head(head), within: limits.silence) else { throw AppExchange.Broken() }
         if request.body.isComplete {
-            _ = await exchange.send(.end(nil), within: limits.silence)
+            exchange.sendAll(head)
             return try await Self.head(of: exchange, within: limits.head)
         }
+        guard await exchange.send(.head(head), within: limits.silence) else { throw AppExchange.Broken() }
         let answer = OneTime<Result<HTTPResponseHead, any Error>>()
         let wake = request.body.wake
         Task {
@@ -154,13 +154,12 @@ package struct AppProxy: Sendable {
     ) -> Reply {
         let (headers, length) = AppFields.answer(head.headers)
         let silence = limits.silence
-        let isEmpty = [204, 304].contains(head.status.code)
+        let isEmpty = [204, 304].contains(head.status.code) || length == 0
         var stream = Reply.ByteStream(length: isEmpty ? 0 : length) { sink in
             var isWhole = false
             defer {
                 ended()
-                // Otherwise it closes with its last reference.
-                if isUploaded || !isWhole { exchange.close() }
+                end(exchange, isUploaded: isUploaded || !isWhole)
             }
             while true {
                 switch try await exchange.next(within: silence) {
@@ -184,11 +183,17 @@ package struct AppProxy: Sendable {
         }
         if isEmpty || !hasBody {
             ended()
-            if isUploaded { exchange.close() }
+            end(exchange, isUploaded: isUploaded)
         }
         var reply = Reply(status: Int(head.status.code), headers: headers, body: .stream(stream))
         reply.isRelayed = true
         return reply
+    }
+
+    /// Gives back the slot of a complete answer. While the app may be reading the body, the exchange closes with its last
+    /// reference.
+    private func end(_ exchange: AppExchange, isUploaded: Bool) {
+        if isUploaded { exchange.close() } else { exchange.endAnswer() }
     }
 
     /// The head of the answer, without hints and the like that come before it.

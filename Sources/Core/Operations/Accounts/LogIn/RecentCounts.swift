@@ -32,5 +32,14 @@ package final class RecentCounts: Sendable {
         }
     }
 
+    /// Takes one back.
+    package func countOneLess(_ key: Name) {
+        counts.withLock { counts in
+            guard var count = counts.value(of: key), count.times > 0 else { return }
+            count.times -= 1
+            counts.set(count, for: key)
+        }
+    }
+
     package var size: Int { counts.withLock { $0.count } }
 }

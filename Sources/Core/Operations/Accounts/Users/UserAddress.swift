@@ -8,6 +8,8 @@ import ServerConfiguration
 extension UserRules {
     /// Address changes per user within ten minutes.
     private static let mostAddressChanges = 10
+    /// Refused changes per user within ten minutes that don't count as changes.
+    private static let mostRefusals = 100
 
     /// The origin of a new user's session.
     var createdWith: JSONObject {
@@ -66,6 +68,16 @@ extension UserRules {
         let username = save.body["username"]?.stringValue ?? user.username
         if !former.isEmpty { notice = (former, username) }
         let original: JSONObject = ["objectId": .string(objectId)]
-        try await beginVerification(&save, original, original: original, username)
+        do {
+            try await beginVerification(&save, original, original: original, username)
+        } catch {
+            // No mail is sent. But each attempt calls functions of the app, so not all of them are free.
+            if !save.caller.writesEverything,
+                services.refusedAddresses.countOneMore(Name(objectId), most: Self.mostRefusals)
+            {
+                services.addressChanges.countOneLess(Name(objectId))
+            }
+            throw error
+        }
     }
 }
