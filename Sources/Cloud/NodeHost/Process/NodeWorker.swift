@@ -226,10 +226,11 @@ final class NodeWorker: Sendable {
     /// Says that another process has taken its place.
     func retire() { state.withLock { $0.isRetired = true } }
 
-    /// Lets the calls that are open end, and then the process.
+    /// Lets the calls and the requests of the app's routes that are open end, and then the process.
     func drain() async {
         let deadline = ContinuousClock.now + settings.drainLimit
-        while load > 0, ContinuousClock.now < deadline, ended.value == nil {
+        if appSocket != nil { send(["type": "drain"]) }
+        while load > 0 || appSocket != nil, ContinuousClock.now < deadline, ended.value == nil {
             try? await Task.sleep(for: .milliseconds(20))
         }
         end(nil)
@@ -328,6 +329,7 @@ final class NodeWorker: Sendable {
                 sendOffer(of: &state)
             }
         case .app: state.withLock { $0.appListens = true }
+        case .drained: state.withLock { $0.appListens = false }
         case .failed(let stack): started.set(.failed(stack))
         case .result(let id, let result):
             // Who answers calls is alive, however busy.

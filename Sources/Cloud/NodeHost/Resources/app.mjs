@@ -51,6 +51,14 @@ async function loadCloud(cloud) {
   return loadMain(file);
 }
 
+let routes;
+
+/** Waits until no request of the app's routes is open. */
+export async function drainRoutes() {
+  const open = () => new Promise(resolve => routes.getConnections((error, count) => resolve(count)));
+  do await new Promise(resolve => setTimeout(resolve, 50)); while (routes && await open() > 0);
+}
+
 /** Has the app's HTTP server listen on the socket, in place of the port that Roost listens on. */
 function takeListen(socket, log, opened) {
   let isTaken = false;
@@ -68,6 +76,7 @@ function takeListen(socket, log, opened) {
       return this;
     }
     isTaken = true;
+    routes = this;
     // Roost closes connections, and requests that last too long.
     Object.assign(this, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0, timeout: 0 });
     this.prependListener('request', showClient);
