@@ -49,6 +49,27 @@ struct CloudProcessTests {
         }
     }
 
+    @Test("A process that reads an index.js without an end is gone with a server that is killed")
+    func reader() async throws {
+        let code = "require('fs').writeFileSync(`${__dirname}/pid`, `${process.pid} `); for (;;);"
+        try await CloudApp.with(["index.js": code]) { app in
+            let server = Process()
+            server.executableURL = URL(fileURLWithPath: try CrashServer.findBinary())
+            server.arguments = ["serve", app.folder + "/cloud/index.js", "--check"]
+            server.standardError = FileHandle.nullDevice
+            try server.run()
+            func reader() -> pid_t? {
+                guard let text = try? String(contentsOfFile: app.folder + "/cloud/pid", encoding: .utf8) else {
+                    return nil
+                }
+                return text.hasSuffix(" ") ? pid_t(text.dropLast()) : nil
+            }
+            #expect(try await eventually { reader() != nil })
+            kill(server.processIdentifier, SIGKILL)
+            #expect(try await Self.ends(try #require(reader())))
+        }
+    }
+
     @Test("SIGHUP loads the code again, and the server serves on")
     func hangUp() async throws {
         try await CloudApp.with(["main.js": Self.code]) { app in

@@ -260,6 +260,11 @@ package struct ServedApp: Sendable {
             add("createLiveQueryServer", .taken, "live queries are served on Roost's port", at: place)
         case "graphQL":
             add("ParseGraphQLServer", .decide, "Roost has no GraphQL. Remove it", at: place)
+        case "ownApplication":
+            add(
+                "server.app.\(note["name"]?.stringValue ?? "")", .decide,
+                "the application of ParseServer takes no routes here. Add them to an Express application of your own",
+                at: place)
         case "dashboard":
             add("parse-dashboard", .changed, "it redirects to Roost's console, /console", at: place)
         case "rejection":

@@ -202,10 +202,11 @@ final class NodeWorker: Sendable {
     /// Says that another process has taken its place.
     func retire() { state.withLock { $0.isRetired = true } }
 
-    /// Lets the calls that are open end, and then the process.
+    /// Lets the calls and the requests of the app's routes that are open end, and then the process.
     func drain() async {
         let deadline = ContinuousClock.now + settings.drainLimit
-        while load > 0, ContinuousClock.now < deadline, ended.value == nil {
+        if appSocket != nil { send(["type": "drain"]) }
+        while load > 0 || appSocket != nil, ContinuousClock.now < deadline, ended.value == nil {
             try? await Task.sleep(for: .milliseconds(20))
         }
         end(nil)

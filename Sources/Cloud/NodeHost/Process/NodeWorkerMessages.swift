@@ -76,6 +76,7 @@ extension NodeWorker {
                 sendOffer(of: &state)
             }
         case .app: state.withLock { $0.appListens = true }
+        case .drained: state.withLock { $0.appListens = false }
         case .failed(let stack): started.set(.failed(stack))
         case .result(let id, let result):
             // Who answers calls is alive, however busy.

@@ -45,15 +45,19 @@ export class Adapters {
       await adapter.validateOptions?.(entry);
       this.#providers.set(provider, { adapter, entry, methods: found });
     } catch (error) {
-      throw new Error(`auth.${provider}: ${error?.message ?? error}`, { cause: error });
+      throw named(`auth.${provider}`, error);
     }
   }
 
   /** Makes the mail adapter. Throws for one that cannot be used. */
   async addMail(entry, folders) {
-    this.#mail = await make(entry, folders);
-    if (typeof this.#mail.sendMail !== 'function') {
-      throw new Error("emailAdapter: Adapter prototype don't match expected prototype: it has no sendMail");
+    try {
+      this.#mail = await make(entry, folders);
+      if (typeof this.#mail.sendMail !== 'function') {
+        throw new Error("Adapter prototype don't match expected prototype: it has no sendMail");
+      }
+    } catch (error) {
+      throw named('emailAdapter', error);
     }
   }
 
@@ -155,6 +159,13 @@ async function storedUser(objectId) {
 const userFrom = json => Parse.Object.fromJSON({ ...json, className: '_User' });
 
 const plain = value => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+
+/** An error that names an option and shows where in the app's files it comes from. */
+function named(option, cause) {
+  const error = new Error(`${option}: ${cause?.message ?? cause}`);
+  if (cause?.stack) error.stack = `Error: ${error.message}\ncaused by ${cause.stack}`;
+  return error;
+}
 
 async function make(entry, folders) {
   let base = entry?.module ?? entry?.class ?? entry?.adapter;

@@ -84,8 +84,17 @@ function takeListen(socket, log, opened, routes) {
   };
 }
 
+let listening;
+
+/** Waits until no request of the app's routes is open. */
+export async function drainRoutes() {
+  const open = () => new Promise(resolve => listening.getConnections((error, count) => resolve(count)));
+  do await new Promise(resolve => setTimeout(resolve, 50)); while (listening && await open() > 0);
+}
+
 /** Has an HTTP server listen on a socket that no other user can connect to. */
 export function openPrivately(server, socket, opened, listen = server.listen) {
+  listening = server;
   // Roost closes connections, and requests that last too long.
   Object.assign(server, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0, timeout: 0 });
   server.prependListener('request', showClient);

@@ -3,7 +3,7 @@
 import path from 'node:path';
 
 import { Adapters } from './adapters.mjs';
-import { runApp } from './app.mjs';
+import { drainRoutes, runApp } from './app.mjs';
 import { Calls } from './calls.mjs';
 import { Connection } from './connection.mjs';
 import { LagMeter } from './lag.mjs';
@@ -46,6 +46,10 @@ try {
   connection.on('adapter', call => calls.carryOut(records.complete(call), () => adapters.perform(call)));
   connection.on('validate', call => calls.validate(records.complete(call)));
   connection.on('cancel', ({ id }) => calls.cancel(id));
+  connection.on('drain', async () => {
+    await drainRoutes();
+    connection.send('drained', {});
+  });
   connection.on('address', ({ serverURL, masterKey }) => {
     Parse.serverURL = serverURL;
     if (masterKey) Parse.CoreManager.set('MASTER_KEY', masterKey);

@@ -1,5 +1,7 @@
 // A stand-in for the package parse-server: an app's own index.js makes its server by it, and Roost is that server.
 
+import Module from 'node:module';
+import path from 'node:path';
 import { callSite } from './callSites.mjs';
 
 /** The servers that the app made, the oldest first. */
@@ -41,7 +43,7 @@ export function ParseServer(options) {
   const server = Object.setPrototypeOf((request, response, next) => next(), ParseServer.prototype);
   const entry = { options: options ?? {}, server, at: callSite(), port: undefined, path: undefined, ready: undefined };
   Object.defineProperties(server, {
-    entry: { value: entry }, app: { value: server }, expressApp: { value: server },
+    entry: { value: entry }, app: { value: server }, expressApp: { get: () => ownRoutes(entry), configurable: true },
     config: { value: entry.options }, options: { value: entry.options },
   });
   servers.push(entry);
@@ -71,6 +73,40 @@ Object.assign(ParseServer.prototype, {
   },
   emit() {},
 });
+
+/** The Express application around a server that `startApp` started. It listens as soon as the app asks for it. */
+function ownRoutes(entry) {
+  if (entry.port === undefined) return entry.server;
+  const express = loadExpress()();
+  Object.defineProperty(entry.server, 'expressApp', { value: express });
+  express.use(entry.path, entry.server);
+  express.listen(entry.port, ...[entry.options.host].filter(Boolean));
+  return express;
+}
+
+function loadExpress() {
+  // The package is often there as one of parse-server's own.
+  const folder = path.dirname(process.argv[1]);
+  const { resolve } = Module.createRequire(process.argv[1]);
+  let file;
+  try {
+    file = resolve('express', { paths: [folder, path.join(folder, 'node_modules/parse-server')] });
+  } catch (error) {
+    throw new Error('server.expressApp needs the package express: npm install express', { cause: error });
+  }
+  return Module.createRequire(file)(file);
+}
+
+// ParseServer's own application is below the mount path, where nothing of the app is reachable.
+for (const name of ['all', 'delete', 'get', 'head', 'param', 'patch', 'post', 'put', 'route', 'use']) {
+  ParseServer.prototype[name] = function (...args) {
+    // `get` with a name alone reads a setting.
+    if (name === 'get' && args.length === 1) return undefined;
+    if (!observers.noted) throw new Error(`server.app.${name}: the application of ParseServer takes no routes in Roost.`);
+    note('ownApplication', { name });
+    return this;
+  };
+}
 
 /** Where the app mounted a server; undefined if it did not. */
 export function mountPath({ server, path }) {

@@ -15,9 +15,11 @@ import { mountPath, observe, servers } from './parseServer.mjs';
 import { loadSDK } from './sdk.mjs';
 import { installStandIns } from './standIns.mjs';
 import { plain } from './values.mjs';
+import { startWatchdog } from './watchdog.mjs';
 
 const { ROOST_RECORD: target } = process.env;
 delete process.env.ROOST_RECORD;
+startWatchdog(process.ppid);
 const main = process.argv[2];
 process.argv.splice(1, 1);
 

@@ -9,6 +9,8 @@ package enum HostMessage {
     case register(HostOffer)
     /// The app listens on its socket.
     case app
+    /// No request of the app's routes is open.
+    case drained
     /// The file could not be loaded.
     case failed(stack: String)
     case result(id: Int, JSONObject)
@@ -39,6 +41,7 @@ package enum HostMessage {
         case "hello": self = .hello(HostOffer(object))
         case "register": self = .register(HostOffer(object))
         case "app": self = .app
+        case "drained": self = .drained
         case "failed": self = .failed(stack: text("stack"))
         case "result": self = .result(id: try id(), object)
         case "log":

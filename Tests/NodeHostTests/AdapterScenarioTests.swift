@@ -1,0 +1,228 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Sign-in adapters that write down their calls, asked for by a function.
+@Suite("Calls of sign-in adapters in JavaScript")
+struct AdapterScenarioTests {
+    private static let code = """
+        const { ParseServer } = require('parse-server');
+        let calls = [];
+        const note = (name, request) => { calls.push(`${name} ${request.triggerName}`); };
+        const check = name => (data, options, request) => {
+          note(name, request);
+          if (data.bad) throw new Parse.Error(101, `${name} says no`);
+        };
+        const step = (data, options, request) => {
+          note('my', request);
+          return { response: { n: 1 }, doNotSave: data.transient };
+        };
+        new ParseServer({
+          appId: 'testApp', masterKey: 'testMaster',
+          auth: {
+            my: { validateSetUp: step, validateLogin: step, validateUpdate: step },
+            first: { validateAuthData: check('first') },
+            second: { validateAuthData: check('second'), challenge: ({ ask }) => (ask ? { question: ask } : undefined) },
+            factor: { policy: 'additional', validateAuthData: check('factor') },
+            whole: { policy: 'solo', validateAuthData: check('whole') },
+            hidden: { validateAuthData() {}, afterFind: async () => ({}) },
+            slow: { validateAuthData: data => data.slow && new Promise(resolve => setTimeout(resolve, 20_000)) },
+          },
+          cloud: Parse => {
+            Parse.Cloud.define('calls', () => calls.splice(0));
+            Parse.Cloud.beforeSave('_User', ({ object }) => {
+              const id = object.get('steals');
+              if (id) object.set('authData', { first: { id } });
+            });
+          },
+        });
+        """
+
+    private static func serve(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
+        try await IndexApp.serve(["index.js": code], ["enforcePrivateUsers": false]) { server, _, _ in
+            try await body(server)
+        }
+    }
+
+    private static func signUp(_ server: TestServer, _ data: JSONObject, _ more: JSONObject = [:]) async throws
+        -> TestAnswer
+    {
+        try await server.send("POST", "/users", .object(more.merging(["authData": .object(data)]) { $1 }))
+    }
+
+    /// The calls since the last time.
+    private static func calls(_ server: TestServer) async throws -> JSONValue? {
+        try await server.call("calls")["result"]
+    }
+
+    @Test("Sign-up, log-in and update call the method of their purpose, and an update with the stored data calls none")
+    func purposes() async throws {
+        try await Self.serve { server in
+            let user = try await Self.signUp(server, ["my": ["id": "1", "t": "a"]])
+            #expect(user.status == 201 && user["authDataResponse"]?["my"]?["n"] == 1, "\(user.text)")
+            #expect(try await Self.calls(server) == ["my validateSetUp"])
+            let login = try await Self.signUp(server, ["my": ["id": "1", "t": "b"]])
+            #expect(login.status == 200 && login["authDataResponse"]?["my"]?["n"] == 1, "\(login.text)")
+            #expect(try await Self.calls(server) == ["my validateLogin"])
+            let path = "/users/\(try user.string("objectId"))"
+            let session = TestServer.Identity.session(try login.string("sessionToken"))
+            for (data, expected) in [("b", []), ("c", ["my validateUpdate"])] as [(JSONValue, JSONValue)] {
+                let update = try await server.send(
+                    "PUT", path, ["authData": ["my": ["id": "1", "t": data]]], as: session)
+                #expect(update.status == 200, "\(update.text)")
+                #expect((update["authDataResponse"] != nil) == (expected != []), "\(update.text)")
+                #expect(try await Self.calls(server) == expected)
+            }
+            let stored = try await server.send("GET", path, as: .master)
+            #expect(stored["authData"]?["my"]?["t"] == "c" && stored["authDataResponse"] == nil, "\(stored.text)")
+        }
+    }
+
+    @Test("doNotSave at a sign-up with a name and a password makes a user without login data")
+    func transient() async throws {
+        try await Self.serve { server in
+            let login: JSONObject = ["username": "kim", "password": "secret"]
+            let user = try await Self.signUp(server, ["my": ["id": "1", "transient": true]], login)
+            #expect(user.status == 201 && user["authDataResponse"]?["my"]?["n"] == 1, "\(user.text)")
+            let stored = try await server.send("GET", "/users/\(try user.string("objectId"))", as: .master)
+            #expect(stored["username"] == "kim" && stored["authData"] == nil, "\(stored.text)")
+        }
+    }
+
+    @Test("Adapters are called in the order of their names, and none after one that refuses")
+    func order() async throws {
+        try await Self.serve { server in
+            let refused = try await Self.signUp(server, ["second": ["id": "1"], "first": ["id": "1", "bad": true]])
+            #expect(refused.code == 101 && refused.error == "first says no", "\(refused.text)")
+            #expect(try await Self.calls(server) == ["first validateAuthData"])
+            let user = try await Self.signUp(server, ["second": ["id": "1"], "first": ["id": "1"]])
+            #expect(user.status == 201, "\(user.text)")
+            #expect(try await Self.calls(server) == ["first validateAuthData", "second validateAuthData"])
+        }
+    }
+
+    @Test("A solo provider stands in for an additional one, and a wrong proof refuses")
+    func solo() async throws {
+        try await Self.serve { server in
+            let login: JSONObject = ["username": "kim", "password": "secret"]
+            let user = try await Self.signUp(server, ["factor": ["id": "1"], "whole": ["id": "1"]], login)
+            #expect(user.status == 201, "\(user.text)")
+            let cases: [(data: JSONObject, status: Int, error: String?)] = [
+                ([:], 400, "Missing additional authData factor"), (["whole": ["id": "1"]], 200, nil),
+                (["factor": ["id": "1"]], 200, nil), (["factor": ["id": "1", "bad": true]], 404, "factor says no"),
+            ]
+            for (data, status, error) in cases {
+                let proof: JSONObject = data.isEmpty ? [:] : ["authData": .object(data)]
+                let answer = try await server.send("POST", "/login", .object(login.merging(proof) { $1 }))
+                #expect(answer.status == status && answer.error == error, "\(data): \(answer.text)")
+            }
+        }
+    }
+
+    @Test("Unlinking a provider calls no adapter, and the last way to log in can't be unlinked")
+    func unlinking() async throws {
+        try await Self.serve { server in
+            let user = try await Self.signUp(server, ["first": ["id": "1"], "second": ["id": "1"]])
+            let path = "/users/\(try user.string("objectId"))"
+            let session = TestServer.Identity.session(try user.string("sessionToken"))
+            _ = try await Self.calls(server)
+            let removed = try await server.send("PUT", path, ["authData": ["first": .null]], as: session)
+            #expect(removed.status == 200, "\(removed.text)")
+            let last = try await server.send("PUT", path, ["authData": ["second": .null]], as: session)
+            #expect(last.code == 142, "\(last.text)")
+            #expect(try await Self.calls(server) == [])
+            let stored = try await server.send("GET", path, as: .master)
+            #expect(stored["authData"] == ["second": ["id": "1"]], "\(stored.text)")
+        }
+    }
+
+    @Test("A challenge is the adapter's answer or true, leaves out unknown providers, and hides what was wrong")
+    func challenges() async throws {
+        try await Self.serve { server in
+            #expect(try await Self.signUp(server, ["second": ["id": "1"]]).status == 201)
+            let cases: [(body: JSONValue, answer: JSONValue)] = [
+                (["challengeData": ["second": ["ask": "name"]]], ["challengeData": ["second": ["question": "name"]]]),
+                (["challengeData": ["second": [:]]], ["challengeData": ["second": true]]),
+                (["challengeData": ["other": ["ask": "name"]]], ["challengeData": [:]]),
+                (
+                    ["challengeData": ["second": [:]], "authData": ["second": ["id": "2"]]],
+                    ["code": 101, "error": "User not found."]
+                ),
+                (
+                    ["challengeData": ["second": [:]], "authData": ["second": ["id": "1", "bad": true]]],
+                    ["code": 101, "error": "User not found."]
+                ),
+            ]
+            for (body, expected) in cases {
+                let answer = try await server.send("POST", "/challenge", body)
+                #expect(answer.json == expected, "\(body.text): \(answer.text)")
+            }
+        }
+    }
+
+    @Test("Users and those who include them see only the id of data that afterFind would change")
+    func afterFind() async throws {
+        try await Self.serve { server in
+            let data: JSONObject = ["hidden": ["id": "1", "token": "t"]]
+            let user = try await Self.signUp(server, data, ["username": "kim", "password": "secret"])
+            let id = try user.string("objectId")
+            let session = TestServer.Identity.session(try user.string("sessionToken"))
+            _ = try await server.create("Song", ["by": .pointer("_User", id)])
+            let login = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])
+            let again = try await Self.signUp(server, data)
+            let me = try await server.send("GET", "/users/me", as: session)
+            let found = try await server.send("GET", "/users/\(id)", as: session)
+            for answer in [login, again, me, found] {
+                #expect(answer["authData"] == ["hidden": ["id": "1"]], "\(answer.text)")
+            }
+            let song = try await server.find("Song", ["include": "by"], as: session).results.first
+            #expect(song?["by"]?["username"] == "kim" && song?["by"]?["authData"] == nil, "\(song?.text ?? "")")
+        }
+    }
+
+    @Test("An adapter that doesn't answer is a refusal after ten seconds, without a session, and keeps nobody waiting")
+    func slow() async throws {
+        try await Self.serve { server in
+            async let refused = Self.signUp(server, ["slow": ["id": "1", "slow": true]])
+            let began = ContinuousClock.now
+            #expect(try await Self.signUp(server, ["slow": ["id": "2"]]).status == 201)
+            #expect(try await Self.calls(server) == [])
+            #expect(ContinuousClock.now - began < .seconds(9))
+            let answer = try await refused
+            #expect(answer.code == 124 && answer.error == "Cloud code timed out.", "\(answer.text)")
+            let sessions = try await server.send("GET", "/sessions", as: .master)
+            #expect(sessions.results.count == 1, "\(sessions.text)")
+        }
+    }
+
+    @Test("A trigger can't give a new user login data of somebody else, and no adapter is called for them")
+    func stealing() async throws {
+        try await Self.serve { server in
+            #expect(try await Self.signUp(server, ["first": ["id": "1"]]).status == 201)
+            _ = try await Self.calls(server)
+            let thief = try await server.send(
+                "POST", "/users", ["username": "lee", "password": "secret", "steals": "1"])
+            #expect(thief.code == 208, "\(thief.text)")
+            #expect(try await Self.calls(server) == [])
+        }
+    }
+
+    @Test("A module can't replace a provider of Roost's, and one that fails is shown with its file and line")
+    func refused() async throws {
+        let cases: [(provider: Name, module: String, texts: [String])] = [
+            ("google", "module.exports = { validateAuthData() {} };", ["auth.google.module", "can't replace"]),
+            ("my", "\nthrow new Error('broken');", ["auth.my: broken", "my.js:2"]),
+        ]
+        for (provider, module, texts) in cases {
+            try await IndexApp.with(["my.js": module]) { app in
+                let options: JSONObject = ["auth": .object([provider: ["module": "./my.js"]])]
+                let error = await #expect(throws: (any Error).self) {
+                    try await TestServer.run(options, configure: { $0.resolvePaths(in: app.folder) }) { _ in }
+                }
+                let message = error.map { "\($0)" } ?? ""
+                #expect(texts.allSatisfy { message.contains($0) }, "\(message)")
+            }
+        }
+    }
+}
