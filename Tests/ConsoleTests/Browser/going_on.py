@@ -157,7 +157,7 @@ def scenario_74_a_function_is_called_as_a_user_and_as_nobody(console, rest):
     console.wait("document.querySelector('main textarea')")
     write(console, "main textarea", '{"name": "<b>Kim</b>"}')
     console.click_text("Call")
-    console.wait_text("Answer", "main")
+    console.wait_text("Response", "main")
     console.wait_text("<b>Kim</b>", ".tree")
     # The lines that the call left stand below it.
     console.wait_text("cloud function", ".log-line", 20)
@@ -173,10 +173,10 @@ def scenario_74_a_function_is_called_as_a_user_and_as_nobody(console, rest):
     console.wait("document.querySelector('main textarea')")
     choose(console, "main select", "nobody")
     console.click_text("Call")
-    console.wait_text("It failed", "main")
+    console.wait_text("Failed", "main")
     write(console, "main textarea", "[1]")
     console.click_text("Call")
-    console.wait_text("Parameters are a JSON object", ".problem")
+    console.wait_text("Parameters must be a JSON object", ".problem")
     console.open("cloud/functions/fail")
     console.wait("document.querySelector('main textarea')")
     write(console, "main textarea", json.dumps({"text": MARKUP[0] + "\u202e"}))
@@ -208,7 +208,7 @@ def scenario_75_schedules_are_sentences(console, rest):
     console.wait("document.querySelector('dialog input')")
     write(console, "dialog input[type=text]", "4pm")
     console.press("Control+Enter")
-    console.wait_text("A time is written like 03:00", "dialog .problem")
+    console.wait_text("Write times like 03:00", "dialog .problem")
     write(console, "dialog input[type=text]", "04:30")
     console.click("dialog [aria-label=Sun]")
     console.click_text("Save", "dialog")
@@ -232,7 +232,7 @@ def scenario_75_schedules_are_sentences(console, rest):
     console.click_text("Delete", ".menu")
     console.wait("document.querySelector('dialog .danger')")
     console.click("dialog .danger")
-    console.wait_text("No job runs by itself", "main")
+    console.wait_text("No schedules yet", "main")
     console.click_text("Undo", ".toasts")
     console.wait_text("every day, from 04:30 UTC on", "[aria-label=Schedules]")
     # Other tools write no minutes where a job runs once: that stays so where its parameters are changed.
@@ -270,7 +270,7 @@ def scenario_75_a_schedule_that_another_changed_since_is_not_taken_back(console,
     console.click_text("Undo", ".toasts")
     console.wait("/was changed since|is as before/.test(document.querySelector('.toasts').innerText)")
     assert stored()["params"] == '{"theirs":1}', stored()
-    console.wait_text("The schedule was changed since, and stays.", ".toast.bad")
+    console.wait_text("The schedule was changed since and kept.", ".toast.bad")
 
 
 def scenario_webhooks_come_change_and_go(console, rest):
@@ -281,7 +281,7 @@ def scenario_webhooks_come_change_and_go(console, rest):
     write(console, "dialog .stack .stack input", "hooked")
     write(console, "dialog input[type=url]", "javascript:window.ran=1")
     console.click_text("Save", "dialog")
-    console.wait_text("begins with http", "dialog .problem")
+    console.wait_text("http or https URL", "dialog .problem")
     write(console, "dialog input[type=url]", "http://kim:hush@127.0.0.1:9/hook")
     console.click_text("Save", "dialog")
     console.wait_text("function hooked", "main table")
@@ -351,7 +351,7 @@ def scenario_a_push_is_planned_and_cancelled(console, rest):
     choose(console, "[aria-label=When]", "at")
     write(console, "[aria-label='Date and time']", "2001-01-01 10:00")
     console.click_text("Schedule for 1")
-    console.wait_text("That time is over", ".problem")
+    console.wait_text("That time has passed", ".problem")
     write(console, "[aria-label='Date and time']", "2096-01-01 10:00")
     console.click_text("Schedule for 1")
     console.wait("document.querySelector('dialog .primary')")
@@ -429,9 +429,9 @@ def scenario_a_request_is_composed_and_answered(console, rest):
     assert console.value("window.asked") == 1 and rest.get("Asked", first)["plays"] == 18
     open_page(console, "rest", ".request")
     request(console, "POST", "classes/Asked", "{oops", "")
-    console.wait_text("The body is no JSON", ".problem")
+    console.wait_text("The body is not JSON", ".problem")
     request(console, "GET", "classes/../../session", query="")
-    console.wait_text("A path is written like", ".problem")
+    console.wait_text("Write paths like", ".problem")
     request(console, "GET", "classes/Asked/gone", query="")
     console.wait_text("404 in", "main", 20)
     # As nobody: the class is closed to all but the master key.
@@ -505,7 +505,7 @@ def scenario_76_events_of_a_class_are_seen_as_they_come(console, rest):
     condition = "[aria-label='Condition as JSON, or nothing for all']"
     write(console, condition, "[1]")
     console.click_text("Watch", ".live-events")
-    console.wait_text("A condition is a JSON object.", ".live-events")
+    console.wait_text("A condition must be a JSON object.", ".live-events")
     write(console, condition, '{"n": {"$gt": 1}}')
     console.click_text("Watch", ".live-events")
     console.wait_text("Watching Live", ".events")
@@ -642,7 +642,7 @@ def scenario_76_the_live_page_answers_keys_beside_a_thousand_events_a_second(con
             console.browser.open(console.url + "a/none")
             bare = slowest_key(console)
             open_page(console, "live", "main table")
-            console.wait_text("The first 200 are shown", "main")
+            console.wait_text("Showing the first 200", "main")
             before, began = clients.events, time.monotonic()
             live = slowest_key(console)
             assert clients.events > before or time.monotonic() - began < 1

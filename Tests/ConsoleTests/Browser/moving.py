@@ -305,7 +305,7 @@ def scenario_73_hostile_files_are_refused_in_words(console, rest):
     assert console.value("1 + 1") == 2
     console.press("Escape")
     path.unlink()
-    refused("none.json", "[1, 2, 3]", "objects are expected here")
+    refused("none.json", "[1, 2, 3]", "expected objects")
     refused("empty.csv", "", "nothing in this file")
     # Names that objects of JavaScript have.
     open_import(console, "Guest")
@@ -315,14 +315,14 @@ def scenario_73_hostile_files_are_refused_in_words(console, rest):
     console.wait("document.querySelector('dialog table')")
     console.click_text("Import", "dialog")
     said = ended(console)
-    assert "1 stored, 3 refused" in said and "__proto__ is no name of a field" in said, said
+    assert "1 stored, 3 refused" in said and "__proto__ is not a field name" in said, said
     assert [row["name"] for row in rest.find("Guest")] == ["three"]
     assert console.value("({}).polluted === undefined")
     console.click_text("Close", "dialog")
     open_import(console, "Guest")
     give(console, "proto.csv", "name,__proto__,<img src=x onerror=window.ran=1>\n<script>window.ran=1</script>,2,3\n")
     console.wait("document.querySelector('dialog table')")
-    assert "leave out" in console.value("document.querySelector('dialog [aria-label=\"Field of column __proto__\"]').selectedOptions[0].textContent")
+    assert "skip" in console.value("document.querySelector('dialog [aria-label=\"Field of column __proto__\"]').selectedOptions[0].textContent")
     assert console.value("document.querySelectorAll('dialog table img, dialog table script').length") == 0
     console.press("Escape")
 
@@ -348,7 +348,7 @@ def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
     console.wait(f"document.querySelector('dialog [role=option][aria-selected=true]')?.innerText.includes('{made['username']}')")
     console.press("Enter")
     console.wait_text("30 of 40; 10 hidden", ".viewing")
-    console.wait_text("The first is without secret.", ".viewing")
+    console.wait_text("The first lacks secret.", ".viewing")
     assert made["username"] in console.text(".viewing") and "hush" not in console.text("r-grid")
     app = log_in(rest, made["username"], "secret word")
     sessions += 1

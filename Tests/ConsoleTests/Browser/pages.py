@@ -187,7 +187,7 @@ def scenario_58_what_goes_is_told_before_it_goes(console, rest):
     rest.call("PUT", "/schemas/Going", {"className": "Going", "indexes": {"name_1": {"name": 1}}})
     open_page(console, "schema/Going", "[aria-label='Delete index name_1']")
     console.click("[aria-label='Delete index name_1']")
-    console.wait_text("No value goes", "dialog")
+    console.wait_text("No value is deleted", "dialog")
     console.press("Enter")
     console.wait_text("Index name_1 deleted", ".toasts")
     menu(console, "More actions", "Delete class \u2026")
