@@ -47,6 +47,17 @@ import Testing
         }
     }
 
+    @Test("A server with an email adapter mails invitations to operators")
+    func inviting() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options()) { server in
+                try await Self.run("inviting", server, ["--masterKey", TestServer.masterKey])
+                let mail = try await catcher.mail(to: "invited@m.example")
+                #expect(mail.link.hasSuffix("/console/start"))
+            }
+        }
+    }
+
     private static func run(_ group: String, _ server: TestServer, _ credentials: [String]) async throws {
         let root = String(server.url.dropLast("/parse".count))
         let outcome = try await Program.run(

@@ -21,6 +21,7 @@ import failing  # noqa: E402
 import going_on  # noqa: E402
 import guarding  # noqa: E402
 import hostile  # noqa: E402
+import inviting  # noqa: E402
 import moving  # noqa: E402
 import pages  # noqa: E402
 import seeing  # noqa: E402
@@ -49,7 +50,7 @@ def main():
     console = Console(options.console, credentials)
     failures = 0
     try:
-        for module in (arriving, signing_in, browsing, editing, pages, going_on, doing, seeing, hostile, moving, guarding, failing):
+        for module in (arriving, signing_in, browsing, editing, pages, going_on, doing, seeing, hostile, moving, guarding, failing, inviting):
             if options.group not in (None, module.__name__):
                 continue
             for name, scenario in vars(module).items():
