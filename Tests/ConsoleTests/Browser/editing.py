@@ -759,7 +759,7 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     fill_area(console, '{"mine": 2, "theirs": 1}')
     console.wait_text("Saves only object.mine", "dialog")
     fill_area(console, '{"mine": 2, "theirs": 3}')
-    console.wait("!document.querySelector('dialog').innerText.includes('Saved alone')")
+    console.wait("!document.querySelector('dialog').innerText.includes('Saves only')")
     fill_area(console, '{"mine": 2, "theirs": 1}')
     save_sheet(console)
     until(lambda: stored("object"), {"mine": 2, "theirs": 2})
@@ -848,7 +848,7 @@ def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
     console.wait(row)
     for wants in (False, True):
         console.value(row + ".querySelector('.button').click()")
-        console.wait_text("for plays does not fit", "dialog")
+        console.wait_text("in plays no longer fit", "dialog")
         console.click_text("Restore without plays" if wants else "Cancel", "dialog")
         console.wait("document.querySelector('dialog') === null")
         if not wants:
@@ -868,7 +868,7 @@ def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
     console.value("(() => { const s = document.querySelector('dialog select'); s.value = 'state'; s.dispatchEvent(new Event('change')); document.querySelector('dialog input').focus(); })()")
     console.type("new")
     console.click_text("Set 3,000 objects", "dialog")
-    console.wait_text("Type 3,000 to go on", "dialog")
+    console.wait_text("Type 3,000 to continue", "dialog")
     console.value("document.querySelector('dialog input').focus()")
     console.type("3000")
     console.click_text("Set 3,000 objects", "dialog")

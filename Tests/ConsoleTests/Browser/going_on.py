@@ -436,10 +436,10 @@ def scenario_a_request_is_composed_and_answered(console, rest):
     console.wait_text("404 in", "main", 20)
     # As nobody: the class is closed to all but the master key.
     rest.call("PUT", "/schemas/Asked", {"className": "Asked", "classLevelPermissions": {"find": {}, "get": {}}})
-    choose(console, "[aria-label='As whom']", "nobody")
+    choose(console, "[aria-label='Caller']", "nobody")
     request(console, "GET", "classes/Asked", query="")
     console.wait_text("Permission denied", "main", 20)
-    choose(console, "[aria-label='As whom']", "master")
+    choose(console, "[aria-label='Caller']", "master")
     request(console, "DELETE", f"classes/Asked/{first}", query="")
     console.wait("document.querySelector('dialog .danger')")
     console.value("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true }))")

@@ -95,7 +95,7 @@ def scenario_60_a_table_of_many_rows_comes_in_and_three_bad_ones_are_told(consol
     row = lambda place: console.text(f"dialog tbody tr:nth-child({place})")
     assert "String" in row(1) and "Number" == console.value("document.querySelector('dialog [aria-label=\"Type of column Preis\"]').value")
     assert console.value("[...document.querySelectorAll('dialog tbody select:last-of-type')].map((e) => e.value)")[:1] == ["name"]
-    assert "1 odd" in row(2), row(2)
+    assert "1 invalid" in row(2), row(2)
     assert [console.value(f"document.querySelector('dialog [aria-label=\"Type of column {name}\"]').value") for name in ("ok", "since")] == ["Boolean", "Date"]
     choose(console, "Field of column Leer", "")
     console.click_text("Dry run", "dialog")
@@ -124,7 +124,7 @@ def scenario_61_what_an_import_stored_is_told_when_its_tab_is_gone(console, rest
     console.click_text("Import", "dialog")
     console.wait("/[1-9][\\d,]* stored/.test(document.querySelector('dialog')?.innerText)", 60)
     console.click_text("Pause", "dialog")
-    console.wait("[...document.querySelectorAll('dialog button')].some((button) => button.textContent === 'Go on')")
+    console.wait("[...document.querySelectorAll('dialog button')].some((button) => button.textContent === 'Resume')")
     asked = console.value("(() => { const event = new Event('beforeunload', { cancelable: true }); dispatchEvent(event); return event.defaultPrevented; })()")
     assert asked, "the browser would close the tab without a question"
     console.open_class("Left")
@@ -306,7 +306,7 @@ def scenario_73_hostile_files_are_refused_in_words(console, rest):
     console.press("Escape")
     path.unlink()
     refused("none.json", "[1, 2, 3]", "expected objects")
-    refused("empty.csv", "", "nothing in this file")
+    refused("empty.csv", "", "The file is empty")
     # Names that objects of JavaScript have.
     open_import(console, "Guest")
     give(console, "proto.json", '{"name":"one","__proto__":{"polluted":true}}\n{"name":"two","object":{"constructor":{"a":1}}}\n{"name":"three"}\n{"name":')
