@@ -597,6 +597,7 @@ def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
     console.wait_text("12", "dialog")
     console.click_text("Set again", "dialog")
     until(lambda: config()["params"][name] == 12, config())
+    console.wait("document.querySelector('dialog') === null")
     menu(console, f"Actions of {name}", "Delete")
     console.wait("document.querySelector('dialog .danger')")
     console.press("Enter")
