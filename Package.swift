@@ -136,8 +136,8 @@ let package = Package(
         .target(
             name: "Mail",
             dependencies: [
-                "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration",
-                "Tasks", "Telemetry", "Templates",
+                "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage",
+                "ServerConfiguration", "Tasks", "Telemetry", "Templates",
                 logging,
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

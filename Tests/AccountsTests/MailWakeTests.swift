@@ -19,6 +19,8 @@ import Testing
         }
 
         func wake() { wakes.continuation.yield() }
+
+        func send(_ mail: AccountMail) async throws {}
     }
 
     @Test("A mail of a sign-up can be taken when the queue is woken for it, and so can one outside of a transaction")

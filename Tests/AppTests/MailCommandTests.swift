@@ -58,6 +58,7 @@ struct MailCommandTests {
             #expect(content("mails/de/passwordResetEmail.txt").contains("Hallo,"))
             #expect(content("mails/en/emailChangedEmail.txt").contains("another e-mail address"))
             #expect(content("mails/en/passwordChangedEmail.txt").contains("was changed"))
+            #expect(content("mails/de/operatorInvitationEmail.txt").contains("https://example.com/console/start"))
             for locale in ["en", "de"] {
                 for page in ["password_reset", "password_reset_success", "email_verification_link_expired"] {
                     let html = content("pages/\(locale)/\(page).html")

@@ -116,6 +116,13 @@ struct ConsoleHealthTests {
             "webhookKey": "SECRET-hook", "encryptionKey": "SECRET-files-of-thirty-two-bytes",
             "metrics": ["port": 0, "key": "SECRET-metrics"], "slowQueryThreshold": 500,
             "adminKeys": ["ops": .string(String(repeating: "ab", count: 32))],
+            "emailAdapter": [
+                "module": "smtp",
+                "options": [
+                    "host": "127.0.0.1", "from": "a@m.example", "auth": ["user": "kim", "pass": "SECRET-mail"],
+                    "templates": ["passwordResetEmail": ["subject": "Reset", "text": "{{link}}"]],
+                ],
+            ],
         ]
         try await TestServer.run(values) { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -128,6 +135,9 @@ struct ConsoleHealthTests {
                 answer["settings"]?.arrayValue?.first { $0["name"] == name }
             }
             #expect(setting("masterKey")?["isSecret"] == true && setting("masterKey")?["value"] == nil)
+            let mails = setting("emailAdapter")?["example"]?["options"]?["templates"]
+            #expect(mails?["passwordResetEmail"]?["subject"] == "Reset")
+            #expect(setting("rateLimit")?["example"]?.arrayValue?.count == 1)
             #expect(setting("metrics")?["value"] == ["port": 0, "key": "•••"])
             #expect(
                 setting("slowQueryThreshold")?["value"] == 500 && setting("slowQueryThreshold")?["source"] == "file")

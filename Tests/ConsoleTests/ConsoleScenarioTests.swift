@@ -27,6 +27,37 @@ import Testing
         }
     }
 
+    @Test("Health reports a file store that never answered, and a full disk in PostgreSQL's words")
+    func failing() async throws {
+        let port = try await FreePort.find()
+        let options: JSONObject = [
+            "filesAdapter": [
+                "module": "@parse/s3-files-adapter",
+                "options": [
+                    "bucket": "files",
+                    "s3overrides": [
+                        "endpoint": .string("http://127.0.0.1:\(port)"), "s3ForcePathStyle": true,
+                        "accessKeyId": "test", "secretAccessKey": "testing",
+                    ],
+                ],
+            ]
+        ]
+        try await TestServer.run(options) { server in
+            try await Self.run("failing", server, ["--masterKey", TestServer.masterKey, "--bucket", "\(port)"])
+        }
+    }
+
+    @Test("A server with an email adapter mails invitations to operators")
+    func inviting() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options()) { server in
+                try await Self.run("inviting", server, ["--masterKey", TestServer.masterKey])
+                let mail = try await catcher.mail(to: "invited@m.example")
+                #expect(mail.link.hasSuffix("/console/start"))
+            }
+        }
+    }
+
     private static func run(_ group: String, _ server: TestServer, _ credentials: [String]) async throws {
         let root = String(server.url.dropLast("/parse".count))
         let outcome = try await Program.run(

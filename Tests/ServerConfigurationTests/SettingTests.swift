@@ -42,6 +42,25 @@ struct SettingTests {
         #expect(unset["port"]?.source == .default)
     }
 
+    @Test("has examples that can be pasted, and the texts of a mail adapter without its credentials")
+    func examples() throws {
+        let unset = try Self.settings()
+        for name in ["rateLimit", "emailAdapter", "accountLockout", "liveQuery"] {
+            let example = try #require(unset[name]?.example)
+            #expect(try Self.settings([Name(name): example])[name]?.source == .file, "\(name)")
+        }
+        let options: JSONObject = [
+            "host": "s3cr3t.example", "from": "a@m.example", "auth": ["user": "s3cr3t", "pass": "s3cr3t"],
+            "templates": ["passwordResetEmail": ["subject": "Reset", "text": "{{link}}"]],
+        ]
+        let set = try Self.settings(["emailAdapter": ["module": "smtp", "options": .object(options)]])["emailAdapter"]
+        #expect(set?.isSecret == true && set?.value == nil)
+        let example = try #require(set?.example)
+        #expect(example["module"] == "smtp" && example["options"]?["from"] == "a@m.example")
+        #expect(example["options"]?["templates"] == options["templates"])
+        #expect(!example.text.contains("s3cr3t"), "\(example.text)")
+    }
+
     @Test("has no secrets, wherever they stand")
     func secrets() throws {
         let secret = "s3cr3t"

@@ -90,7 +90,7 @@ public struct Backend: Sendable {
     public var providers: Providers { Providers(backend: self) }
     /// Attempts to log in, and locked accounts.
     var lockout: Lockout { Lockout(backend: self) }
-    var mails: AccountMails { AccountMails(backend: self) }
+    public var mails: AccountMails { AccountMails(backend: self) }
     /// Links for forgotten passwords.
     public var passwordResets: PasswordResets { PasswordResets(backend: self) }
     /// Links that confirm addresses.

@@ -2,6 +2,7 @@ import JSON
 public import Logging
 public import Operations
 public import Outgoing
+import ParseModel
 public import ParseStorage
 public import ServerConfiguration
 import Synchronization
@@ -51,19 +52,40 @@ public final class MailQueue: Mailer {
 
     /// Puts a mail into the queue.
     public func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws {
-        var content: JSONObject = ["kind": .string(mail.kind.rawValue), "to": .string(mail.recipient)]
-        content["link"] = mail.link.map { .string($0) }
-        content["token"] = mail.token.map { .string($0) }
+        var content = content(of: mail)
         content["userId"] = .string(mail.userId)
-        content["username"] = mail.user["username"]
-        content["email"] = mail.user["email"]
         if !writer.columns.isEmpty {
             content["user"] = .object(try await store.mails.columns(writer.columns, of: mail.userId))
         }
+        try await store.mails.enqueue(content)
+    }
+
+    private func content(of mail: AccountMail) -> JSONObject {
+        var content: JSONObject = ["kind": .string(mail.kind.rawValue), "to": .string(mail.recipient)]
+        content["link"] = mail.link.map { .string($0) }
+        content["token"] = mail.token.map { .string($0) }
+        content["username"] = mail.user["username"]
+        content["email"] = mail.user["email"]
         if writer.usesLocaleOfRequest, let languages = mail.languages {
             content["locales"] = .array(LanguageTag.list(languages).map { .string($0) })
         }
-        try await store.mails.enqueue(content)
+        return content
+    }
+
+    /// Sends a mail at once, without the queue and without a second attempt.
+    ///
+    /// - Throws: `ParseError` with the reason if the mail was not sent.
+    public func send(_ mail: AccountMail) async throws {
+        do {
+            _ = try await transport.send(try writer.message(content(of: mail)))
+            meters.results.add(.sent)
+        } catch let failure as MailFailure {
+            meters.results.add(.failed)
+            logger.warning(
+                "mail failed", metadata: ["kind": "\(mail.kind.rawValue)", "reason": "\(failure.reason)"])
+            let answer = failure.answer.isEmpty ? "" : " The mail server said: \(failure.answer.prefix(300))"
+            throw ParseError(ParseError.otherCause, "The mail was not sent: \(failure.reason).\(answer)")
+        }
     }
 
     /// Has the queue looked at now.

@@ -124,6 +124,9 @@ public struct MailWriter: Sendable {
             content["token"] = .string(token)
             content["link"] = .string("\(publicServerURL)/apps/app/\(page)?token=\(token)")
         }
+        if name == AccountMail.Kind.operatorInvitation.rawValue {
+            content["link"] = "https://example.com/console/start"
+        }
         return try message(content)
     }
 
@@ -173,7 +176,8 @@ public struct MailWriter: Sendable {
         values["token"] = content["token"]
         values["locale"] = locales.first.map { .string($0) }
         if var link = content["link"]?.stringValue {
-            if linksHaveLocale, let locale = locales.first {
+            // Pages have languages; they are opened with a token.
+            if linksHaveLocale, content["token"] != nil, let locale = locales.first {
                 link += (link.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + "locale=\(locale)"
             }
             values["link"] = .string(link)

@@ -35,7 +35,7 @@ def scenario_78_six_charts_have_tables_behind_them(console, rest):
     console.wait("document.querySelector('.chart tbody tr')")
     label = console.value("document.querySelector('.chart svg').getAttribute('aria-label')")
     assert label.startswith("Database calls: ") and "nothing yet" not in label, label
-    console.value("(() => { const s = document.querySelector('[aria-label=\"How far back\"]'); s.value = 'day'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
+    console.value("(() => { const s = document.querySelector('[aria-label=\"Time range\"]'); s.value = 'day'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
     console.wait("location.search === '?for=day' && document.querySelectorAll('.chart').length === 6")
 
 
@@ -114,12 +114,12 @@ def scenario_79_what_the_doctor_finds_is_put_right(console, rest):
     for index in rest.sql("""SELECT indexname FROM pg_indexes WHERE tablename = '_Join:fans:Sick' AND indexdef NOT LIKE '%UNIQUE%'""").splitlines():
         rest.sql(f'DROP INDEX "{index}"')
     open_page(console, "health", ".scroll .panel")
-    console.wait("['own tools back it up', 'console.backupFolder'].some((words) => document.querySelector('main')?.innerText.includes(words))")
+    console.wait("['with its own tools', 'console.backupFolder'].some((words) => document.querySelector('main')?.innerText.includes(words))")
     console.wait_text("Writes to the database", "main")
     # It looks by itself where nobody has looked yet; what has been made since is found by looking again.
-    console.wait("document.querySelector('[aria-label=\"Look again\"]:not([aria-disabled])')", 60)
-    console.click("[aria-label='Look again']")
-    console.wait("document.querySelector('[aria-label=\"Look again\"]:not([aria-disabled])') && document.querySelector('[aria-label=\"Fix Sick.fans\"]')", 60)
+    console.wait("document.querySelector('[aria-label=\"Check again\"]:not([aria-disabled])')", 60)
+    console.click("[aria-label='Check again']")
+    console.wait("document.querySelector('[aria-label=\"Check again\"]:not([aria-disabled])') && document.querySelector('[aria-label=\"Fix Sick.fans\"]')", 60)
     assert "problem" in console.text(".looking"), console.text(".looking")
     console.click("[aria-label='Fix Sick.fans']")
     console.wait_text("CREATE INDEX CONCURRENTLY", "dialog")
@@ -128,7 +128,7 @@ def scenario_79_what_the_doctor_finds_is_put_right(console, rest):
     assert not rest.sql("SELECT 1 FROM pg_indexes WHERE tablename = '_Join:fans:Sick' AND indexname LIKE 'roost_owner%'")
     console.click("[aria-label='Fix Sick.fans']")
     console.click_text("Fix", "dialog")
-    console.wait_text("Sick.fans is put right", ".toasts", 60)
+    console.wait_text("Sick.fans is fixed", ".toasts", 60)
     console.wait("!document.querySelector('[aria-label=\"Fix Sick.fans\"]')", 60)
     assert rest.sql("SELECT 1 FROM pg_indexes WHERE tablename = '_Join:fans:Sick' AND indexname LIKE 'roost_owner%'")
     console.size(375, 700)
@@ -148,12 +148,16 @@ def scenario_79_settings_say_by_what_they_are_set(console, rest):
     assert "masterKey" in names and "statementTimeout" not in names, names
     console.value("document.querySelector('main input[type=text]').focus()")
     console.type("<img src=x onerror=window.ran=1>")
-    console.wait_text("No option is called like that.", "main")
+    console.wait_text("No option has that name.", "main")
     open_page(console, "settings", "main table")
     console.click("[aria-label='How to change statementTimeout']")
     console.wait_text('"statementTimeout": 30000', "dialog pre")
     console.wait_text("--statementTimeout 30000", "dialog")
     console.press("Escape")
+    for name, words in (("rateLimit", '"requestPath": "/functions/*path"'), ("emailAdapter", '"module": "smtp"')):
+        console.click(f"[aria-label='How to change {name}']")
+        console.wait_text(words, "dialog pre")
+        console.press("Escape")
     console.click("[aria-label='How to change masterKey']")
     console.wait_text('"masterKey": "\u2026"', "dialog pre")
     assert rest.headers["X-Parse-Master-Key"] not in console.text("dialog")

@@ -193,14 +193,14 @@ def scenario_38_who_is_a_member_is_not_added_and_not_taken_away_by_undo(console,
     console.edit(0, "number", "1")
     until(lambda: rest.get("Edited", object_id).get("number"), 1)
     members = lambda: [row["name"] for row in rest.find("EArtist", {"$relatedTo": {"object": {"__type": "Pointer", "className": "Edited", "objectId": object_id}, "key": "fans"}})]
-    assert members() == ["Abba"] and "Abba is a member already." in said, said
+    assert members() == ["Abba"] and "Abba is already a member." in said, said
     # And who is none any more is not brought back by it.
     sheet(console, 0, "fans")
     console.wait_text("1 member", "dialog")
     rest.update("Edited", object_id, fans={"__op": "RemoveRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
     console.click_text("Remove Abba", "dialog")
     console.wait_text("No members yet", "dialog")
-    console.wait_text("Abba is no member any more.", "dialog .problem")
+    console.wait_text("Abba is no longer a member.", "dialog .problem")
     console.click_text("Close", "dialog")
     console.wait("document.querySelector('dialog') === null")
     undo(console)
@@ -669,7 +669,7 @@ def scenario_41_undo_goes_on_where_the_connection_was_lost(console, rest):
     console.click_text("Undo", ".toasts")
     console.wait_text("The connection was lost", "dialog")
     console.click_text("Close", "dialog .dialog-foot")
-    console.wait_text("250 objects are not as before yet", ".toasts")
+    console.wait_text("250 objects are not restored yet", ".toasts")
     assert sum(state == "new" for state in states()) == 250
     console.wait("document.querySelector('dialog') === null && document.querySelector('r-grid')")
     console.value("document.querySelector('r-grid').focus()")
@@ -709,13 +709,13 @@ def scenario_43_of_two_changes_the_second_chooses(console, rest):
     until(lambda: rest.get("Edited", object_id)["string"], "no harm")
     rest.update("Edited", object_id, string="theirs")
     console.edit(0, "string", "mine")
-    console.wait_text("Changed by another", "dialog")
+    console.wait_text("Changed by someone else", "dialog")
     assert "theirs" in console.text("dialog") and "mine" in console.text("dialog")
     console.click_text("Keep theirs", "dialog")
     console.wait("document.querySelector('r-grid').cellElement(0, document.querySelector('r-grid').columns.findIndex(({ name }) => name === 'string')).innerText === 'theirs'")
     rest.update("Edited", object_id, string="theirs again")
     console.edit(0, "string", "mine again")
-    console.wait_text("Changed by another", "dialog")
+    console.wait_text("Changed by someone else", "dialog")
     console.click_text("Save yours", "dialog")
     until(lambda: rest.get("Edited", object_id)["string"], "mine again")
 
@@ -724,7 +724,7 @@ def scenario_43_undo_brings_back_what_was_overwritten_on_purpose(console, rest):
     object_id, _ = edited(console, rest, string="start")
     rest.update("Edited", object_id, string="theirs")
     console.edit(0, "string", "mine")
-    console.wait_text("Changed by another", "dialog")
+    console.wait_text("Changed by someone else", "dialog")
     console.click_text("Save yours", "dialog")
     until(lambda: rest.get("Edited", object_id)["string"], "mine")
     console.wait_text("string of", ".toasts")
@@ -749,7 +749,7 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     until(lambda: console.cell(0, "number"), "9")
     rest.update("Edited", object_id, number=11)
     console.edit(0, "number", "6")
-    console.wait_text("Changed by another", "dialog")
+    console.wait_text("Changed by someone else", "dialog")
     console.click_text("Keep theirs", "dialog")
     until(lambda: console.cell(0, "number"), "11")
     assert shown("string") == "mine"
@@ -757,9 +757,9 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     rest.update("Edited", object_id, **{"object.theirs": 2})
     sheet(console, 0, "object")
     fill_area(console, '{"mine": 2, "theirs": 1}')
-    console.wait_text("Saved alone: object.mine", "dialog")
+    console.wait_text("Saves only object.mine", "dialog")
     fill_area(console, '{"mine": 2, "theirs": 3}')
-    console.wait("!document.querySelector('dialog').innerText.includes('Saved alone')")
+    console.wait("!document.querySelector('dialog').innerText.includes('Saves only')")
     fill_area(console, '{"mine": 2, "theirs": 1}')
     save_sheet(console)
     until(lambda: stored("object"), {"mine": 2, "theirs": 2})
@@ -831,7 +831,7 @@ def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
     retype("tags", "Array")
     # Asked once for all of an undo.
     console.click_text("Undo", ".toasts")
-    console.wait_text("What the object has for plays, tags does not fit its class any more.", "dialog")
+    console.wait_text("The object's values in plays, tags no longer fit the class.", "dialog")
     assert rest.count("Retyped") == 0
     console.click_text("Restore without plays, tags", "dialog")
     until(lambda: sorted(row["name"] for row in rest.find("Retyped")), ["n0", "n1"])
@@ -848,7 +848,7 @@ def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
     console.wait(row)
     for wants in (False, True):
         console.value(row + ".querySelector('.button').click()")
-        console.wait_text("for plays does not fit", "dialog")
+        console.wait_text("in plays no longer fit", "dialog")
         console.click_text("Restore without plays" if wants else "Cancel", "dialog")
         console.wait("document.querySelector('dialog') === null")
         if not wants:
@@ -868,7 +868,7 @@ def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
     console.value("(() => { const s = document.querySelector('dialog select'); s.value = 'state'; s.dispatchEvent(new Event('change')); document.querySelector('dialog input').focus(); })()")
     console.type("new")
     console.click_text("Set 3,000 objects", "dialog")
-    console.wait_text("Type 3,000 to go on", "dialog")
+    console.wait_text("Type 3,000 to continue", "dialog")
     console.value("document.querySelector('dialog input').focus()")
     console.type("3000")
     console.click_text("Set 3,000 objects", "dialog")
@@ -980,7 +980,7 @@ def scenario_45_a_function_is_called_for_each_and_a_stop_stops(console, rest):
         console.wait_text("is not one", "dialog")
         fill('{"greeting": "hello"}')
         console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
-        console.wait_text("bulkHook is called 40 times", "dialog")
+        console.wait_text("This calls bulkHook 40 times", "dialog")
         assert called == []
         console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
         console.wait_text("1 failed", "dialog")
@@ -997,7 +997,7 @@ def scenario_45_a_function_is_called_for_each_and_a_stop_stops(console, rest):
         choose()
         fill('{"waits": true}')
         console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
-        console.wait_text("bulkHook is called 40 times", "dialog")
+        console.wait_text("This calls bulkHook 40 times", "dialog")
         console.click_text("Call a function for 40 objects", "dialog .dialog-foot")
         console.wait("document.querySelector('dialog progress')?.value >= 8")
         console.click_text("Stop", "dialog")
@@ -1275,7 +1275,7 @@ def scenario_41_a_form_that_is_left_while_it_is_stored_is_undone_all_the_same(co
         console.settle()
         console.value("window.release()")
         until(lambda: rest.count("Left"), 0)
-        console.wait_text("gone again", ".toasts")
+        console.wait_text("removed again", ".toasts")
     # What is refused after it was left is said.
     rest.define("Left", name={"type": "String"}, number={"type": "Number"})
     rest.sql('CREATE UNIQUE INDEX ON "Left" ("name")')
@@ -1362,7 +1362,7 @@ def scenario_41_undo_after_a_password_takes_back_nothing_else(console, rest):
     console.edit(0, "password", "new secret")
     console.wait_text("password of", ".toasts")
     undo(console)
-    console.wait_text("cannot be taken back", ".toasts")
+    console.wait_text("can't undo this", ".toasts")
     console.settle()
     assert stored() == "2"
     assert "sessionToken" in rest.call("GET", "/login", username=name, password="new secret")
@@ -1381,7 +1381,7 @@ def scenario_41_undo_after_a_password_takes_back_nothing_else(console, rest):
     console.wait_text("has a new password", ".toasts")
     console.wait("document.querySelector('dialog') === null")
     console.press("Control+z")
-    console.wait_text("cannot be taken back", ".toasts")
+    console.wait_text("can't undo this", ".toasts")
     console.settle()
     assert stored() == "3"
 
@@ -1400,7 +1400,7 @@ def scenario_38_null_is_stored_where_it_is_another_than_nothing(console, rest):
     # A member may be null, and be there.
     sheet(console, 0, "object")
     fill_area(console, '{"a": null, "b": 2}')
-    console.wait_text("Saved alone: object.a", "dialog")
+    console.wait_text("Saves only object.a", "dialog")
     save_sheet(console)
     until(stored("object"), {"a": None, "b": 2})
     console.wait_text("object of", ".toasts")
@@ -1460,7 +1460,7 @@ def scenario_43_what_is_edited_while_its_undo_is_stored_asks_nothing(console, re
     console.edit(0, "string", "fourth")
     console.settle()
     console.value("window.release()")
-    console.wait_text("Changed by another", "dialog")
+    console.wait_text("Changed by someone else", "dialog")
     assert "theirs" in console.text("dialog") and "fourth" in console.text("dialog")
     console.click_text("Keep theirs", "dialog")
     until(lambda: console.cell(0, "string"), "theirs")

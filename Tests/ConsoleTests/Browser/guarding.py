@@ -348,9 +348,9 @@ def scenario_07_too_many_tries_wait_in_words(console, rest):
                 other.browser.fill(f".signin [name={field}]", value)
             other.press("Enter")
             other.wait(f"{answered} > {before} && !document.querySelector('.signin .primary').disabled")
-            if "Too many tries" in other.text(".signin .problem"):
+            if "Too many attempts" in other.text(".signin .problem"):
                 break
-        assert re.fullmatch(r"Too many tries\. Wait [\d,]+ seconds?\.", other.text(".signin .problem").strip()), other.text(".signin .problem")
+        assert re.fullmatch(r"Too many attempts\. Wait [\d,]+ seconds?\.", other.text(".signin .problem").strip()), other.text(".signin .problem")
         # What was typed stays.
         assert other.value("document.querySelector('.signin [name=name]').value") == "nobody"
     finally:

@@ -194,7 +194,8 @@ class Console:
         found = [event["params"]["exceptionDetails"].get("exception", {}).get("description", "an exception")
                  for event in self.browser.events if event.get("method") == "Runtime.exceptionThrown"]
         found += [event["params"]["entry"]["text"] for event in self.browser.events
-                  if event.get("method") == "Log.entryAdded" and "Content Security Policy" in event["params"]["entry"]["text"]]
+                  if event.get("method") == "Log.entryAdded"
+                  and any(policy in event["params"]["entry"]["text"] for policy in ("Content Security Policy", "Permissions-Policy"))]
         found += self.value("window.violations ?? []")
         if self.value("window.ran !== undefined"):
             found.append("a script of a stored text ran")

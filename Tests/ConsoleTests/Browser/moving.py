@@ -95,7 +95,7 @@ def scenario_60_a_table_of_many_rows_comes_in_and_three_bad_ones_are_told(consol
     row = lambda place: console.text(f"dialog tbody tr:nth-child({place})")
     assert "String" in row(1) and "Number" == console.value("document.querySelector('dialog [aria-label=\"Type of column Preis\"]').value")
     assert console.value("[...document.querySelectorAll('dialog tbody select:last-of-type')].map((e) => e.value)")[:1] == ["name"]
-    assert "1 odd" in row(2), row(2)
+    assert "1 invalid" in row(2), row(2)
     assert [console.value(f"document.querySelector('dialog [aria-label=\"Type of column {name}\"]').value") for name in ("ok", "since")] == ["Boolean", "Date"]
     choose(console, "Field of column Leer", "")
     console.click_text("Dry run", "dialog")
@@ -124,7 +124,7 @@ def scenario_61_what_an_import_stored_is_told_when_its_tab_is_gone(console, rest
     console.click_text("Import", "dialog")
     console.wait("/[1-9][\\d,]* stored/.test(document.querySelector('dialog')?.innerText)", 60)
     console.click_text("Pause", "dialog")
-    console.wait("[...document.querySelectorAll('dialog button')].some((button) => button.textContent === 'Go on')")
+    console.wait("[...document.querySelectorAll('dialog button')].some((button) => button.textContent === 'Resume')")
     asked = console.value("(() => { const event = new Event('beforeunload', { cancelable: true }); dispatchEvent(event); return event.defaultPrevented; })()")
     assert asked, "the browser would close the tab without a question"
     console.open_class("Left")
@@ -305,8 +305,8 @@ def scenario_73_hostile_files_are_refused_in_words(console, rest):
     assert console.value("1 + 1") == 2
     console.press("Escape")
     path.unlink()
-    refused("none.json", "[1, 2, 3]", "objects are expected here")
-    refused("empty.csv", "", "nothing in this file")
+    refused("none.json", "[1, 2, 3]", "expected objects")
+    refused("empty.csv", "", "The file is empty")
     # Names that objects of JavaScript have.
     open_import(console, "Guest")
     give(console, "proto.json", '{"name":"one","__proto__":{"polluted":true}}\n{"name":"two","object":{"constructor":{"a":1}}}\n{"name":"three"}\n{"name":')
@@ -315,14 +315,14 @@ def scenario_73_hostile_files_are_refused_in_words(console, rest):
     console.wait("document.querySelector('dialog table')")
     console.click_text("Import", "dialog")
     said = ended(console)
-    assert "1 stored, 3 refused" in said and "__proto__ is no name of a field" in said, said
+    assert "1 stored, 3 refused" in said and "__proto__ is not a field name" in said, said
     assert [row["name"] for row in rest.find("Guest")] == ["three"]
     assert console.value("({}).polluted === undefined")
     console.click_text("Close", "dialog")
     open_import(console, "Guest")
     give(console, "proto.csv", "name,__proto__,<img src=x onerror=window.ran=1>\n<script>window.ran=1</script>,2,3\n")
     console.wait("document.querySelector('dialog table')")
-    assert "leave out" in console.value("document.querySelector('dialog [aria-label=\"Field of column __proto__\"]').selectedOptions[0].textContent")
+    assert "skip" in console.value("document.querySelector('dialog [aria-label=\"Field of column __proto__\"]').selectedOptions[0].textContent")
     assert console.value("document.querySelectorAll('dialog table img, dialog table script').length") == 0
     console.press("Escape")
 
@@ -348,7 +348,7 @@ def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
     console.wait(f"document.querySelector('dialog [role=option][aria-selected=true]')?.innerText.includes('{made['username']}')")
     console.press("Enter")
     console.wait_text("30 of 40; 10 hidden", ".viewing")
-    console.wait_text("The first is without secret.", ".viewing")
+    console.wait_text("The first lacks secret.", ".viewing")
     assert made["username"] in console.text(".viewing") and "hush" not in console.text("r-grid")
     app = log_in(rest, made["username"], "secret word")
     sessions += 1

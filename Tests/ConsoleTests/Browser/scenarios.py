@@ -17,9 +17,11 @@ import arriving  # noqa: E402
 import browsing  # noqa: E402
 import doing  # noqa: E402
 import editing  # noqa: E402
+import failing  # noqa: E402
 import going_on  # noqa: E402
 import guarding  # noqa: E402
 import hostile  # noqa: E402
+import inviting  # noqa: E402
 import moving  # noqa: E402
 import pages  # noqa: E402
 import seeing  # noqa: E402
@@ -36,6 +38,7 @@ def main():
     parser.add_argument("--client-key", default="", help="the REST key of apps")
     parser.add_argument("--ticket", help="a ticket of `roost console open`")
     parser.add_argument("--database", help="the address of the database, which psql understands")
+    parser.add_argument("--bucket", type=int, help="the port of the server's bucket, on which nothing listens")
     parser.add_argument("--rows", type=int, default=20000)
     parser.add_argument("--group")
     parser.add_argument("only", nargs="*")
@@ -43,11 +46,11 @@ def main():
     credentials = {name: getattr(options, name) for name in ("name", "password", "masterKey") if getattr(options, name)}
     rest = REST(options.rest, options.app, options.key)
     rest.rows, rest.ticket, rest.database = options.rows, options.ticket, options.database
-    rest.client_key = options.client_key
+    rest.client_key, rest.bucket = options.client_key, options.bucket
     console = Console(options.console, credentials)
     failures = 0
     try:
-        for module in (arriving, signing_in, browsing, editing, pages, going_on, doing, seeing, hostile, moving, guarding):
+        for module in (arriving, signing_in, browsing, editing, pages, going_on, doing, seeing, hostile, moving, guarding, failing, inviting):
             if options.group not in (None, module.__name__):
                 continue
             for name, scenario in vars(module).items():

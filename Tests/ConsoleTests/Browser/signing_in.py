@@ -125,7 +125,7 @@ def scenario_18_who_it_is_is_asked_again_before_a_class_goes(console, rest):
         })"""
         rest.sql("UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now() - interval '16 minutes' WHERE name = '" + name + "'")
         other.value(drop)
-        other.wait_text("Is it you?", "dialog")
+        other.wait_text("Confirm that it is you", "dialog")
         other.click_text("Cancel", "dialog")
         other.wait("window.dropped === 403")
         assert "error" not in rest.call("GET", "/schemas/Dropped")

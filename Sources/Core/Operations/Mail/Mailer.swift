@@ -11,6 +11,11 @@ public protocol Mailer: Sendable {
 
     /// Has what waits sent, when the transaction that put it there is committed.
     func wake()
+
+    /// Sends a mail at once, without the queue and without a second attempt.
+    ///
+    /// - Throws: `ParseError` with the reason if the mail was not sent.
+    func send(_ mail: AccountMail) async throws
 }
 
 /// A mail that an account asks for, before it is put into words.
@@ -23,6 +28,8 @@ public struct AccountMail: Sendable {
         case emailChanged = "emailChangedEmail"
         /// When a password was set by a link.
         case passwordChanged = "passwordChangedEmail"
+        /// To a new operator of the console.
+        case operatorInvitation = "operatorInvitationEmail"
     }
 
     /// Its purpose.

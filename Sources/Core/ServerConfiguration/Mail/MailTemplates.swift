@@ -33,6 +33,7 @@ extension Configuration {
         /// The mails that the server sends; templates of other names are sent by cloud code.
         public static let names: Set<Name> = [
             "verificationEmail", "passwordResetEmail", "emailChangedEmail", "passwordChangedEmail",
+            "operatorInvitationEmail",
         ]
 
         /// Makes paths of files whole that are relative to a folder.

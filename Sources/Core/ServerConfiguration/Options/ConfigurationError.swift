@@ -98,14 +98,17 @@ extension OptionDefinition {
         }
     }
 
-    private static let examples = [
+    static let examples = [
         "accountLockout": #"{"threshold": 3, "duration": 5}"#,
         "databaseOptions": #"{"poolSize": 20}"#,
+        "emailAdapter":
+            #"{"module": "smtp", "options": {"host": "smtp.example.com", "from": "App <app@example.com>"}}"#,
         "fileUpload": #"{"enableForPublic": true}"#,
         "https": #"{"certificate": "fullchain.pem", "key": "key.pem"}"#,
         "liveQuery": #"{"classNames": ["Message"]}"#,
         "metrics": #"{"port": 9464}"#,
         "passwordPolicy": #"{"resetTokenValidityDuration": 86400}"#,
+        "rateLimit": #"[{"requestPath": "/functions/*path", "requestTimeWindow": 60000, "requestCount": 100}]"#,
     ]
 
     static func words(for range: ClosedRange<Int>) -> String {

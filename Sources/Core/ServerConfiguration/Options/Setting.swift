@@ -13,6 +13,8 @@ public struct Setting: Sendable {
     public let value: JSONValue?
     /// What it would be otherwise, in words.
     public let defaultWords: String?
+    /// A value to start from where none is shown: what the mails of a mail adapter say, or an example. nil for most options.
+    public let example: JSONValue?
     /// Whether a value is there and not shown.
     public let isSecret: Bool
     /// What says so.
@@ -38,12 +40,35 @@ public struct Setting: Sendable {
                     name: option.name, group: section.title,
                     value: isShown
                         ? given.map { named.contains(option.name) ? $0.value : withoutSecrets($0.value) } : nil,
-                    defaultWords: words,
+                    defaultWords: words, example: example(option, given),
                     isSecret: given != nil && !isShown,
                     source: given?.source ?? (words == defaults.last ?? nil ? .default : .preset),
                     from: given?.from ?? [], meaning: option.summary, isBuilt: option.support == .built)
             }
         }
+    }
+
+    private static func example(_ option: OptionDefinition, _ given: Given?) -> JSONValue? {
+        if let given, option.name == "emailAdapter" { return mailTexts(given.value) }
+        return OptionDefinition.examples[option.name].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
+    }
+
+    /// Members of a mail adapter's options that hold no credentials.
+    private static let mailMembers: Set<Name> = [
+        "from", "replyTo", "templates", "placeholders", "userFields", "localeField", "localeFromRequest",
+    ]
+
+    /// A mail adapter with what its mails say. Its other options may be secrets, whatever they are called.
+    private static func mailTexts(_ value: JSONValue) -> JSONValue {
+        guard var adapter = value.objectValue else { return .string(mask) }
+        if let options = adapter["options"]?.objectValue {
+            adapter["options"] = .object(
+                JSONObject(
+                    uniqueKeysWithValues: options.map { name, value in
+                        (name, mailMembers.contains(name) ? value : .string(mask))
+                    }))
+        }
+        return .object(adapter.filter { ["module", "options"].contains($0.key) })
     }
 
     struct Given: Sendable {

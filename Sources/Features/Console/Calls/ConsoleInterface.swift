@@ -37,6 +37,8 @@ struct ConsoleInterface: Sendable {
     let searching = Gate(capacity: 1)
     /// Lets one count of all classes at a time be there: several consoles may ask for it.
     let counting = Gate(capacity: 1)
+    /// Recent invitations by operator.
+    let invitations = RecentCounts(within: .seconds(3600))
     private let tables: ConsoleTables
     let version: String
     private let logger: Logger
@@ -278,6 +280,7 @@ struct ConsoleInterface: Sendable {
             ],
             "features": [
                 "live": .bool(configuration.liveQuery.isServed), "push": .bool(configuration.push != nil),
+                "mails": .bool(backend.mails.sendsInvitations),
             ],
         ]
     }

@@ -111,10 +111,10 @@ private struct BackupCalls: ConsoleCalls {
         let (now, tasks) = (interface.backend.clock.now, interface.tasks)
         let name = "roost-\(now.iso.prefix(19).filter(\.isNumber)).tar"
         let item = ConsoleTasks.Item(
-            id: Identifiers.alphanumeric(10), kind: "backup", className: "", startedAt: now, message: "It begins.")
+            id: Identifiers.alphanumeric(10), kind: "backup", className: "", startedAt: now, message: "Starting.")
         var entry = interface.entry(visit, session, "backups")
         entry.fields = [name]
-        return try await begin(item, entry, done: "The backup is made.", busy: "A backup is being made.") {
+        return try await begin(item, entry, done: "The backup is complete.", busy: "A backup is already running.") {
             do {
                 try await maker.make(name) { tasks.note(item.id, $0, $1) }
             } catch {

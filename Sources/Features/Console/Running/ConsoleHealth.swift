@@ -88,8 +88,8 @@ private struct HealthCalls: ConsoleCalls {
 
     /// Has the doctor look the database over, as a task.
     func examine() throws -> Reply {
-        let item = item("doctor", "The database is looked over.")
-        let reply = begin(item, done: "The database was looked over.") { [interface] in
+        let item = item("doctor", "Checking the database.")
+        let reply = begin(item, done: "The database was checked.") { [interface] in
             try await interface.look()
         } ended: { _ in
         }
@@ -115,7 +115,7 @@ private struct HealthCalls: ConsoleCalls {
         }
     }
 
-    private static let busy = "That is under way."
+    private static let busy = "A check is already running."
 
     private func item(_ kind: String, _ words: String) -> ConsoleTasks.Item {
         .init(id: Identifiers.alphanumeric(10), kind: kind, className: "", startedAt: backend.clock.now, message: words)
@@ -132,6 +132,7 @@ private struct HealthCalls: ConsoleCalls {
                     ]
                     object["value"] = setting.value
                     object["default"] = setting.defaultWords.map { .string($0) }
+                    object["example"] = setting.example
                     if setting.isSecret { object["isSecret"] = true }
                     if !setting.from.isEmpty { object["from"] = .array(setting.from.map { .string($0) }) }
                     return .object(object)

@@ -80,7 +80,7 @@ private struct IndexCalls: ConsoleCalls {
         entry.fields = fields.keys.texts
         let item = ConsoleTasks.Item(
             id: Identifiers.alphanumeric(10), kind: "index", className: className, startedAt: context.now,
-            message: "It begins.")
+            message: "Starting.")
         return try await begin(
             item, entry, done: "The index is built.", busy: "An index of \(className) is being built."
         ) {

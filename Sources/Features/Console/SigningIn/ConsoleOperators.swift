@@ -15,6 +15,9 @@ extension ConsoleRouteTable {
         ConsoleRoute(.delete, "operators/:id", .owner, isConfirmed: true) {
             try await OperatorCalls(call: $0).removeOperator()
         },
+        ConsoleRoute(.post, "operators/:id/invitation", .owner, isConfirmed: true) {
+            try await OperatorCalls(call: $0).invite()
+        },
     ]
 }
 
@@ -43,6 +46,32 @@ private struct OperatorCalls: ConsoleCalls {
             let id = try await interface.backend.operators.add(
                 name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue, from: visit.address)
             return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
+        }
+    }
+
+    /// Invitations that an operator can send within an hour.
+    private static let mostInvitations = 20
+
+    func invite() async throws -> Reply {
+        let address = try await body()["email"]?.stringValue ?? ""
+        return try await call.audited("operators/\(arguments[0])/invitation", fields: ["email"]) {
+            let all = try await interface.backend.store.operators.all()
+            guard let known = all.first(where: { $0.id.hasSameBytes(as: arguments[0]) }) else {
+                throw ParseError(ParseError.objectNotFound, "The operator doesn't exist.")
+            }
+            guard address.utf8.count <= 320, address.dropFirst().dropLast().contains("@"),
+                address.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+            else {
+                throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
+            }
+            guard
+                interface.invitations.countOneMore(Name(session.operatorId ?? session.name), most: Self.mostInvitations)
+            else {
+                throw HTTPError(status: 429, message: "You have sent many invitations. Try again in an hour.")
+            }
+            try await interface.backend.mails.invite(
+                known.name, at: address, link: "\(visit.origin)\(visit.path)/start", context)
+            return .object([:])
         }
     }
 

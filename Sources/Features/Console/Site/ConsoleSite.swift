@@ -233,7 +233,7 @@ enum ConsoleHeaders {
     private static let permissions = [
         "accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "fullscreen", "geolocation",
         "gyroscope", "hid", "idle-detection", "magnetometer", "microphone", "midi", "payment", "picture-in-picture",
-        "publickey-credentials-get", "screen-wake-lock", "serial", "usb", "web-share", "xr-spatial-tracking",
+        "publickey-credentials-get", "screen-wake-lock", "serial", "usb", "xr-spatial-tracking",
     ].map { "\($0)=()" }.joined(separator: ", ")
 
     /// Those of the page.

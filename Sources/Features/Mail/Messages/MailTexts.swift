@@ -59,6 +59,12 @@ struct MailTexts: Sendable {
                 "The password of your account at \(appName)\(known) was changed.",
                 "If that was not you, ask for a new password in the app at once."
             )
+        case .operatorInvitation:
+            (
+                "Invitation to the console of \(appName)",
+                "You have an account in the console of \(appName)\(known). The password reaches you separately.",
+                "Sign in here:"
+            )
         }
     }
 
@@ -87,6 +93,12 @@ struct MailTexts: Sendable {
                 "\(appName): Dein Passwort wurde geändert",
                 "das Passwort deines Kontos bei \(appName)\(known) wurde geändert.",
                 "Wenn du das nicht warst, fordere bitte sofort in der App ein neues an."
+            )
+        case .operatorInvitation:
+            (
+                "Einladung zur Konsole von \(appName)",
+                "du hast ein Konto in der Konsole von \(appName)\(known). Das Passwort bekommst du getrennt.",
+                "Hier geht es zur Anmeldung:"
             )
         }
     }

@@ -72,6 +72,29 @@ public struct AccountMails: Sendable, BackendPart {
             AccountMail(kind, to: address, user: user.shown, userId: user.id, languages: context.languages), to: mailer)
     }
 
+    /// Whether mails reach operators of the console, rather than the terminal of the server.
+    public var sendsInvitations: Bool {
+        guard services.mailer != nil, configuration.accountMail.appName != nil,
+            let delivery = configuration.accountMail.delivery
+        else { return false }
+        if case .terminal = delivery.transport { return false }
+        return true
+    }
+
+    /// Sends an operator the address of the console, without the queue.
+    ///
+    /// - Parameter link: The address to sign in at.
+    /// - Throws: `ParseError` with the reason if the mail was not sent.
+    public func invite(_ name: String, at address: String, link: String, _ context: RequestContext) async throws {
+        guard sendsInvitations, let mailer = services.mailer else {
+            throw ParseError(ParseError.commandUnavailable, "Mails are not set up: set appName and emailAdapter.")
+        }
+        try await mailer.send(
+            AccountMail(
+                .operatorInvitation, to: address, link: link, user: ["username": .string(name)], userId: "",
+                languages: context.languages))
+    }
+
     /// A new token, as parse-server makes them.
     static func mailToken() -> String { Identifiers.alphanumeric(25) }
 

@@ -13,12 +13,12 @@ import { fromText, pointer, setOwn } from "./values.js";
 
 addWords({
   "others.add": "Add {n} {n|object|objects} of {class}", "others.relation": "To the relation", "others.owner": "Of the object",
-  "others.ownerMissing": "Choose the object whose members they become.", "others.noRelation": "No class has a relation to {class}.",
+  "others.ownerMissing": "Choose the object to add them to.", "others.noRelation": "No class has a relation to {class}.",
   "others.addSure": "{n} {n|object|objects} of {class} become members of {field} of {owner}.", "others.added": "{n} {n|object|objects} added to {field} of {owner}",
   "others.there": "All of them are members already.", "others.removed": "{field} of {owner} is as before", "others.call": "Call a function for {n} {n|object|objects}",
   "others.function": "Function", "others.params": "Parameters as a JSON object",
-  "others.paramsHint": "Each call gets them, and its object as the parameter object. It is made with the master key.",
-  "others.callSure": "{name} is called {n} {n|time|times}. What it does cannot be taken back.", "others.called": "{name} called for {n} {n|object|objects}",
+  "others.paramsHint": "Each call gets these and, as the parameter object, its object. It uses the master key.",
+  "others.callSure": "This calls {name} {n} {n|time|times}. You can't undo it.", "others.called": "{name} called for {n} {n|object|objects}",
 });
 
 /** Asks whether so many are meant, where more are there than were shown, or all of a class. */

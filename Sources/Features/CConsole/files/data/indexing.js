@@ -10,7 +10,7 @@ import { classes, counts, replaceClass } from "./schema.js";
 addWords({
   "index.build": "Create index", "index.text": "An index of {class} on {fields}.", "index.size": "The class has {n} {n|object|objects}, {bytes}.",
   "index.meanwhile": "Meanwhile apps go on reading and writing. Each write of the class then takes a little longer, and the index needs disk space.",
-  "index.building": "Building the index; apps go on writing.", "index.stopped": "Stopped. There is no index.", "index.done": "Index {index} built in {seconds} s",
+  "index.building": "Building the index; apps go on writing.", "index.stopped": "Stopped. The index was not created.", "index.done": "Index {index} built in {seconds} s",
 });
 
 const NOT_INDEXED = new Set(["Relation", "ACL", "Password", "Polygon", "Bytes", "Array", "Object", "GeoPoint", "File"]);

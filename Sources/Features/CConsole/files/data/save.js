@@ -12,7 +12,7 @@ import { copy, inWords, isEqual, noValue, setOwn } from "./values.js";
 
 addWords({
   "edit.saved": "{field} of {object} saved", "edit.cleared": "{field} of {object} removed", "edit.undone": "{field} of {object} is {value} again",
-  "edit.undoRefused": "Not undone: {field} was changed to {theirs} since; you had set {mine}.", "conflict.title": "Changed by another",
+  "edit.undoRefused": "Not undone: {field} was changed to {theirs} since; you had set {mine}.", "conflict.title": "Changed by someone else",
   "conflict.text": "{field} was changed {when}, while you edited it.", "conflict.theirs": "Theirs", "conflict.mine": "Yours", "conflict.keepTheirs": "Keep theirs",
   "conflict.keepMine": "Save yours",
 });

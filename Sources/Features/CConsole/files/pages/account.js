@@ -9,9 +9,9 @@ import { complain, copyButton, failed, loading, toast } from "../parts/states.js
 
 addWords({
   "signIn.again": "Sign in again", "signIn.againHint": "Your session has ended. What you were doing is still here.", "signIn.code": "Code",
-  "signIn.codeHint": "Now the code of your app.", "signIn.masterKey": "Master key", "signIn.useKey": "Use the master key", "signIn.useName": "Use name and password",
+  "signIn.codeHint": "Enter the code from your app.", "signIn.masterKey": "Master key", "signIn.useKey": "Use the master key", "signIn.useName": "Use name and password",
   "signIn.first": "Nobody has an account here yet. Use the master key, or run “roost console open” on the server.", "signIn.keyHint": "It is checked once and not kept.",
-  "signIn.wait": "Too many tries. Wait {n} {n|second|seconds}.",
+  "signIn.wait": "Too many attempts. Wait {n} {n|second|seconds}.",
 });
 
 let asking = null;
@@ -101,11 +101,11 @@ function explain(problem, message) {
 }
 
 addWords({
-  "confirm.title": "Is it you?", "confirm.text": "This cannot be taken back. You are not asked again for 15 minutes.", "confirm.go": "Go on",
-  "account.sessions": "Signed in", "account.this": "this browser", "account.used": "{who}, {address}, used {when}", "account.ended": "The session is ended",
-  "account.passwordHint": "You sign in with the new one from then on. All of your sessions end, this one too.", "account.newAgain": "The same once more",
-  "account.notSame": "These are two passwords.", "account.totp": "Codes at sign-in", "account.totpOn": "A code is asked for at each sign-in.",
-  "account.totpOff": "With an app for codes nobody signs in by your password alone.", "account.setUp": "Set up", "account.turnOn": "Turn on",
+  "confirm.title": "Confirm that it is you", "confirm.text": "You can't undo this. You are not asked again for 15 minutes.", "confirm.go": "Continue",
+  "account.sessions": "Sessions", "account.this": "this browser", "account.used": "{who}, {address}, used {when}", "account.ended": "Session ended",
+  "account.passwordHint": "A new password ends all of your sessions, this one too.", "account.newAgain": "Repeat the new password",
+  "account.notSame": "The passwords differ.", "account.totp": "Codes at sign-in", "account.totpOn": "A code is asked for at each sign-in.",
+  "account.totpOff": "With an authenticator app, your password alone is not enough.", "account.setUp": "Set up", "account.turnOn": "Turn on",
   "account.turnOff": "Turn off", "account.secret": "Key for the app",
 });
 

@@ -6,16 +6,17 @@ import { address } from "../core/router.js";
 import { session } from "../core/session.js";
 import { addWords, shown, t } from "../core/words.js";
 import { confirm, openDialog, openForm } from "../parts/dialog.js";
-import { complain, copy, failed, loading, toast } from "../parts/states.js";
+import { complain, copyButton, failed, loading, toast } from "../parts/states.js";
 
 addWords({
   "operators.hint": "Accounts of this console, separate from the users of your app.", "operators.none": "Nobody has an account yet.",
   "operators.new": "New operator", "operators.change": "Change {name}", "operators.delete": "Delete {name}",
-  "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.", "operators.newPassword": "New password, or nothing for the one that is",
-  "operators.role": "Role", "operators.create": "Add operator", "operators.you": "you", "operators.added": "{name} may sign in",
-  "operators.changed": "{name} is changed, and signed out", "operators.deleted": "{name} is deleted", "operators.missing": "Enter a name and a password.", "operators.mail": "Write a mail", "operators.send": "Send this to {name}, and the password another way.",
+  "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.", "operators.newPassword": "New password (empty: unchanged)",
+  "operators.role": "Role", "operators.create": "Add operator", "operators.you": "you", "operators.added": "{name} can sign in",
+  "operators.changed": "{name} changed and signed out", "operators.deleted": "{name} deleted", "operators.missing": "Enter a name and a password.", "operators.mail": "Write a mail", "operators.send": "Send this to {name}. Send the password another way.",
+  "operators.email": "Email address", "operators.invite": "Send mail", "operators.invited": "Mail sent to {email}",
   "operators.invitation": "Open {address} and sign in as {name}.",
-  "operators.totp": "Codes at sign-in are on", "operators.totpOff": "Turn codes off, for who has lost the app", "role.means.owner": "everything, operators too",
+  "operators.totp": "Codes at sign-in are on", "operators.totpOff": "Turn codes off, if the app is lost", "role.means.owner": "everything, operators too",
   "role.means.developer": "objects, files, classes, configuration", "role.means.editor": "objects and files", "role.means.viewer": "reads",
 });
 
@@ -66,14 +67,13 @@ async function edit(entry, again) {
   const password = textField({ type: "password", autocomplete: "new-password" });
   const role = h("select", ROLES.map((key) => option(key, `${t("role." + key)}: ${t("role.means." + key)}`, key === (entry?.role ?? "viewer"))));
   const code = entry?.totp && h("input", { type: "checkbox" });
-  const isSaved = await openForm({ title: entry ? t("operators.change", { name: entry.name }) : t("operators.new"), button: t(entry ? "save" : "operators.create") }, () => ({
+  const saved = await openForm({ title: entry ? t("operators.change", { name: entry.name }) : t("operators.new"), button: t(entry ? "save" : "operators.create") }, () => ({
     body: [!entry && labelled(t("word.name"), name), labelled(t("operators.role"), role), labelled(t(entry ? "operators.newPassword" : "word.password"), password),
       code && h("div", h("p.quiet", t("operators.totp")), h("label.line", code, t("operators.totpOff")))],
     async save() {
       if (!entry) {
         if (!name.value.trim() || !password.value) throw new Error(t("operators.missing"));
-        await send("POST", "operators", { body: { name: name.value.trim(), password: password.value, role: role.value } });
-        return name.value.trim();
+        return (await send("POST", "operators", { body: { name: name.value.trim(), password: password.value, role: role.value } })).body;
       }
       const change = { ...(role.value === entry.role ? {} : { role: role.value }), ...(password.value ? { password: password.value } : {}), ...(code?.checked ? { totp: false } : {}) };
       if (Object.keys(change).length === 0) return true;
@@ -82,10 +82,23 @@ async function edit(entry, again) {
       return true;
     },
   }));
-  if (!isSaved) return;
+  if (!saved) return;
   again();
-  if (entry) return;
-  const text = t("operators.invitation", { name: isSaved, address: new URL(address("start"), location.href).href });
-  openDialog({ title: t("operators.added", { name: isSaved }) }, () => ({ body: [h("p", t("operators.send", { name: isSaved })), h("pre.mono.code", text),
-    h(".line", button(".button", () => copy(text), icon("copy"), t("error.copy")), h("a.button", { href: `mailto:?subject=${encodeURIComponent(t("app.title"))}&body=${encodeURIComponent(text)}` }, t("operators.mail")))] }));
+  if (!entry) invite(saved);
+}
+
+/** Shows what the new operator needs to know; the server sends it where mails are set up. */
+function invite({ id, name }) {
+  const text = t("operators.invitation", { name, address: new URL(address("start"), location.href).href });
+  const title = t("operators.added", { name });
+  const body = (...more) => [h("p", t("operators.send", { name })), h("pre.mono.code", text), h(".line", copyButton(text), more)];
+  if (!session.peek().features.mails) {
+    openDialog({ title }, () => ({ body: body(h("a.button", { href: `mailto:?subject=${encodeURIComponent(t("app.title"))}&body=${encodeURIComponent(text)}` }, t("operators.mail"))) }));
+    return;
+  }
+  const email = textField({ type: "email", autofocus: true });
+  openForm({ title, button: t("operators.invite") }, () => ({ body: [body(), labelled(t("operators.email"), email)], async save() {
+    await send("POST", `operators/${encodeURIComponent(id)}/invitation`, { body: { email: email.value } });
+    toast(t("operators.invited", { email: email.value }));
+  } }));
 }

@@ -9,7 +9,7 @@ import { classes, loadClasses, namingField } from "../data/schema.js";
 import { openDialog, show } from "../parts/dialog.js";
 
 addWords({
-  "palette.label": "Find a page, a class, a name or an id", "palette.none": "Nothing is called like that.", "palette.page": "page",
+  "palette.label": "Find a page, a class, a name or an id", "palette.none": "Nothing has that name.", "palette.page": "page",
   "palette.class": "class", "palette.in": "in {class}",
 });
 

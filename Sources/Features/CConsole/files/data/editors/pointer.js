@@ -11,7 +11,7 @@ import { pointer } from "../values.js";
 
 addWords({
   "pointer.unknown": "No {class} has the name or the id {text}.", "pointer.keep": "Keep it as an id",
-  "pointer.keepText": "There is no {class} {text}, or you may not see it: the pointer leads nowhere until there is one.",
+  "pointer.keepText": "{class} {text} doesn't exist or is hidden from you. The pointer leads nowhere until it exists.",
 });
 
 /** A list of choices below a text field. `picked(pointer)` is called with the choice. */

@@ -62,8 +62,8 @@ function editText({ value, text }) {
 }
 
 addWords({
-  "polygon.hint": "A point a line: latitude, longitude. At least three.",
-  "polygon.line": "Line {line} is no point: {text}", "polygon.few": "A polygon has at least three points.",
+  "polygon.hint": "One point per line: latitude, longitude. At least three.",
+  "polygon.line": "Line {line} is not a point: {text}", "polygon.few": "A polygon has at least three points.",
 });
 
 /** A list of points as text. */
@@ -94,7 +94,7 @@ function editPolygon({ value, draft = value }) {
 
 addWords({
   "bytes.label": "Bytes as hexadecimal digits",
-  "bytes.wrong": "Pairs of hexadecimal digits are meant; {text} is none.",
+  "bytes.wrong": "{text} is not in pairs of hexadecimal digits.",
 });
 
 const SOME = 65536;
@@ -125,7 +125,7 @@ function editBytes({ value, draft, row, field }) {
 
 addWords({
   "json.tree": "Tree", "json.label": "Value as JSON", "json.line": "Line {line}: {reason}", "json.kind": "{field} is {type}; this is {other}.",
-  "json.path": "Saved alone: {path}",
+  "json.path": "Saves only {path}",
 });
 
 /** Where a text stops being JSON, by line. */

@@ -175,12 +175,12 @@ export function groupSentence(group, typeOfField) {
 addWords({
   "filter.where": "where", "filter.and": "and", "filter.or": "or", "filter.sentences": "Sentences", "filter.remove": "Remove this condition",
   "filter.edit": "Change this condition", "filter.operator": "Condition", "filter.kilometers": "Kilometres", "filter.apply": "Apply", "filter.addOr": "Or…",
-  "filter.invalid": "This is no JSON object: {reason}", "filter.save": "Save view", "filter.slow": "“contains” and “ends with” read every row.",
+  "filter.invalid": "This is not a JSON object: {reason}", "filter.save": "Save view", "filter.slow": "“contains” and “ends with” read every row.",
   "filter.listHint": "separated by commas", "filter.jsonLabel": "Filter as JSON", "op.contains": "contains", "op.starts": "starts with", "op.ends": "ends with",
   "op.$eq": "is", "op.$ne": "is not", "op.$in": "is one of", "op.$gte": "at least", "op.$lte": "at most", "op.$gt": "more than", "op.$lt": "less than",
   "op.$exists": "is set", "op.$missing": "is not set", "op.has": "has", "op.$all": "has all of", "op.near": "near", "op.whose": "whose", "op.date.$gte": "from",
   "op.date.$lt": "before", "op.date.$gt": "after", "op.date.$lte": "until", "filter.near": "{field} within {kilometers} km of {point}",
   "filter.whose": "{field} whose {inner}", "filter.sentence": "{field} {operator} {value}", "filter.bare": "{field} {operator}", "view.title": "Save this view",
-  "view.shared": "Everybody who signs in here sees it", "view.saved": "View {name} saved", "view.delete": "Delete view", "view.deleted": "View {name} deleted",
-  "view.text": "Filter, order and columns are kept under this name.",
+  "view.shared": "Share with all operators", "view.saved": "View {name} saved", "view.delete": "Delete view", "view.deleted": "View {name} deleted",
+  "view.text": "Saves filter, order and columns under this name.",
 });

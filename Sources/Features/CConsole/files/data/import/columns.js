@@ -5,7 +5,7 @@ import { classes, isServerClass, typeOf } from "../schema.js";
 import { fromText, losesDigits, parseDate, parseNumber, setOwn, unguarded } from "../values.js";
 
 addWords({
-  "import.width": "{n} {n|value|values} instead of {wanted}", "import.badKey": "{key} is no name of a field", "import.twice": "Two columns go to {field}.",
+  "import.width": "{n} {n|value|values} instead of {wanted}", "import.badKey": "{key} is not a field name", "import.twice": "Two columns go to {field}.",
 });
 
 /** Names that are none of a field, and that objects of JavaScript have. */

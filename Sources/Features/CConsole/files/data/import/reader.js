@@ -5,7 +5,7 @@ import { addWords, bytes, t } from "../../core/words.js";
 addWords({
   "import.badBytes": "The file is not in this encoding. Choose another.",
   "import.longCell": "A value has more than {size}; that is too long to import. It begins in line {line}.", "import.wide": "Line {line} has more than {n} columns.",
-  "import.noObjects": "Line {line}: objects are expected here, as a list or one a line.",
+  "import.noObjects": "Line {line}: expected objects, as a list or one per line.",
   "import.open": "The file ends in the middle of the object that begins in line {line}.",
 });
 

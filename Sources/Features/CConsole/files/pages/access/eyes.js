@@ -12,7 +12,7 @@ import { failed, loading } from "../../parts/states.js";
 import { principal } from "./model.js";
 
 addWords({
-  "may.user": "Check a user's access", "may.anonymous": "Check without signing in", "may.for": "{who} may", "may.nobody": "Who is not signed in", "may.yes": "yes",
+  "may.user": "Check a user's access", "may.anonymous": "Check without signing in", "may.for": "{who} may", "may.nobody": "An anonymous user", "may.yes": "yes",
   "may.no": "no", "may.some": "some", "may.only": "Only objects whose {fields} is {who}", "may.or": "{left} or {right}", "may.class": "the class lets {who}",
   "may.class.only": "the class lets only {who}", "may.class.none": "the class lets nobody", "may.acl": "its ACL lets {who}",
   "may.acl.only": "its ACL lets only {who}", "may.acl.none": "its ACL lets nobody", "may.pointer": "{field} is {who}",

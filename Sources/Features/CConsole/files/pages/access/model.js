@@ -7,9 +7,9 @@ import { isEqual, setOwn } from "../../data/values.js";
 
 addWords({
   "clp.find": "Find", "clp.get": "Get", "clp.count": "Count", "clp.create": "Create", "clp.update": "Update", "clp.delete": "Delete",
-  "clp.addField": "Add fields", "clp.find.means": "Search the class for objects", "clp.get.means": "Read one object whose id is known",
-  "clp.count.means": "Ask how many objects there are", "clp.create.means": "Make new objects", "clp.update.means": "Change objects",
-  "clp.delete.means": "Delete objects", "clp.addField.means": "Give the class fields that it does not have", "clp.nobody": "nobody (only the master key)",
+  "clp.addField": "Add fields", "clp.find.means": "Query objects", "clp.get.means": "Read one object by its id",
+  "clp.count.means": "Count objects", "clp.create.means": "Create objects", "clp.update.means": "Change objects",
+  "clp.delete.means": "Delete objects", "clp.addField.means": "Add fields to the class", "clp.nobody": "nobody (only the master key)",
   "clp.loggedIn": "logged-in users", "clp.userIn": "the user in {field}", "clp.hidden": "Hidden from {who}: {fields}",
   "clp.sees": "Nothing more is hidden from {who}", "clp.letsIn": "Lets in: {who}.", "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "everybody but {who}",
   "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.", "clp.shows": "Shows: {fields}.",

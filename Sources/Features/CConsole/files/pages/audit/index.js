@@ -13,14 +13,14 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "audit.hint": "What was changed through the console, and by whom. Nobody can change it.", "audit.operator": "Operator", "audit.class": "Class",
+  "audit.hint": "Changes made in the console. Nobody can change these entries.", "audit.operator": "Operator", "audit.class": "Class",
   "audit.object": "Id of an object", "audit.kind": "Kind", "audit.from": "From", "audit.until": "Until", "audit.time": "{name}: 2 days ago",
-  "audit.allKinds": "All kinds", "audit.none": "Nothing was changed",
-  "audit.noneHint": "What is changed in the console is written down here, with who, when, and what it was before.", "audit.nothing": "Nothing fits",
-  "audit.nothingHint": "No entry of the audit has all of these.", "audit.who": "Who", "audit.what": "What", "audit.objects": "Objects",
+  "audit.allKinds": "All kinds", "audit.none": "No changes yet",
+  "audit.noneHint": "Each change made in the console appears here with operator, time and the value before.", "audit.nothing": "Nothing matches",
+  "audit.nothingHint": "No entry matches all filters.", "audit.who": "Who", "audit.what": "What", "audit.objects": "Objects",
   "audit.result": "Result", "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "looked",
   "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.count": "{n} {n|object|objects}", "audit.refused": "refused ({status})",
-  "audit.unknown": "not known", "audit.done": "done", "audit.newest": "Newest", "audit.older": "Older", "audit.open": "{what}, {path}",
+  "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest", "audit.older": "Older", "audit.open": "{what}, {path}",
   "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
 });
 

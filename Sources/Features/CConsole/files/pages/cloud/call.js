@@ -12,11 +12,11 @@ import { lineRow, openLine } from "../logs/lines.js";
 import { checks } from "./index.js";
 
 addWords({
-  "call.all": "All functions", "call.title": "Call {name}", "call.checked": "Checked before: {checks}", "call.params": "Parameters (JSON)", "call.as": "As whom",
-  "call.master": "with all rights (master key)", "call.nobody": "nobody: without a session", "call.user": "a user", "call.who": "Name or id of the user",
-  "call.noSession": "The code gets the user, but no session token.", "call.go": "Call", "call.answer": "Answer", "call.took": "{ms} ms", "call.failed": "It failed",
-  "call.nothing": "It gave nothing.", "call.lines": "What the log says of it", "call.noLines": "No line yet.", "call.object": "Parameters are a JSON object: {problem}",
-  "call.noUser": "There is no user {who}.", "call.changes": "The code runs for real: what it changes stays changed.",
+  "call.all": "All functions", "call.title": "Call {name}", "call.checked": "Requires: {checks}", "call.params": "Parameters (JSON)", "call.as": "Caller",
+  "call.master": "with all rights (master key)", "call.nobody": "anonymous: without a session", "call.user": "a user", "call.who": "Name or id of the user",
+  "call.noSession": "The code gets the user, but no session token.", "call.go": "Call", "call.answer": "Response", "call.took": "{ms} ms", "call.failed": "Failed",
+  "call.nothing": "No result.", "call.lines": "Log lines", "call.noLines": "No lines yet.", "call.object": "Parameters must be a JSON object: {problem}",
+  "call.noUser": "There is no user {who}.", "call.changes": "The code runs for real. Its changes stay.",
 });
 
 /** Shows a function in a part of the page. */

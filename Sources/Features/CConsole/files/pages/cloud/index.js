@@ -11,14 +11,14 @@ import { complain, empty, failed, loading, record, table as plainTable, toast } 
 
 addWords({
   "cloud.functions": "Functions", "cloud.triggers": "Triggers", "cloud.jobs": "Jobs", "cloud.hooks": "Webhooks", "cloud.hosts": "Hosts",
-  "cloud.name": "Name", "cloud.event": "Event", "cloud.class": "Class", "cloud.host": "Runs in", "cloud.checks": "Checked before", "cloud.calls": "Calls",
-  "cloud.failed": "Failed", "cloud.usual": "Usual time", "cloud.slow": "1 in 100", "cloud.last": "Last call", "cloud.state": "State", "cloud.host.node": "Node.js",
+  "cloud.name": "Name", "cloud.event": "Event", "cloud.class": "Class", "cloud.host": "Runs in", "cloud.checks": "Requires", "cloud.calls": "Calls",
+  "cloud.failed": "Failed", "cloud.usual": "p50", "cloud.slow": "p99", "cloud.last": "Last call", "cloud.state": "State", "cloud.host.node": "Node.js",
   "cloud.host.swift": "Swift", "cloud.host.webhook": "a webhook", "cloud.state.ready": "ready", "cloud.state.starting": "starting", "cloud.state.down": "not running",
   "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls are those of this process since it started.", "cloud.ms": "{text} ms",
   "cloud.noCheck": "nothing", "cloud.empty.functions": "No function yet", "cloud.empty.triggers": "No trigger yet",
   "cloud.empty.hosts": "Nothing runs cloud code", "cloud.emptyHint": "Write it in JavaScript, in Swift or as a webhook: see docs/cloud-code.md.",
   "check.user": "a session", "check.master": "the master key", "check.any": "one of the roles {names}", "check.all": "all of the roles {names}",
-  "check.keys": "a user with {names}", "check.fields": "parameters {names}", "check.limit": "how often it is asked for", "check.code": "code of its own",
+  "check.keys": "a user with {names}", "check.fields": "parameters {names}", "check.limit": "a rate limit", "check.code": "its own check",
   "check.notMaster": "also for the master key", "check.skips": "not called for the master key",
 });
 
@@ -104,8 +104,8 @@ addWords({
   "hook.kind.function": "a function", "hook.kind.trigger": "a trigger of a class", "hook.kind": "For", "hook.name": "Name of the function", "hook.event": "Event",
   "hook.change": "Change the address", "hook.deleteText": "{what} is no longer sent to {url}.", "hook.actions": "Actions of {what}", "hook.empty": "No webhook",
   "hook.emptyHint": "A webhook sends calls of a function or trigger to your server, with the key of the option webhookKey.", "hook.saved": "{what} is sent to {url}",
-  "hook.deleted": "The webhook of {what} is deleted", "hook.back": "The webhook of {what} is as before", "hook.since": "The address was changed since, and stays.",
-  "hook.bad": "An address begins with http or https, two slashes, and the name of a server.",
+  "hook.deleted": "The webhook of {what} is deleted", "hook.back": "The webhook of {what} is as before", "hook.since": "The address was changed since and kept.",
+  "hook.bad": "Enter an http or https URL.",
 });
 
 const EVENTS = ["beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin", "afterLogin", "afterLogout"];

@@ -13,12 +13,12 @@ import { planForm, planInWords, took } from "./schedule.js";
 
 addWords({
   "job.start": "Start", "job.startOf": "Start {name}", "job.params": "Parameters (JSON)", "job.started": "{name} runs", "job.none": "No job yet",
-  "job.noneHint": "A job runs in the background, started here or by a schedule.", "job.once": "once at a time", "job.runs": "Runs", "job.noRuns": "None ran yet.",
-  "job.state.running": "runs", "job.state.succeeded": "succeeded", "job.state.failed": "failed", "job.message": "Message", "job.began": "Began", "job.took": "Took",
-  "job.by": "By", "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No job runs by itself.", "job.plan": "New schedule",
+  "job.noneHint": "A job runs in the background, started here or by a schedule.", "job.once": "once at a time", "job.runs": "Runs", "job.noRuns": "No runs yet.",
+  "job.state.running": "running", "job.state.succeeded": "succeeded", "job.state.failed": "failed", "job.message": "Message", "job.began": "Started", "job.took": "Duration",
+  "job.by": "By", "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No schedules yet.", "job.plan": "New schedule",
   "job.last": "Last run", "job.never": "never", "job.job": "Job", "job.actions": "Actions of the schedule of {name}", "job.planned": "{name} runs {when}",
-  "job.unplanned": "The schedule of {name} is deleted", "job.back": "The schedule of {name} is as before", "job.since": "The schedule was changed since, and stays.",
-  "job.unplanText": "{name} runs {when} no more.", "job.off": "This server runs no schedules: the option jobSchedules is off.",
+  "job.unplanned": "The schedule of {name} is deleted", "job.back": "The schedule of {name} is as before", "job.since": "The schedule was changed since and kept.",
+  "job.unplanText": "{name} no longer runs {when}.", "job.off": "This server runs no schedules: the option jobSchedules is off.",
 });
 
 /** How often runs that go on are looked at. */

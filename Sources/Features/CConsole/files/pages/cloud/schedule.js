@@ -4,12 +4,12 @@ import { h, labelled, option, put, textField } from "../../core/dom.js";
 import { addWords, count, plain, said, t } from "../../core/words.js";
 
 addWords({
-  "plan.once": "once, at {time} UTC", "plan.soon": "once, as soon as it can", "plan.every": "every {what}", "plan.minutes": "{n} {n|minute|minutes}",
+  "plan.once": "once, at {time} UTC", "plan.soon": "once, as soon as possible", "plan.every": "every {what}", "plan.minutes": "{n} {n|minute|minutes}",
   "plan.hours": "{n} {n|hour|hours}", "plan.days": "{n} {n|day|days}", "plan.at": ", from {time} UTC on", "plan.on": ", on {days}",
-  "plan.from": ", not before {time} UTC", "plan.kind": "When", "plan.kind.daily": "each day at a time", "plan.kind.every": "again and again", "plan.kind.once": "once",
-  "plan.time": "Time (UTC)", "plan.gap": "Minutes between two runs", "plan.start": "Date and time (UTC)", "plan.weekdays": "On which days",
-  "plan.badTime": "A time is written like 03:00.", "plan.badGap": "The minutes between two runs are a whole number from 1 on.",
-  "plan.badDate": "A date is written like 2026-12-24 18:00.", "plan.noDay": "Choose a day at least.",
+  "plan.from": ", not before {time} UTC", "plan.kind": "When", "plan.kind.daily": "each day at a time", "plan.kind.every": "repeatedly", "plan.kind.once": "once",
+  "plan.time": "Time (UTC)", "plan.gap": "Interval in minutes", "plan.start": "Date and time (UTC)", "plan.weekdays": "Weekdays",
+  "plan.badTime": "Write times like 03:00.", "plan.badGap": "The interval must be a whole number of minutes, 1 or more.",
+  "plan.badDate": "Write dates like 2026-12-24 18:00.", "plan.noDay": "Choose at least one day.",
 });
 
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];

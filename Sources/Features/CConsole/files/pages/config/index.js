@@ -20,13 +20,13 @@ addWords({
   "config.emptyHint": "Apps ask for the configuration and get these values: a message of the day, a limit, a switch.",
   "config.actions": "Actions of {name}", "config.title": "Parameter {name}",
   "config.hintName": "Letters, digits and _, beginning with a letter: welcomeText",
-  "config.taken": "There is a parameter {name} already.",
-  "config.missing": "A value is missing. To take the parameter away, delete it.",
+  "config.taken": "The parameter {name} already exists.",
+  "config.missing": "Enter a value. To remove the parameter, delete it.",
   "config.done": "{name} is {value}", "config.deleted": "{name} deleted", "config.undone": "{name} is as before",
   "config.changedSince": "{name} was changed meanwhile, and is shown as it is now. Nothing was stored.",
-  "config.deleteText": "Apps that ask for {name} get nothing from then on.",
-  "config.opens": "Everybody who has the app sees {name} from now on.",
-  "config.noHistory": "{name} was not changed through the console lately.",
+  "config.deleteText": "Apps no longer get {name}.",
+  "config.opens": "Everyone who has the app sees {name} from now on.",
+  "config.noHistory": "{name} was not changed in the console recently.",
   "config.by": "{who}, {when}", "config.deletedThen": "deleted", "config.back": "Set again", "config.keys": "Configuration",
 });
 

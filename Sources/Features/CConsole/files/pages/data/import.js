@@ -13,18 +13,18 @@ import { openDialog } from "../../parts/dialog.js";
 import { startNote } from "./import-note.js";
 
 addWords({
-  "import.title": "Import into {class}", "import.choose": "Choose a file", "import.drop": "or drop one here: CSV, JSON, or JSON one object a line",
-  "import.silent": "No trigger runs. What is overwritten is not in the trash.", "import.file": "{name}, {size}", "import.encoding": "Encoding",
+  "import.title": "Import into {class}", "import.choose": "Choose a file", "import.drop": "or drop one here: CSV, JSON, or JSON with one object per line",
+  "import.silent": "Triggers don't run. The trash does not keep overwritten objects.", "import.file": "{name}, {size}", "import.encoding": "Encoding",
   "import.delimiter": "Columns are separated by", "import.tab": "tab", "import.column": "Column", "import.field": "Field", "import.type": "Type",
-  "import.example": "First values", "import.skip": "leave out", "import.newField": "new field {field}", "import.fieldOf": "Field of column {column}",
-  "import.typeOf": "Type of column {column}", "import.odd": "{n} odd: {first}", "import.existing": "Objects whose ids are there",
-  "import.existingSkip": "stay as they are", "import.existingReplace": "get the values of the file", "import.existingStop": "end the import",
-  "import.guarded": "Take off the apostrophe by which an export guards formulas", "import.empty": "There is nothing in this file.",
+  "import.example": "First values", "import.skip": "skip", "import.newField": "new field {field}", "import.fieldOf": "Field of column {column}",
+  "import.typeOf": "Type of column {column}", "import.odd": "{n} invalid: {first}", "import.existing": "Objects whose ids exist",
+  "import.existingSkip": "keep them", "import.existingReplace": "overwrite them", "import.existingStop": "stop the import",
+  "import.guarded": "Remove the apostrophe that an export puts before formulas", "import.empty": "The file is empty.",
   "import.none": "Choose a field for at least one column.", "import.dry": "Dry run", "import.go": "Import", "import.read": "{done} of {total} read, {n} {n|row|rows}",
-  "import.pause": "Pause", "import.resume": "Go on", "import.good": "{n} good", "import.stored": "{n} stored",
-  "import.skipped": "{n} left out, as their ids are there", "import.refused": "{n} refused", "import.isStopped": "Stopped; what is stored stays.",
-  "import.ended": "Line {line} has an id that is there: nothing from it on was stored.",
-  "import.endedDry": "Line {line} has an id that is there: nothing from it on would be stored.", "import.count": "{class} has {n} {n|object|objects} now.",
+  "import.pause": "Pause", "import.resume": "Resume", "import.good": "{n} good", "import.stored": "{n} stored",
+  "import.skipped": "{n} skipped, as their ids exist", "import.refused": "{n} refused", "import.isStopped": "Stopped; what is stored stays.",
+  "import.ended": "The id in line {line} exists: nothing from there on was stored.",
+  "import.endedDry": "The id in line {line} exists: nothing from there on would be stored.", "import.count": "{class} has {n} {n|object|objects} now.",
   "import.lost": "The connection was lost; up to {n} more may be stored.", "import.line": "Line {line}", "import.more": "and {n} more",
   "import.list": "Download the list", "import.back": "Back",
 });

@@ -10,12 +10,12 @@ import { complain, failed, loading, toast } from "../../parts/states.js";
 import { follow } from "../../data/indexing.js";
 
 addWords({
-  "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Look again", "health.well": "All is well",
-  "health.notes": "Nothing is amiss. {n} {n|note|notes} below.", "health.amiss": "{n} {n|problem|problems} found",
-  "health.looking": "The database is looked over\u2026", "health.never": "Nobody has looked yet since this process began.",
+  "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Check again", "health.well": "All is well",
+  "health.notes": "No problems. {n} {n|note|notes} below.", "health.amiss": "{n} {n|problem|problems} found",
+  "health.looking": "Checking the database\u2026", "health.never": "Not checked since this process started.",
   "health.when": "As of {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}",
-  "health.fixText": "This can be done without harm: {words}.", "health.fixed": "{subject} is put right", "health.owner": "An owner can put this right.",
-  "health.consider": "To consider:", "health.examples": "For example {examples}", "health.security": "Security check",
+  "health.fixText": "This is safe: {words}.", "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.",
+  "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
   "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Mails",
   "health.waiting": "{n} {n|mail waits|mails wait} to be sent, the oldest for {seconds} s; {failed} {failed|was|were} given up since the start.",
   "health.parts": "What the server uses", "health.up": "answers", "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database",
@@ -134,12 +134,12 @@ function mailPanel({ mails, errors }) {
 }
 
 addWords({
-  "backups.title": "Backups", "backups.dump": "The database is not Roost's own: its own tools back it up, as docs/operations.md says.",
+  "backups.title": "Backups", "backups.dump": "Back up this database with its own tools, as docs/operations.md says.",
   "backups.off": "Set the option console.backupFolder to make them here. Without it, on the server:",
-  "backups.folder": "They lie in {folder}, and nothing removes them. Keep some on another machine.", "backups.none": "There is none yet.",
-  "backups.owner": "An owner makes them and takes them along.", "backups.make": "Make a backup", "backups.making": "The backup is made; apps go on.",
-  "backups.stopped": "Stopped. There is no backup.", "backups.made": "The backup {name} is made", "backups.takeOf": "Download {name}",
-  "backups.restore": "Makes a data folder of one, on this machine or another:",
+  "backups.folder": "Stored in {folder}; nothing deletes them. Keep some on another machine.", "backups.none": "No backups yet.",
+  "backups.owner": "Owners make and download backups.", "backups.make": "Make a backup", "backups.making": "Making the backup; apps keep running.",
+  "backups.stopped": "Stopped. There is no backup.", "backups.made": "Backup {name} created", "backups.takeOf": "Download {name}",
+  "backups.restore": "Restore one into a data folder, on any machine:",
 });
 
 /** The panel, which fills itself. */

@@ -16,7 +16,7 @@ addWords({
   "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off",
   "live.offHint": "Set the option {option}. See docs/live-queries.md.", "live.missing": "No change is published: set the option {option}.",
   "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
-  "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "The first {n} are shown.",
+  "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "Showing the first {n}.",
   "live.client": "Client", "live.from": "Address", "live.since": "Since", "live.what": "Subscribed to", "live.master": "with the master key",
   "live.nothing": "nothing yet", "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}", "live.more": "and {n} more",
   "live.follow": "Follow", "live.classes": "By class", "live.count": "Subscriptions",
@@ -92,7 +92,7 @@ function subscription({ className, where, user }) {
 
 addWords({
   "events.title": "Events", "events.where": "Condition as JSON, or nothing for all", "events.watch": "Watch", "events.pause": "Pause",
-  "events.waiting": "Watching {class}. Nothing has happened yet.", "events.noObject": "A condition is a JSON object.", "events.count": "{n} {n|event|events}",
+  "events.waiting": "Watching {class}. Nothing has happened yet.", "events.noObject": "A condition must be a JSON object.", "events.count": "{n} {n|event|events}",
   "events.skipped": "{n} skipped", "events.paused": "{n} more while paused", "events.gap": "some may be missing",
   "events.large": "The object has {n} bytes, and is not shown.", "events.before": "Before", "events.now": "Now",
 });

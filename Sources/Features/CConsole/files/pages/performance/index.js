@@ -15,15 +15,15 @@ import { keepFocus, openDialog } from "../../parts/dialog.js";
 import { complain, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "performance.hint": "Process {process}", "performance.span": "How far back", "performance.hour": "Last hour", "performance.day": "Last day",
+  "performance.hint": "Process {process}", "performance.span": "Time range", "performance.hour": "Last hour", "performance.day": "Last day",
   "performance.time": "Response time", "performance.half": "p50", "performance.most": "p99", "performance.errors": "Errors", "performance.client": "4xx a second",
   "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients", "performance.live": "live queries",
   "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting", "performance.memory": "Memory",
   "performance.process": "this process", "performance.calls": "Database calls", "performance.callTime": "Call time", "performance.callErrors": "Database errors",
   "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.", "performance.routes": "Routes",
-  "performance.since": "Since {when}", "performance.route": "Route", "performance.call": "Call", "performance.count": "Number", "performance.mean": "Mean",
+  "performance.since": "Since {when}", "performance.route": "Route", "performance.call": "Call", "performance.count": "Count", "performance.mean": "Mean",
   "performance.failures": "Failed", "performance.fault": "{client} by clients, {server} by the server", "performance.other": "other paths",
-  "performance.none": "Nothing was asked yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
+  "performance.none": "No requests yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
 });
 
 /** How often the figures are read again. */
@@ -127,14 +127,14 @@ function figureTable(rows, since, bounds, name) {
 }
 
 addWords({
-  "statements.advice": "Indexes that would help", "statements.title": "Slow statements", "statements.ofDatabase": "As PostgreSQL has counted them, of all processes.",
+  "statements.advice": "Indexes that would help", "statements.title": "Slow statements", "statements.ofDatabase": "From pg_stat_statements, for all processes.",
   "statements.ofProcess": "Statements of this process slower than {ms}. For all processes, add pg_stat_statements to shared_preload_libraries and run CREATE EXTENSION pg_stat_statements.",
-  "statements.none": "No slow statements.", "statements.noAdvice": "No index is missing for what was asked so far.",
-  "statements.off": "Nothing is noted: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
+  "statements.none": "No slow statements.", "statements.noAdvice": "No index is missing for the requests so far.",
+  "statements.off": "Nothing is recorded: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
-  "statements.copy": "No index that a class can declare does this. An administrator of the database runs:", "statements.built": "Index {index} is built.",
+  "statements.copy": "A class can't declare this index. An administrator of the database runs:", "statements.built": "Index {index} is built.",
   "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most", "statements.planOf": "Plan of a statement",
-  "statements.unused": "Indexes that nothing used for a month", "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
+  "statements.unused": "Indexes unused for a month", "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
 });
 
 /** The panels of statements and of advice. */

@@ -10,18 +10,18 @@ import { confirm, openDialog, openForm } from "../../parts/dialog.js";
 import { failed, loading, table, toast } from "../../parts/states.js";
 
 addWords({
-  "compose.title": "Title", "compose.badge": "Badge", "compose.badge.keep": "as it is", "compose.badge.add": "one more", "compose.badge.clear": "none",
-  "compose.more": "Languages and more", "compose.languages": "Texts of languages, one a line: de | Titel | Text", "compose.data": "More for the app (JSON)",
+  "compose.title": "Title", "compose.badge": "Badge", "compose.badge.keep": "unchanged", "compose.badge.add": "add 1", "compose.badge.clear": "none",
+  "compose.more": "Languages and more", "compose.languages": "Texts by language, one per line: de | Titel | Text", "compose.data": "More for the app (JSON)",
   "compose.to": "To devices", "compose.none": "no device", "compose.devices": "{n} {n|device|devices}", "compose.counting": "counting\u2026", "compose.when.now": "now",
-  "compose.when.at": "at a time (UTC)", "compose.when.local": "at a time of day where each device is", "compose.time": "Date and time",
-  "compose.expires": "Given up after hours (empty: never)", "compose.preview": "Preview", "compose.first": "To one device first\u2026", "compose.device": "Installation",
+  "compose.when.at": "at a time (UTC)", "compose.when.local": "at a time in each device's time zone", "compose.time": "Date and time",
+  "compose.expires": "Expires after hours (empty: never)", "compose.preview": "Preview", "compose.first": "To one device first\u2026", "compose.device": "Installation",
   "compose.trial": "Dry run: who would get it?", "compose.send": "Send to {n}", "compose.plan": "Schedule for {n}",
-  "compose.sure": "\u201c{text}\u201d goes to {n} {n|device|devices}{when}. It cannot be called back.", "compose.now": " now", "compose.later": " at {time}",
+  "compose.sure": "\u201c{text}\u201d goes to {n} {n|device|devices}{when}. You can't undo this.", "compose.now": " now", "compose.later": " at {time}",
   "compose.typed": "Type {n} to send it", "compose.sent": "The push is on its way", "compose.planned": "The push is scheduled",
-  "compose.noText": "A push has a text, a title or data.", "compose.badTime": "A time is written like 2026-12-24 18:00.", "compose.past": "That time is over.",
-  "compose.badHours": "Hours are a number from 1 on.", "compose.badLanguage": "A language is written like: de | Titel | Text",
-  "compose.badData": "The data for the app is no JSON object: {problem}", "compose.noDevice": "There is no installation {id}.",
-  "compose.waiting": "The dry run goes on\u2026", "compose.trialTitle": "A dry run: nothing was sent",
+  "compose.noText": "Enter a text, a title or data.", "compose.badTime": "Write times like 2026-12-24 18:00.", "compose.past": "That time has passed.",
+  "compose.badHours": "Hours must be 1 or more.", "compose.badLanguage": "Write languages like: de | Titel | Text",
+  "compose.badData": "The data for the app is not a JSON object: {problem}", "compose.noDevice": "No installation has the id {id}.",
+  "compose.waiting": "Dry run in progress\u2026", "compose.trialTitle": "A dry run: nothing was sent",
   "compose.slow": "The dry run has not ended yet. It is in the list below.",
 });
 
@@ -203,7 +203,7 @@ function object(text) {
 addWords({
   "report.deviceTypes": "Devices", "report.locales": "Languages", "report.badges": "Badges", "report.entries": "Sent by",
   "report.problems": "Problems", "report.size": "The largest message has {size}.", "report.nobody": "Nobody would get it.",
-  "report.reached": "There is no device that is known not to be reached. Failures are kept for a day.",
+  "report.reached": "No device is known to be unreachable. Failures are kept for a day.",
   "report.none": "This push was not a dry run.", "report.device": "Device", "report.type": "Type", "report.reason": "Reason",
 });
 

@@ -13,13 +13,13 @@ import { copy, copyButton } from "../../parts/states.js";
 import { viewAs } from "../cloud/call.js";
 
 addWords({
-  "rest.hint": "Any request of the REST API, and the same as an app sends it.", "rest.method": "Method", "rest.path": "Path below the mount",
-  "rest.query": "Parameters, one a line: where={\"plays\":{\"$gt\":5}}", "rest.body": "Body (JSON)",
-  "rest.onlyReads": "As another, only reads and calls of functions are sent.", "rest.planHint": "How the database would find these objects",
+  "rest.hint": "Send any REST API request, and get the code for it.", "rest.method": "Method", "rest.path": "Path below the mount",
+  "rest.query": "Parameters, one per line: where={\"plays\":{\"$gt\":5}}", "rest.body": "Body (JSON)",
+  "rest.onlyReads": "As someone else, you can only read and call functions.", "rest.planHint": "How the database would find these objects",
   "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "The same from an app",
   "rest.sdk": "Code for the SDKs", "rest.keys": "Keys come from environment variables. Apps send no master key: do what needs it here or in cloud code.",
-  "rest.history": "Sent before", "rest.bad": "The body is no JSON: {problem}", "rest.badQuery": "A parameter is written like name=value: {line}",
-  "rest.badPath": "A path is written like classes/Track: without dots between slashes, and without ?.", "rest.sure": "{method} {path}",
+  "rest.history": "History", "rest.bad": "The body is not JSON: {problem}", "rest.badQuery": "Write parameters like name=value: {line}",
+  "rest.badPath": "Write paths like classes/Track, without dots between slashes and without ?.", "rest.sure": "{method} {path}",
   "rest.sureText": "This deletes. Objects go to the trash; classes, files, hooks and schedules do not.",
 });
 

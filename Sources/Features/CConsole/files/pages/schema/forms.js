@@ -75,14 +75,14 @@ export function editField(className, field) {
 
 addWords({
   "gone.field": "Delete field {field}",
-  "gone.fieldText": "{n} of {total} {total|object has|objects have} a value in {field}. The values go with the field, and not into the trash.",
-  "gone.relation": "The members of {field} go with it, and not into the trash.", "gone.typed": "Type {name} to go on", "gone.fieldDone": "Field {field} deleted",
-  "gone.index": "Delete index {index}", "gone.indexText": "Finds that use it read all objects of the class again. No value goes.",
+  "gone.fieldText": "{n} of {total} {total|object has|objects have} a value in {field}. The trash does not keep these values.",
+  "gone.relation": "The trash does not keep the members of {field}.", "gone.typed": "Type {name} to continue", "gone.fieldDone": "Field {field} deleted",
+  "gone.index": "Delete index {index}", "gone.indexText": "Finds that use it read all objects of the class again. No value is deleted.",
   "gone.indexDone": "Index {index} deleted", "gone.drop": "Delete class {class}",
-  "gone.dropText": "The class goes with its {n} {n|object|objects}, its fields, indexes and permissions. Nothing goes into the trash.",
+  "gone.dropText": "This deletes the class with its {n} {n|object|objects}, fields, indexes and permissions. The trash keeps nothing.",
   "gone.dropDone": "Class {class} deleted", "gone.empty": "Delete all objects of {class}",
-  "gone.emptyText": "{n} {n|object goes|objects go}, and not into the trash. The class stays.", "gone.emptyDone": "{class} is empty",
-  "gone.pointed": "Fields that point to it stay, and lead nowhere: {fields}.",
+  "gone.emptyText": "This deletes {n} {n|object|objects}. The trash does not keep them. The class stays.", "gone.emptyDone": "{class} is empty",
+  "gone.pointed": "Fields that point to it stay and lead nowhere: {fields}.",
 });
 
 const numberOf = async (className, where) => (await parse.get(objectPath(className), { where, count: 1, limit: 0 })).body.count;
@@ -149,7 +149,7 @@ export function emptyClass(className) {
 }
 
 addWords({
-  "index.new": "New index", "index.hint": "The order counts: an index on owner, then title serves finds by owner, and by owner and title.", "index.then": "Then",
+  "index.new": "New index", "index.hint": "The order matters: an index on owner, then title helps finds by owner, and by owner and title.", "index.then": "Then",
   "index.none": "no other", "index.order": "Order of {field}", "index.ascending": "ascending", "index.descending": "descending", "index.create": "Build index",
   "index.missing": "Choose a field.", "index.unique": "No two objects have the same values",
 });

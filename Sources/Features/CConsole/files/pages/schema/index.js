@@ -20,10 +20,10 @@ import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeIndex }
 addWords({
   "schema.hint": "Classes, fields and pointers.", "schema.diagram": "Diagram", "schema.objects": "Objects", "schema.indexes": "Indexes",
   "schema.leads": "Points to", "schema.required": "Required", "schema.yes": "yes", "schema.default": "Default", "schema.used": "Used",
-  "schema.usedHint": "In how many of the last objects, 1,000 at most, the field has a value", "schema.actions": "Actions of {field}",
+  "schema.usedHint": "Objects with a value in the field, among the last 1,000", "schema.actions": "Actions of {field}",
   "schema.change": "Required, default …", "schema.index": "Index on it …", "schema.delete": "Delete …", "schema.may": "Permissions", "schema.drop": "Delete class …",
   "schema.empty": "Delete all objects …", "schema.bytes": "Objects {bytes}, indexes {indexBytes}", "schema.unique": "unique",
-  "schema.broken": "not usable: its build broke off. Delete it and build it again.", "schema.scans": "{bytes}, read {n} {n|time|times}",
+  "schema.broken": "invalid: the build failed. Delete it and build it again.", "schema.scans": "{bytes}, read {n} {n|time|times}",
   "schema.never": "{bytes}, never used", "schema.neverSince": "{bytes}, never used since {date}", "schema.ofServer": "Made by the server: {names}; {bytes}.",
   "schema.only": "only where {condition}", "schema.noIndex": "Only the index on objectId. Finds by other fields read all objects.",
   "schema.and": "{field} {order}", "schema.target": "{type} {class}", "schema.keys": "This class",

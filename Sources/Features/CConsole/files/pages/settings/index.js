@@ -5,16 +5,16 @@ import { button, debounce, h, icon, put, textField } from "../../core/dom.js";
 import { session, setTitle } from "../../core/session.js";
 import { addWords, drawnApart, plain, shown, t } from "../../core/words.js";
 import { openDialog } from "../../parts/dialog.js";
-import { copy as copyText, failed, loading, toast } from "../../parts/states.js";
+import { copyButton, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
-  "settings.hint": "Flags come before environment variables, these before the configuration file, and that before the defaults.", "settings.find": "Find an option",
-  "settings.changed": "Only what is set", "settings.copy": "Copy without secrets", "settings.copied": "Copied, without secrets", "settings.option": "Option",
-  "settings.value": "Value", "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option is called like that.",
+  "settings.hint": "Flags override environment variables, these the configuration file, and that the defaults.", "settings.find": "Find an option",
+  "settings.changed": "Only set options", "settings.copy": "Copy without secrets", "settings.copied": "Copied, without secrets", "settings.option": "Option",
+  "settings.value": "Value", "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
   "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.preset": "defaults of this preset",
   "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect",
   "settings.change": "How to change {name}", "settings.lines": "Put these lines into the configuration file, such as roost.json, and restart the server:", "settings.more": "docs/configuration.md describes the option.",
-  "settings.flagLine": "A flag does the same for one start:", "settings.isFlag": "It is set by {from} now, which comes before the file. Change it there.",
+  "settings.flagLine": "A flag does the same for one start:", "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
 });
 
 /** Opens the page until `scope` ends. */
@@ -57,9 +57,9 @@ function list(settings, wanted, isChanged) {
     h("tbody", options.map(row)))));
 }
 
-function row({ name, value, isSecret, source, from, meaning, default: usual, isBuilt }) {
+function row({ name, value, isSecret, source, from, meaning, default: usual, example, isBuilt }) {
   const isSet = source === "flag" || source === "environment" || source === "file";
-  return h("tr", h("th.option", { scope: "row" }, isBuilt ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain({ name, isSecret, source, from, value, usual }) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", plain(meaning, 300))),
+  return h("tr", h("th.option", { scope: "row" }, isBuilt ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain({ name, isSecret, source, from, value: value ?? example, usual }) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", plain(meaning, 300))),
     h("td", isSecret ? h("span.apart", t("settings.secret")) : value === undefined ? usual === undefined ? drawnApart("\u2013") : h("span.quiet", shown(usual, 200)) : h("code", shown(typeof value === "string" ? value : JSON.stringify(value), 600)),
       !isBuilt && isSet && h(".quiet", t("settings.noEffect"))),
     h("td", isSet ? h("b", t("settings." + source, { from: (from ?? []).map((text) => plain(text, 80)).join(", ") })) : h("span.quiet", t("settings." + source)),
@@ -69,10 +69,10 @@ function row({ name, value, isSecret, source, from, meaning, default: usual, isB
 /** The lines that change an option. */
 function explain({ name, isSecret, source, from, value, usual }) {
   const number = Number(usual);
-  const example = isSecret ? "\u2026" : value ?? (["true", "false"].includes(usual) ? usual === "true" : usual && Number.isFinite(number) ? number : usual ?? "\u2026");
+  const example = value ?? (isSecret ? "\u2026" : ["true", "false"].includes(usual) ? usual === "true" : usual && Number.isFinite(number) ? number : usual ?? "\u2026");
   const lines = JSON.stringify({ [name]: example }, null, 2);
   openDialog({ title: t("settings.change", { name }) }, () => ({ body: [
     ["flag", "environment"].includes(source) && h("p.warn", t("settings.isFlag", { from: (from ?? []).join(", ") })),
-    h("p", t("settings.lines")), h("pre.mono.code", lines), h(".line", button(".button", () => copyText(lines), icon("copy"), t("error.copy"))),
+    h("p", t("settings.lines")), h("pre.mono.code", lines), h(".line", copyButton(lines)),
     typeof example !== "object" && [h("p", t("settings.flagLine")), h("pre.mono.code", plain(`--${name} ${example}`, 300))], h("p.quiet", t("settings.more"))] }));
 }

@@ -12,10 +12,10 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
-  "trash.hint": "Objects that were deleted here. They are kept for 30 days.", "trash.empty": "The trash is empty",
+  "trash.hint": "Objects deleted here, kept for 30 days.", "trash.empty": "The trash is empty",
   "trash.emptyHint": "What you delete in the console is kept here for 30 days.", "trash.restore": "Restore", "trash.show": "Show {name}",
   "trash.restored": "{name} is back in {class}",
-  "trash.restoredWithout": "{name} is back in {class}, without {fields}: the class has these fields no more, or with another type", "trash.by": "by {who}",
+  "trash.restoredWithout": "{name} is back in {class}, without {fields}: the class no longer has these fields, or has them with another type", "trash.by": "by {who}",
 });
 
 /** Opens the page until `scope` ends. */

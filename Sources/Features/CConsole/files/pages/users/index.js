@@ -24,8 +24,8 @@ addWords({
   "users.nothing": "No user has that name, address or id",
   "users.email": "E-mail", "users.verified": "verified", "users.unverified": "not verified", "users.since": "Since",
   "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.how": "By", "users.device": "Device", "users.app": "App", "users.channels": "Channels", "users.used": "Changed",
-  "users.endOf": "End the session of {when}", "users.ended": "The session is ended",
-  "users.count": "{n} in all",
+  "users.endOf": "End the session of {when}", "users.ended": "Session ended",
+  "users.count": "{n} in total",
   "users.object": "Object", "users.objectOf": "Object {id}",
 });
 

@@ -16,21 +16,21 @@ import { complain, empty, failed, loading, record, toast } from "../../parts/sta
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
-  "one.gone": "There is nobody with this id", "one.facts": "Account", "one.object": "Open object",
+  "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object",
   "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Created", "one.seen": "Last seen", "one.noSession": "no open session",
   "one.open": "may log in", "one.locked": "locked out",
-  "one.noRoles": "In no role.", "one.through": "through {role}",
+  "one.noRoles": "No roles.", "one.through": "through {role}",
   "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
   "one.do": "Actions",
   "one.resetTitle": "Password reset", "one.resetHint": "Sends a mail with a link to choose a new one.", "one.reset": "Send mail", "one.resetDone": "A mail is on its way to {email}, if there is such an account and mails are set up",
   "one.passwordHint": "Replaces the password right away.", "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password",
   "one.lockTitle": "Access", "one.lockHint": "Refuses every new sign-in.", "one.unlockHint": "Sign-ins are refused at the moment.", "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
-  "one.unlock": "Let in again", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
+  "one.unlock": "Unlock", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
   "one.as": "View a class as {name}", "one.look": "View",
-  "one.members": "Members", "one.children": "Roles inside", "one.parents": "Inside of", "one.none": "None",
-  "one.changeMembers": "Change the members", "one.changeChildren": "Change the roles inside",
+  "one.members": "Members", "one.children": "Child roles", "one.parents": "Parent roles", "one.none": "None",
+  "one.changeMembers": "Change members", "one.changeChildren": "Change child roles",
   "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}",
-  "one.inside": "Users of a role inside have what this role has.",
+  "one.inside": "Members of a child role have the permissions of this role.",
   "one.access": "Who may see and change the role",
 });
 

@@ -1,0 +1,97 @@
+"""Scenarios of a file store that does not answer and a database without room, as the page Health reports them."""
+
+import contextlib
+import http.server
+import json
+import socket
+import threading
+import urllib.error
+import urllib.request
+
+from pages import open_page, until
+
+WORDS = "could not extend file base/5/16384: No space left on device"
+
+
+def part(console, name):
+    """What Health says of a part of the server, and whether it is marked as failing."""
+    open_page(console, "health", ".scroll .panel")
+    return console.value(f"""(() => {{
+        const row = [...document.querySelectorAll('.line.member')].find((e) => e.querySelector('b')?.innerText === {json.dumps(name)});
+        return row ? [row.innerText.replace({json.dumps(name)}, '').trim(), row.querySelector('.flag.bad') !== null] : ['', null];
+    }})()""")
+
+
+@contextlib.contextmanager
+def bucket(port):
+    """A store that has every file."""
+    class Files(http.server.BaseHTTPRequestHandler):
+        def answer(self):
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(200)
+            self.send_header("ETag", '"a"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_HEAD = do_PUT = answer
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Files)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def upload(rest):
+    """Uploads a file; gives the status."""
+    request = urllib.request.Request(rest.url + "/files/song.txt", b"la la", {**rest.headers, "Content-Type": "text/plain"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as problem:
+        return problem.code
+
+
+def scenario_79_a_bucket_that_never_answered_is_not_up(console, rest):
+    if not rest.bucket:
+        return
+    until(lambda: part(console, "File store")[1] is True, "the file store is down")
+    said, _ = part(console, "File store")
+    assert said and "answers" not in said, said
+    # A listener that takes connections and says nothing.
+    with socket.create_server(("127.0.0.1", rest.bucket)):
+        until(lambda: "no answer" in part(console, "File store")[0], "the file store gives no answer")
+    with bucket(rest.bucket):
+        until(lambda: part(console, "File store") == ["answers", False], "the file store answers", 60)
+        until(lambda: upload(rest) == 201, "a file is stored", 60)
+
+    # From then on the requests of clients show that it is away.
+    def is_away():
+        upload(rest)
+        return part(console, "File store")[1] is True
+
+    until(is_away, "the file store is down again", 60)
+
+
+def scenario_79_a_full_disk_is_reported_in_the_words_of_postgresql(console, rest):
+    if not rest.bucket:
+        return
+    rest.define("Full", title={"type": "String"})
+    rest.create("Full", title="a")
+    assert part(console, "Writes to the database") == ["answers", False]
+    rest.sql(f"""CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION '{WORDS}' USING ERRCODE = '53100'; END $$;
+        CREATE TRIGGER full_disk BEFORE INSERT ON "Full" FOR EACH ROW EXECUTE FUNCTION full_disk();""")
+    assert rest.call("POST", "/classes/Full", {"title": "b"})["status"] == 500
+    until(lambda: part(console, "Writes to the database") == [WORDS, True], "the disk is full")
+    until(lambda: rest.call("GET", "/health/ready")["status"] == "degraded", "the server is degraded")
+    assert part(console, "Database") == ["answers", False]
+    rest.sql('DROP TRIGGER full_disk ON "Full"; DROP FUNCTION full_disk()')
+    rest.create("Full", title="c")
+    until(lambda: part(console, "Writes to the database") == ["answers", False], "writes succeed")

@@ -1,0 +1,86 @@
+import JSON
+import ServerConfiguration
+import TestSupport
+import Testing
+
+@Suite("Invitations of operators by mail")
+struct ConsoleInvitationTests {
+    private static func add(_ owner: ConsoleBrowser, _ name: String) async throws -> String {
+        let made = try await owner.send(
+            "POST", "/console/api/operators",
+            ["name": .string(name), "password": "long enough", "role": "viewer"])
+        return "/console/api/operators/\(try made.string("id"))/invitation"
+    }
+
+    private static func hasMails(_ browser: ConsoleBrowser) async throws -> JSONValue? {
+        try await browser.send("GET", "/console/api/session")["features"]?["mails"]
+    }
+
+    @Test("Mails a new operator the address of the console, and at most 20 mails an hour for each owner")
+    func invitation() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options()) { server in
+                let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+                #expect(try await Self.hasMails(owner) == true)
+                let path = try await Self.add(owner, "kim")
+                #expect(try await owner.send("POST", path, ["email": "kim@m.example"]).status == 200)
+                let mail = try await catcher.mail(to: "kim@m.example")
+                #expect(mail.subject == "Invitation to the console of Größe")
+                #expect(mail.link == "\(owner.root)/console/start" && mail.text.contains("'kim'"), "\(mail.text)")
+                #expect(!mail.text.contains("long enough"))
+                let wrong: [JSONValue] = [
+                    [:], ["email": 1], ["email": ""], ["email": "kim"], ["email": "k im@m.example"],
+                    ["email": "kim@m.example\r\nBcc: lou@m.example"],
+                    ["email": .string(String(repeating: "k", count: 400) + "@m.example")],
+                ]
+                for body in wrong {
+                    let answer = try await owner.send("POST", path, body)
+                    #expect(answer.status == 400 && answer.code == 125, "\(answer.text)")
+                }
+                let missing = try await owner.send(
+                    "POST", "/console/api/operators/missing/invitation", ["email": "kim@m.example"])
+                #expect(missing.status == 404, "\(missing.text)")
+                for _ in 2...20 {
+                    #expect(try await owner.send("POST", path, ["email": "kim@m.example"]).status == 200)
+                }
+                #expect(try await owner.send("POST", path, ["email": "kim@m.example"]).status == 429)
+                let other = try await ConsoleBrowser.operatorBrowser(server, "owner")
+                #expect(try await other.send("POST", path, ["email": "kim@m.example"]).status == 200)
+                #expect(try catcher.mails().count == 21)
+                let rows = try await owner.audit().filter { $0["fields"] == ["email"] }
+                #expect(rows.filter { $0["status"] == 200 }.count == 21 && rows.contains { $0["status"] == 429 })
+                try await server.execute(
+                    "UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now() - interval '16 minutes'")
+                #expect(try await other.send("POST", path, ["email": "kim@m.example"])["needs"] == "confirm")
+            }
+        }
+    }
+
+    @Test("Reports why the mail server did not take an invitation")
+    func failure() async throws {
+        let port = try await FreePort.find()
+        try await TestServer.run(MailCatcher.options(port: port)) { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let path = try await Self.add(owner, "kim")
+            let refused = try await owner.send("POST", path, ["email": "kim@m.example"])
+            #expect(refused.status == 400, "\(refused.text)")
+            #expect(refused["error"]?.stringValue?.hasPrefix("The mail was not sent: ") == true, "\(refused.text)")
+            #expect(try await owner.send("GET", "/console/api/health")["mails"]?["failed"] == 1)
+            // It is not retried in the background.
+            #expect(try await server.texts("SELECT count(*)::text FROM _roost_mail") == ["0"])
+        }
+    }
+
+    @Test("Sends no invitation without an email adapter, or where mails are shown on the terminal")
+    func withoutMails() async throws {
+        let refuses: @Sendable (TestServer) async throws -> Void = { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            #expect(try await Self.hasMails(owner) == false)
+            let path = try await Self.add(owner, "kim")
+            let refused = try await owner.send("POST", path, ["email": "kim@m.example"])
+            #expect(refused.status == 400 && refused.code == 108, "\(refused.text)")
+        }
+        try await TestServer.run(nil, refuses)
+        try await TestServer.run(configure: { _ = $0.showMailsOnTerminal() }, refuses)
+    }
+}
