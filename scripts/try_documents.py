@@ -25,8 +25,12 @@ output() { out=$(mktemp "$RESULTS/output.XXXXXX"); ln -sf "$out" "$RESULTS/lates
 has() { grep -qF -- "$1" "$out" || { echo "Missing in the output: $1"; return 1; }; }
 serve() {
     ("${@:2}" & echo $! >"$RESULTS/server")
-    for _ in $(seq 300); do if grep -qF -- "$1" "$out"; then return 0; fi; sleep 0.1; done
-    has "$1"
+    for _ in $(seq 300); do
+        if grep -qF -- "$1" "$out"; then return 0; fi
+        kill -0 "$(cat "$RESULTS/server")" 2>/dev/null || break
+        sleep 0.1
+    done
+    has "$1" || return 1
 }
 stop() { kill "$(cat "$RESULTS/server")"; while kill -0 "$(cat "$RESULTS/server")" 2>/dev/null; do sleep 0.1; done; }
 """
