@@ -10,7 +10,8 @@ blocks run in order in one bash, up to the first command that fails. A mark is a
     <!-- try file: NAME -->      writes the block to the file NAME in the current folder
     <!-- try run: COMMAND -->    runs COMMAND, for what the page expects of its reader; needs no block
 
-COMMAND may be `serve TEXT PROGRAM…`, as for a server, or `stop`, which ends the latest server. $ROOST is the checkout.
+COMMAND may be `serve TEXT PROGRAM…`, as for a server; `stop`, which ends the latest server; or `app [NAME]`, which copies
+an app of the tests and stand-ins for the packages of an app. $ROOST is the checkout.
 Without --database-uri, a PostgreSQL is started for the run.
 """
 import argparse, glob, os, pathlib, re, shlex, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.parse
@@ -31,6 +32,12 @@ serve() {
         sleep 0.1
     done
     has "$1" || return 1
+}
+app() {
+    mkdir -p node_modules
+    ln -s "$ROOST/Tests/NodeHostTests/sdk" node_modules/parse
+    ln -s "$ROOST/Tests/NodeHostTests/express" node_modules/express
+    if [ -n "$1" ]; then cp -r "$ROOST/Tests/NodeHostTests/apps/index/$1/." .; fi
 }
 stop() { kill "$(cat "$RESULTS/server")"; while kill -0 "$(cat "$RESULTS/server")" 2>/dev/null; do sleep 0.1; done; }
 """
