@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands in the documents as they stand, and fails if they don't do what the page says.
 
-Each page has a new folder, a new database (PARSE_SERVER_DATABASE_URI) and free ports in place of 1337 and 1400. Its marked
+Each page has a new folder, a new database (PARSE_SERVER_DATABASE_URI) and free ports in place of 1337, 1400 and 8000. Its marked
 blocks run in order in one bash, up to the first command that fails. A mark is a comment on the line before the block:
 
     <!-- try -->                 runs the block
@@ -35,8 +35,8 @@ serve() {
 }
 app() {
     mkdir -p node_modules
-    ln -s "$ROOST/Tests/NodeHostTests/sdk" node_modules/parse
-    ln -s "$ROOST/Tests/NodeHostTests/express" node_modules/express
+    ln -sfn "$ROOST/Tests/NodeHostTests/sdk" node_modules/parse
+    ln -sfn "$ROOST/Tests/NodeHostTests/express" node_modules/express
     if [ -n "$1" ]; then cp -r "$ROOST/Tests/NodeHostTests/apps/index/$1/." .; fi
 }
 stop() { kill "$(cat "$RESULTS/server")"; while kill -0 "$(cat "$RESULTS/server")" 2>/dev/null; do sleep 0.1; done; }
@@ -100,8 +100,8 @@ def run_page(page, text, folder, binary, uri):
         path.mkdir(parents=True)
     (programs / "roost").symlink_to(binary)
     (results / "preamble").write_text(PREAMBLE)
-    ports = {"1337": free_port(), "1400": free_port()}
-    (results / "script").write_text(re.sub(r"\b(1337|1400)\b", lambda match: ports[match[1]], text))
+    ports = {number: free_port() for number in ("1337", "1400", "8000")}
+    (results / "script").write_text(re.sub(r"\b(1337|1400|8000)\b", lambda match: ports[match[1]], text))
     environment = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(work), "RESULTS": str(results), "ROOST": str(ROOT),
                    "BASH_ENV": str(results / "preamble"), "PORT": ports["1337"], "PARSE_SERVER_DATABASE_URI": uri, "LANG": "C.UTF-8"}
     shell = subprocess.Popen(["bash", str(results / "script")], cwd=work, env=environment, start_new_session=True,
