@@ -14,7 +14,8 @@ COMMAND may be `serve TEXT PROGRAM…`, as for a server; `stop`, which ends the 
 an app of the tests and stand-ins for the packages of an app. $ROOST is the checkout.
 Without --database-uri, a PostgreSQL is started for the run.
 """
-import argparse, glob, os, pathlib, re, shlex, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.parse
+import argparse, glob, os, pathlib, re, shlex, shutil, signal, socket, subprocess, sys, tempfile, time
+import concurrent.futures, urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARK = re.compile(r"<!-- try(?: (server|file|run))?(?:: (.*))? -->$")
@@ -81,7 +82,8 @@ def free_port():
 def start_postgres(folder):
     """Starts a PostgreSQL in the folder. Returns its URI and the function that stops it."""
     found = glob.glob("/usr/lib/postgresql/*/bin/initdb") + [shutil.which("initdb") or ""]
-    programs, data, port = os.path.dirname(max(found, key=lambda path: int(re.sub(r"\D", "", path) or 0))), f"{folder}/data", free_port()
+    programs = os.path.dirname(max(found, key=lambda path: int(re.sub(r"\D", "", path) or 0)))
+    data, port = f"{folder}/data", free_port()
     user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
     os.mkdir(data, 0o700)
     if user:
@@ -131,20 +133,25 @@ def main():
     arguments = parser.parse_args()
     pages = [page.resolve() for page in arguments.pages] or [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
     scripts = {page: text for page in pages if (text := script(page))}
-    failures = 0
     with tempfile.TemporaryDirectory(prefix="roost-documents.") as top:
         os.chmod(top, 0o755)  # PostgreSQL does not run as root.
         uri, stop = (arguments.database_uri, lambda: None) if arguments.database_uri else start_postgres(top)
-        psql = lambda command: subprocess.run(["psql", "-qX", "-d", uri, "-c", command], check=True)
-        for number, (page, text) in enumerate(scripts.items()):
+
+        def attempt(number, page):
             name, started = f"documents_{os.getpid()}_{number}", time.monotonic()
+            psql = lambda command: subprocess.run(["psql", "-qX", "-d", uri, "-c", command], check=True)
             psql(f"CREATE DATABASE {name}")
             own = urllib.parse.urlsplit(uri)._replace(path=f"/{name}").geturl()
-            failure = run_page(page, text, pathlib.Path(top, name), arguments.binary.resolve(), own)
+            failure = run_page(page, scripts[page], pathlib.Path(top, name), arguments.binary.resolve(), own)
             psql(f"DROP DATABASE {name} WITH (FORCE)")
-            failures += failure is not None
             print(failure or f"{page.relative_to(ROOT)}: passed in {time.monotonic() - started:.1f} s", flush=True)
-        stop()
+            return failure
+
+        try:
+            with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:  # Pages mostly wait.
+                failures = [each for each in pool.map(attempt, range(len(scripts)), scripts) if each]
+        finally:
+            stop()
     sys.exit(1 if failures else 0)
 
 
