@@ -25,6 +25,22 @@ import Testing
         #expect(text == current)
     }
 
+    @Test("Refused options stand under Not built, ignored ones under Without effect, and all others elsewhere")
+    func sections() {
+        for section in OptionTable.sections {
+            for option in section.options {
+                let title =
+                    switch option.support {
+                    case .built: "All options"
+                    case .ignored: "Without effect"
+                    case .notBuilt: "Not built"
+                    }
+                let isElsewhere = title == "All options" && !["Without effect", "Not built"].contains(section.title)
+                #expect(section.title == title || isElsewhere, "\(option.name) stands under \(section.title)")
+            }
+        }
+    }
+
     /// The document with the tables as they should be.
     private static func completed(_ text: String) throws -> String {
         var tables = Dictionary(uniqueKeysWithValues: OptionTable.sections.map { ($0.title, table($0.options)) })
@@ -46,18 +62,12 @@ import Testing
     }
 
     private static func table(_ options: [OptionDefinition]) -> [String] {
-        ["| Option | Environment variable | Type | Meaning | State |", "|---|---|---|---|---|"]
+        ["| Option | Environment variable | Type | Meaning |", "|---|---|---|---|"]
             + options.map { option in
                 let keys = option.members.filter { $0.support == .built }.map { "`\($0.name)`" }
                 let isFree = option.kind != .object || keys.isEmpty
                 let meaning = option.help + (isFree ? "" : ". Keys: \(keys.joined(separator: ", "))")
-                let state =
-                    switch option.support {
-                    case .built: "built"
-                    case .ignored: "ignored"
-                    case .notBuilt: "refused"
-                    }
-                let cells = ["`\(option.name)`", "`\(option.environment)`", option.kind.rawValue, meaning, state]
+                let cells = ["`\(option.name)`", "`\(option.environment)`", option.kind.rawValue, meaning]
                 return "| \(cells.joined(separator: " | ")) |"
             }
     }
