@@ -21,8 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARK = re.compile(r"<!-- try(?: (server|file|run))?(?:: (.*))? -->$")
 PREAMBLE = r"""
 unset BASH_ENV
-set -eo pipefail
-trap 'echo "$LINENO" >"$RESULTS/line"' ERR
+set -eEo pipefail
+trap 'echo $((${#BASH_LINENO[@]} > 1 ? BASH_LINENO[-2] : LINENO)) >"$RESULTS/line"' ERR
 output() { out=$(mktemp "$RESULTS/output.XXXXXX"); ln -sf "$out" "$RESULTS/latest"; exec >"$out" 2>&1; }
 has() { grep -qF -- "$1" "$out" || { echo "Missing in the output: $1"; return 1; }; }
 serve() {
