@@ -11,6 +11,12 @@ import Testing
 
     @Test("docs/configuration.md has the options as they are; scripts/document_options.sh writes it")
     func tables() throws {
+        for (title, options) in OptionTable.sections {
+            for option in options {
+                let own = option.support == .built ? nil : option.support == .notBuilt ? "Not built" : "Without effect"
+                #expect(own == (["Not built", "Without effect"].contains(title) ? title : nil), "\(option.name)")
+            }
+        }
         let text = try String(contentsOfFile: Self.path, encoding: .utf8)
         let current = try Self.completed(text)
         if ProcessInfo.processInfo.environment["ROOST_WRITE_DOCUMENTS"] == "1" {
@@ -46,18 +52,12 @@ import Testing
     }
 
     private static func table(_ options: [OptionDefinition]) -> [String] {
-        ["| Option | Environment variable | Type | Meaning | State |", "|---|---|---|---|---|"]
+        ["| Option | Environment variable | Type | Meaning |", "|---|---|---|---|"]
             + options.map { option in
                 let keys = option.members.filter { $0.support == .built }.map { "`\($0.name)`" }
                 let isFree = option.kind != .object || keys.isEmpty
                 let meaning = option.help + (isFree ? "" : ". Keys: \(keys.joined(separator: ", "))")
-                let state =
-                    switch option.support {
-                    case .built: "built"
-                    case .ignored: "ignored"
-                    case .notBuilt: "refused"
-                    }
-                let cells = ["`\(option.name)`", "`\(option.environment)`", option.kind.rawValue, meaning, state]
+                let cells = ["`\(option.name)`", "`\(option.environment)`", option.kind.rawValue, meaning]
                 return "| \(cells.joined(separator: " | ")) |"
             }
     }

@@ -5,30 +5,30 @@ extension OptionTable {
     static let mails: [OptionDefinition] = [
         .text(
             "appName", "PARSE_SERVER_APP_NAME", \.accountMail.appName,
-            "The name of the app, for mails and the pages they lead to"),
+            "The app's name in mails and pages"),
         OptionDefinition(
             "emailAdapter", "PARSE_SERVER_EMAIL_ADAPTER", .any,
-            "How mails are sent, and what they say: {\"module\":\"smtp\",\"options\":{…}}; the modules are smtp, mailgun, "
-                + "ses and http, and those of parse-server; docs/accounts.md lists their options"
+            "Mail service and texts: {\"module\":\"smtp\",\"options\":{…}}; also mailgun, ses, http and "
+                + "parse-server's modules; see docs/accounts.md"
         ) { value, _, configuration throws(ConfigurationError) in
             configuration.accountMail.delivery = try Configuration.MailDelivery(
                 value, warnings: &configuration.accountMail.warnings)
         },
         .flag(
             "verifyUserEmails", "PARSE_SERVER_VERIFY_USER_EMAILS", \.accountMail.verifyUserEmails,
-            "Whether users confirm their addresses by a link"),
+            "Asks users to confirm their addresses by a link"),
         .flag(
             "preventLoginWithUnverifiedEmail", "PARSE_SERVER_PREVENT_LOGIN_WITH_UNVERIFIED_EMAIL",
             \.accountMail.preventLoginWithUnverifiedEmail,
-            "Whether only users with a confirmed address log in"),
+            "Refuses log-ins without a confirmed address"),
         .flag(
             "preventSignupWithUnverifiedEmail", "PARSE_SERVER_PREVENT_SIGNUP_WITH_UNVERIFIED_EMAIL",
             \.accountMail.preventSignupWithUnverifiedEmail,
-            "Whether a sign-up is answered with 205 until the address is confirmed"),
+            "Answers sign-ups with 205 until the address is confirmed"),
         .custom(
             "emailVerifyTokenValidityDuration", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_VALIDITY_DURATION", .number,
             \.accountMail.emailVerifyTokenValidityDuration,
-            "For how many seconds a link confirms an address; default for ever"
+            "Lifetime of a confirmation link in seconds; default unlimited"
         ) { value, _ throws(ConfigurationError) in
             guard value.numberValue?.isFinite == true else {
                 throw ConfigurationError("Email verify token validity duration must be a valid number.")
@@ -38,15 +38,15 @@ extension OptionTable {
         .flag(
             "emailVerifyTokenReuseIfValid", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_REUSE_IF_VALID",
             \.accountMail.emailVerifyTokenReuseIfValid,
-            "Whether the same link is sent again while it is valid"),
+            "Sends the same link again while it is valid"),
         .flag(
             "emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL",
             \.accountMail.emailVerifySuccessOnInvalidEmail, older: [8: false],
-            "Whether asking for a link never reveals who has an account"),
+            "Hides who has an account from those who ask for a link"),
         .flag(
             "sendUserEmailVerification", "PARSE_SERVER_SEND_USER_EMAIL_VERIFICATION",
             \.accountMail.sendUserEmailVerification,
-            "Whether the server sends these links, or makes them only"),
+            "Sends these links; false only creates them"),
     ]
 }
 

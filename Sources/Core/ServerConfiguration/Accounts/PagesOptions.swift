@@ -6,7 +6,7 @@ extension OptionTable {
     static let pages: [OptionDefinition] = [
         OptionDefinition(
             "pages", "PARSE_SERVER_PAGES", .object,
-            "The pages that links in mails lead to: files, languages, addresses of your own",
+            "The pages behind links in mails: files, languages, your own addresses",
             members: [
                 .flag("enableRouter", nil, \.pages.enableRouter, older: [8: false]),
                 .flag("enableLocalization", nil, \.pages.enableLocalization),
@@ -29,8 +29,7 @@ extension OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_PAGES")),
         OptionDefinition(
             "customPages", "PARSE_SERVER_CUSTOM_PAGES", .object,
-            "Addresses of pages of your own, for the redirects of parse-server 8 and before; parseFrameURL: the page "
-                + "around links in mails",
+            "Your own pages, for the redirects of parse-server up to 8; parseFrameURL: the page around links in mails",
             members: Configuration.CustomPage.allCases.map { .text($0.rawValue, nil, \.customPages.urls[$0]) }
                 + [.text("parseFrameURL", nil, \.customPages.parseFrameURL)],
             variables: .init(prefix: "PARSE_SERVER_CUSTOM_PAGES")),

@@ -15,16 +15,16 @@ extension OptionTable {
         .flag(
             "enableInsecureAuthAdapters", "PARSE_SERVER_ENABLE_INSECURE_AUTH_ADAPTERS", \.enableInsecureAuthAdapters,
             older: [8: true],
-            "Whether providers take an access token, which may be another app's, in place of a code"),
+            "Accepts access tokens, which may be another app's, in place of codes"),
         .custom(
             "httpsProxy", "HTTPS_PROXY", .string, \.outgoing.proxy,
-            "The proxy that calls to identity providers and other services go through: http://host:port"
+            "The proxy for calls to other services: http://host:port"
         ) { value, _ throws(ConfigurationError) in
             .some(try value.nonEmptyText.map(Configuration.Outgoing.Proxy.init))
         },
         .text(
             "trustedCertificates", "ROOST_TRUSTED_CERTIFICATES", \.outgoing.trustedCertificates,
-            "A PEM file of certificates that are trusted in such calls, beside those of the system"),
+            "A PEM file of further certificates to trust in such calls"),
     ]
 }
 

@@ -5,21 +5,21 @@ extension OptionTable {
     static let users: [OptionDefinition] = [
         OptionDefinition(
             "sessionLength", "PARSE_SERVER_SESSION_LENGTH", .number, \.sessionLength, older: [:],
-            "The life of a session in seconds", word: OptionDefinition.plain
+            "Lifetime of a session in seconds", word: OptionDefinition.plain
         ) { value, _ in
             // What is no time is refused where sessions end at all.
             value.numberValue.map { $0 > 0 ? max(1, Int(min($0, JSONValue.longestTime))) : 0 }
         },
         .flag(
             "expireInactiveSessions", "PARSE_SERVER_EXPIRE_INACTIVE_SESSIONS", \.expireInactiveSessions,
-            "Whether sessions end"),
+            "Lets sessions expire"),
         .flag(
             "extendSessionOnUse", "PARSE_SERVER_EXTEND_SESSION_ON_USE", \.extendSessionOnUse,
-            "Whether use extends a session after half its life"),
+            "Renews a session that is used after half its life"),
         .flag(
             "revokeSessionOnPasswordReset", "PARSE_SERVER_REVOKE_SESSION_ON_PASSWORD_RESET",
             \.revokeSessionOnPasswordReset,
-            "Whether a new password ends all sessions"),
+            "Ends all sessions when the password changes"),
         OptionDefinition(
             "passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY", .object, "Rules for passwords",
             members: [
@@ -66,19 +66,19 @@ extension OptionTable {
         ) { value, _ throws(ConfigurationError) in try Configuration.AccountLockout(json: value) },
         .flag(
             "convertEmailToLowercase", "PARSE_SERVER_CONVERT_EMAIL_TO_LOWERCASE", \.convertEmailToLowercase,
-            "Whether mail addresses are stored in lower case"),
+            "Stores mail addresses in lower case"),
         .flag(
             "convertUsernameToLowercase", "PARSE_SERVER_CONVERT_USERNAME_TO_LOWERCASE", \.convertUsernameToLowercase,
-            "Whether user names are stored in lower case"),
+            "Stores user names in lower case"),
         .flag(
             "caseInsensitiveLogin", "ROOST_CASE_INSENSITIVE_LOGIN", \.caseInsensitiveLogin,
-            "Whether users are found by their names and addresses in any case of the letters"),
+            "Finds users by name and address in any case"),
         .whole(
             "cacheTTL", "PARSE_SERVER_CACHE_TTL", \.cacheTTL, in: 0...86_400_000,
-            "How long sessions and roles are remembered, in milliseconds"),
+            "Milliseconds for which sessions and roles are cached"),
         .whole(
             "cacheMaxSize", "PARSE_SERVER_CACHE_MAX_SIZE", \.cacheMaxSize, in: 1...10_000_000,
-            "How many sessions are remembered"),
+            "The most cached sessions"),
     ]
 }
 

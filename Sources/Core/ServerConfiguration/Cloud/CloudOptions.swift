@@ -5,57 +5,57 @@ extension OptionTable {
     static let cloudMain: [OptionDefinition] = [
         .text(
             "cloud", "PARSE_SERVER_CLOUD", \.cloudMain.main,
-            "The app's cloud code in JavaScript, such as ./cloud/main.js; Node.js 18 or later runs it"),
+            "Cloud code in JavaScript, such as ./cloud/main.js; needs Node.js 18 or later"),
         .text(
             "cloudApp", "ROOST_CLOUD_APP", \.cloudMain.routesFile,
-            "The app's own HTTP routes, such as ./cloud/app.js: routes of a global Express app, or an exported app"),
+            "The app's own HTTP routes, such as ./cloud/app.js: those of a global Express app or of an exported app"),
         .text(
             "publicFolder", "ROOST_PUBLIC_FOLDER", \.cloudMain.publicFolder,
             "A folder whose files Node.js serves beside the interface, such as ./public"),
         .text(
             "cloudNode", "ROOST_CLOUD_NODE", \.cloudMain.node,
-            "The program that runs it; default the node on the PATH"),
+            "The program that runs it; default node on the PATH"),
         .whole(
             "cloudWorkers", "ROOST_CLOUD_WORKERS", \.cloudMain.workers, in: 1...64,
-            "How many processes run it; what one keeps in variables, no other has"),
+            "Processes that run it; they share no variables"),
         .milliseconds(
             "cloudTimeout", "ROOST_CLOUD_TIMEOUT", \.cloudMain.timeLimit,
-            "How long its functions and triggers are waited for, in milliseconds, 0 for ever"),
+            "Time limit of its functions and triggers, in milliseconds; 0 for none"),
         .flag(
             "cloudLegacyCallbacks", "ROOST_CLOUD_LEGACY_CALLBACKS", \.cloudMain.legacyCallbacks,
-            "Whether its handlers with two parameters call response.success or response.error, as before "
+            "Expects handlers with two parameters to call response.success or response.error, as before "
                 + "parse-server 3"),
         .flag(
             "cloudHttpRequest", "ROOST_CLOUD_HTTP_REQUEST", \.cloudMain.httpRequest,
-            "Whether it has Parse.Cloud.httpRequest, as before parse-server 6"),
+            "Provides Parse.Cloud.httpRequest, as before parse-server 6"),
         .flag(
             "encodeParseObjectInCloudFunction", "PARSE_SERVER_ENCODE_PARSE_OBJECT_IN_CLOUD_FUNCTION",
             \.cloudMain.decodesPointers, older: [7: false],
-            "Whether its functions get pointers in their parameters as objects"),
+            "Passes pointers in parameters of functions as objects"),
         .flag(
             "watch", "ROOST_WATCH", \.cloudMain.isWatching,
-            "Whether cloud code is reloaded when its files change, for development"),
+            "Reloads cloud code when its files change, for development"),
     ]
 
     static let webhooks: [OptionDefinition] = [
         .text(
             "webhookKey", "PARSE_SERVER_WEBHOOK_KEY", \.webhooks.key,
-            "Sent to webhooks as X-Parse-Webhook-Key, so that they know who calls"),
+            "Sent to webhooks as X-Parse-Webhook-Key"),
         .milliseconds(
             "webhookTimeout", "ROOST_WEBHOOK_TIMEOUT", \.webhooks.timeout,
-            "How long a webhook is waited for, in milliseconds; 0 for as long as it takes"),
+            "Time limit of a webhook, in milliseconds; 0 for none"),
         .whole(
             "webhookConnections", "ROOST_WEBHOOK_CONNECTIONS", \.webhooks.connections, in: 1...10_000,
-            "How many calls are open to one host of webhooks at a time; ten times as many wait"),
+            "Open calls to one webhook host; ten times as many may wait"),
     ]
 
     static let jobs: [OptionDefinition] = [
         .flag(
             "jobSchedules", "ROOST_JOB_SCHEDULES", \.jobSchedules,
-            "Whether jobs are run when their schedules say so, by one of the processes on the database"),
+            "Runs scheduled jobs, each on one of the processes"),
         .whole(
             "maximumJobs", "ROOST_MAXIMUM_JOBS", \.maximumJobs, in: 1...100_000,
-            "The most jobs that run at a time in a process"),
+            "The most running jobs of a process"),
     ]
 }
 

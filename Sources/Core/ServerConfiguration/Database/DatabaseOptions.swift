@@ -3,7 +3,7 @@ import JSON
 extension OptionTable {
     static let databaseOptions =
         OptionDefinition(
-            "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object, "Settings of the database; others are ignored",
+            "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object, "Database settings; others are ignored",
             members: [
                 .flag("allowPublicExplain", nil, \.databaseOptions.allowPublicExplain, older: [8: true]),
                 .whole("max", nil, \.databaseOptions.poolSize, in: 1...1000),
@@ -27,7 +27,7 @@ extension OptionTable {
     static func databaseSchema(_ name: String, _ environment: String?) -> OptionDefinition {
         OptionDefinition(
             name, environment, .string,
-            "The schema of the database in which everything of the app lies, made where it is missing; default public"
+            "The database schema of the app, created if missing; default public"
         ) { value, name, configuration throws(ConfigurationError) in try configuration.takeSchema(value, name) }
     }
 
@@ -42,7 +42,7 @@ extension OptionTable {
 
     /// Classes as they are declared.
     static let schema = OptionDefinition(
-        "schema", "PARSE_SERVER_SCHEMA", .object, "Classes that are made as declared, at each start",
+        "schema", "PARSE_SERVER_SCHEMA", .object, "Classes to create or change at each start",
         members: [
             .custom("definitions", nil, .array, \.declaredSchemas.definitions) { value, _ throws(ConfigurationError) in
                 try Configuration.DeclaredSchemas.definitions(value.arrayValue ?? [])
@@ -181,11 +181,11 @@ extension OptionTable {
     static let indexAdvice: [OptionDefinition] = [
         .choiceOption(
             "indexAdvice", "ROOST_INDEX_ADVICE", \.indexAdvice,
-            "What is done about questions that take long without an index: off; tell (roost doctor and /index_advice), "
-                + "the default; build, which builds indexes beside other work"),
+            "Advice on missing indexes: off, tell (roost doctor and /index_advice; the default), or build, which "
+                + "builds them online"),
         .whole(
             "maximumAdvisedIndexes", "ROOST_MAXIMUM_ADVISED_INDEXES", \.maximumAdvisedIndexes, in: 1...100,
-            "How many indexes indexAdvice builds for a class at most"),
+            "The most indexes that indexAdvice builds for a class"),
     ]
 }
 

@@ -100,6 +100,6 @@ extension Configuration {
 extension OptionTable {
     static let distribution = OptionDefinition.custom(
         "distribution", "ROOST_DISTRIBUTION", .object, \.distribution,
-        "How classes lie on the servers of Citus: engine, mode (schema, rows), shards, classes; see growing.md"
+        "Distribution of classes over Citus servers: engine, mode (schema, rows), shards, classes; see growing.md"
     ) { value, name throws(ConfigurationError) in .some(try Configuration.Distribution(value, name)) }
 }

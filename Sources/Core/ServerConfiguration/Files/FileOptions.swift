@@ -3,7 +3,7 @@ import JSON
 extension OptionTable {
     static let files: [OptionDefinition] = [
         OptionDefinition(
-            "fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Who may upload what",
+            "fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Permissions and types of uploads",
             members: [
                 .flag("enableForPublic", nil, \.fileUpload.callers.enableForPublic, older: [4: true]),
                 .flag("enableForAnonymousUser", nil, \.fileUpload.callers.enableForAnonymousUser, older: [4: true]),
@@ -19,7 +19,7 @@ extension OptionTable {
                 .texts("allowedFileUrlDomains", nil, \.fileUpload.allowedFileUrlDomains),
             ], variables: .init(prefix: "PARSE_SERVER_FILE_UPLOAD")),
         OptionDefinition(
-            "fileDownload", "PARSE_SERVER_FILE_DOWNLOAD_OPTIONS", .object, "Who may download",
+            "fileDownload", "PARSE_SERVER_FILE_DOWNLOAD_OPTIONS", .object, "Permissions of downloads",
             members: [
                 .flag("enableForPublic", nil, \.fileDownload.enableForPublic),
                 .flag("enableForAnonymousUser", nil, \.fileDownload.enableForAnonymousUser),
@@ -27,28 +27,28 @@ extension OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_FILE_DOWNLOAD")),
         .flag(
             "preserveFileName", "PARSE_SERVER_PRESERVE_FILE_NAME", \.preserveFileName,
-            "Whether files keep their name without a random prefix"),
-        .text("fileKey", "PARSE_SERVER_FILE_KEY", \.fileKey, "The key of files that hosted Parse stored"),
+            "Keeps file names without a random prefix"),
+        .text("fileKey", "PARSE_SERVER_FILE_KEY", \.fileKey, "The key for files of hosted Parse"),
         .text(
             "encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", \.encryptionKey,
-            "What files are encrypted with, in every store"),
+            "Encrypts files, in every store"),
         .text(
             "previousEncryptionKey", "ROOST_PREVIOUS_ENCRYPTION_KEY", \.previousEncryptionKey,
-            "What files were encrypted with that `roost files rotate` has not encrypted anew yet"),
+            "The former key, until `roost files rotate` has encrypted all files anew"),
         .choiceOption(
             "encryptionFormat", "ROOST_ENCRYPTION_FORMAT", \.encryptionFormat,
-            "How files are encrypted: whole (as parse-server does) or segments (never whole in memory)"),
+            "whole (as parse-server) or segments (never whole in memory)"),
         // After the others: what it says outweighs them.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
-            "Where uploaded files are: the module and options of parse-server's adapters for the disk, S3 or Google Cloud "
-                + "Storage, or postgres, such as {\"module\":\"@parse/s3-files-adapter\",\"options\":{\"bucket\":\"…\"}}"
+            "The file store: parse-server's adapters for disk, S3 or Google Cloud Storage, or postgres, such as "
+                + "{\"module\":\"@parse/s3-files-adapter\",\"options\":{\"bucket\":\"…\"}}"
         ) { value, _, configuration throws(ConfigurationError) in
             try FileStoreReader.read(value, into: &configuration)
         },
         OptionDefinition(
             "filesFallback", "ROOST_FILES_FALLBACK", .array,
-            "Stores, each as in filesAdapter, from which files are read that the first does not have"
+            "Further stores, as in filesAdapter, for files that the first lacks"
         ) { value, _, configuration throws(ConfigurationError) in
             try FileStoreReader.readFallbacks(value, into: &configuration)
         },

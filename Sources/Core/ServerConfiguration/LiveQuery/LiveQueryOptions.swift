@@ -4,7 +4,7 @@ extension OptionTable {
     static let liveQueries: [OptionDefinition] = [
         OptionDefinition(
             "liveQuery", "PARSE_SERVER_LIVE_QUERY", .object,
-            "Live queries: classNames are the classes, or patterns of their names, whose changes are published",
+            "classNames: the classes with live queries, or patterns of their names",
             members: [
                 .member("classNames", .array), .member("redisURL", .string),
                 .member("redisOptions", .object), .member("regexTimeout", .number),
@@ -12,11 +12,11 @@ extension OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_LIVEQUERY")),
         OptionDefinition(
             "startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean,
-            "Whether WebSocket connections of live queries are taken on the server's port; default true if liveQuery names "
-                + "classes or liveQueryServerOptions is set"),
+            "Accepts live queries on the server's port; default true if liveQuery names classes or "
+                + "liveQueryServerOptions is set"),
         OptionDefinition(
             "liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object,
-            "Settings of these connections, which are taken when it is there: keyPairs, websocketTimeout",
+            "Settings of their connections: keyPairs, websocketTimeout",
             members: [
                 .member("appId", .string), .member("masterKey", .string),
                 .member("serverURL", .string), .member("keyPairs", .object),

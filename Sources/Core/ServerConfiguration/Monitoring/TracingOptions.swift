@@ -5,13 +5,13 @@ extension OptionTable {
     static let traces: [OptionDefinition] = [
         .custom(
             "tracingEndpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", .string, \.tracing.endpoint,
-            "The address of a collector that takes OTLP over HTTP; /v1/traces is added. Without one nothing is traced"
+            "The address of an OTLP collector over HTTP; /v1/traces is added. Default no traces"
         ) { value, name throws(ConfigurationError) in
             .some(try address(value, name).map { $0.hasSuffix("/") ? $0 + "v1/traces" : $0 + "/v1/traces" })
         },
         .custom(
             "tracingTracesEndpoint", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", .string, \.tracing.endpoint,
-            "The same, as it is"
+            "The same as a complete URL"
         ) { value, name throws(ConfigurationError) in .some(try address(value, name)) },
         .custom(
             "tracingHeaders", "OTEL_EXPORTER_OTLP_HEADERS", .string, \.tracing.headers,
@@ -19,7 +19,7 @@ extension OptionTable {
         ) { value, name throws(ConfigurationError) in try pairs(value, name) },
         .custom(
             "tracingProtocol", "OTEL_EXPORTER_OTLP_PROTOCOL", .string, \.tracing.isProtocolKnown,
-            "http/protobuf; there is no other"
+            "http/protobuf only"
         ) { value, _ throws(ConfigurationError) in
             guard value.nonEmptyText ?? "http/protobuf" == "http/protobuf" else {
                 throw ConfigurationError("option tracingProtocol must be http/protobuf")
@@ -27,14 +27,14 @@ extension OptionTable {
             return true
         },
         .text(
-            "tracingServiceName", "OTEL_SERVICE_NAME", \.tracing.serviceName, "What traces call the server"),
+            "tracingServiceName", "OTEL_SERVICE_NAME", \.tracing.serviceName, "The server's name in traces"),
         .custom(
             "tracingResource", "OTEL_RESOURCE_ATTRIBUTES", .string, \.tracing.resource,
-            "What traces say of the process besides: name=value,…"
+            "Attributes of the process in traces: name=value,…"
         ) { value, name throws(ConfigurationError) in try pairs(value, name) },
         .custom(
             "tracingSampler", "OTEL_TRACES_SAMPLER", .string, \.tracing.sampler,
-            "Which requests are traced: always_on, always_off, traceidratio, and these with parentbased_ before them; "
+            "Requests to trace: always_on, always_off, traceidratio, each also with the prefix parentbased_; "
                 + "default parentbased_traceidratio"
         ) { value, name throws(ConfigurationError) in
             guard let text = value.nonEmptyText else { return nil }
@@ -45,7 +45,7 @@ extension OptionTable {
         },
         .custom(
             "tracingSamplerArgument", "OTEL_TRACES_SAMPLER_ARG", .stringOrNumber, \.tracing.ratio,
-            "Of how many requests, as 0.1; default 0.01"
+            "The share of requests, such as 0.1; default 0.01"
         ) { value, name throws(ConfigurationError) in
             guard let ratio = value.numberValue ?? value.stringValue.flatMap(Double.init), (0...1).contains(ratio)
             else {
@@ -55,14 +55,14 @@ extension OptionTable {
         },
         .custom(
             "tracingDisabled", "OTEL_SDK_DISABLED", .boolean, \.tracing.isDisabled,
-            "Whether nothing is traced all the same"
+            "Turns traces off"
         ) { value, _ throws(ConfigurationError) in value.boolValue },
         .choiceOption(
             "tracingTrust", "ROOST_TRACING_TRUST", \.tracing.trust,
-            "Whose traceparent is followed: proxy (those of trustProxy), all or none; default proxy"),
+            "The senders whose traceparent is followed: proxy (those of trustProxy), all or none; default proxy"),
         .flag(
             "tracingKeepSlow", "ROOST_TRACING_KEEP_SLOW", \.tracing.keepsSlow,
-            "Whether requests that fail, or take as long as slowRequest, are traced although they were not sampled"),
+            "Also traces requests that fail or reach slowRequest, sampled or not"),
     ]
 
     private static func address(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {

@@ -40,87 +40,85 @@ public enum OptionTable {
         [
             OptionDefinition(
                 "preset", "ROOST_PRESET", .number,
-                "The parse-server line (4 to 9) whose defaults and visible shapes are used; default 9"),
+                "The parse-server line to follow, 4 to 9; default 9"),
             .text(
                 "dataDir", "ROOST_DATA_DIR", \.dataDir,
-                "Where the private PostgreSQL and files live; default .roost beside the configuration file"),
+                "The folder of the private PostgreSQL and of files; default .roost beside the configuration file"),
             .text(
                 "filesDirectory", "ROOST_FILES_DIRECTORY", \.filesDirectory,
-                "Where uploaded files live; default files below the data folder"),
+                "The folder of uploaded files; default files below the data folder"),
             .text(
                 "classDefinitions", "ROOST_CLASS_DEFINITIONS", \.classDefinitions,
                 "Class definitions embedded in the binary to apply at start: music"),
             .whole(
                 "statementTimeout", "ROOST_STATEMENT_TIMEOUT", \.statementTimeout, in: 1...86_400_000,
-                "How long one statement may run, in milliseconds"),
+                "Time limit of a statement, in milliseconds"),
             .whole(
                 "lockTimeout", "ROOST_LOCK_TIMEOUT", \.lockTimeout, in: 1...86_400_000,
-                "How long a request waits for an object that others are changing, in milliseconds"),
+                "Time limit of waiting for an object that others change, in milliseconds"),
             .whole(
                 "transactionTimeout", "ROOST_TRANSACTION_TIMEOUT", \.transactionTimeout, in: 1...86_400_000,
-                "How long a transaction may take, such as a batch that is one, and how long a change of a class "
-                    + "waits for requests that use its table, in milliseconds"),
+                "Time limit of a transaction, and of a class change that waits for requests, in milliseconds"),
             .whole(
                 "connectionTimeout", "ROOST_CONNECTION_TIMEOUT", \.connectionTimeout, in: 1...86_400_000,
-                "How long a request waits for a connection to the database before it is answered with 503, in "
-                    + "milliseconds"),
+                "Time limit of waiting for a database connection, then 503, in milliseconds"),
             .whole(
                 "passwordHashingThreads", "ROOST_PASSWORD_HASHING_THREADS", \.passwordHashingThreads, in: 1...1024,
-                "How many hashes of passwords are computed at once; default one less than there are processors"),
+                "Password hashes computed at once; default one less than processors"),
             .whole(
                 "passwordHashingQueue", "ROOST_PASSWORD_HASHING_QUEUE", \.passwordHashingQueue, in: 1...1_000_000,
-                "How many hashes of passwords may wait, before log-ins are answered with 503"),
+                "Password hashes that may wait; beyond that log-ins get 503"),
             .whole(
                 "regexTimeout", "ROOST_REGEX_TIMEOUT", \.regexTimeout, in: 1...86_400_000,
-                "How long a find with a regular expression may run for clients, in milliseconds"),
+                "Time limit of a client's find with a regular expression, in milliseconds"),
             .flag(
                 "allowRegexBackReferences", "ROOST_ALLOW_REGEX_BACK_REFERENCES", \.allowRegexBackReferences,
-                "Whether regular expressions of clients may refer back to what their groups matched"),
+                "Allows back references in clients' regular expressions"),
             .custom(
                 "readReplicaURI", "ROOST_READ_REPLICA_URI", .string, \.readReplicaURI,
-                "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"
+                "The postgres:// URI of a streaming replica, for reads with a readPreference"
             ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
             .texts(
                 "readReplicaURIs", "ROOST_READ_REPLICA_URIS", \.readReplicaURIs,
-                "The same for several replicas: each read goes to the one with the least under way"
+                "The same for several replicas; each read goes to the least busy"
             ) { list, name throws(ConfigurationError) in
                 for uri in list { _ = try DatabaseAddress.read(.string(uri), name) }
             },
             .whole(
                 "maxReplicaLag", "ROOST_MAX_REPLICA_LAG", \.maxReplicaLag, in: 50...86_400_000,
-                "How far a replica may be behind, in milliseconds, before it counts as out of reach; default any distance"
+                "Milliseconds that a replica may lag before it counts as unavailable; default no limit"
             ),
             .flag(
                 "readOnly", "ROOST_READ_ONLY", \.readOnly,
-                "Whether the server only reads, on a database that may be a standby; writes are answered with 119"),
+                "Serves reads only, also from a standby; writes get 119"),
             .size(
                 "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", \.maxObjectSize, atLeast: 1024,
-                "The largest object that clients may store, as JSON; the master key stores larger ones"),
+                "The largest object of a client, as JSON"),
             .size(
                 "maxTriggerSize", "ROOST_MAX_TRIGGER_SIZE", \.maxTriggerSize, atLeast: 1024,
-                "The most bytes of objects that a find of a client hands to triggers; the master key hands over more"),
+                "The most bytes of objects that a client's find passes to triggers"),
             .whole(
                 "maxClientFields", "ROOST_MAX_CLIENT_FIELDS", \.maxClientFields, in: 0...1000,
-                "The most fields that clients may give a class; the master key gives it more"),
+                "Fields of a class beyond which clients add none"),
             .whole(
                 "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
-                "The most connections of clients at a time, or fewer where the system gives fewer descriptors"),
+                "The most client connections; fewer if the system allows fewer descriptors"),
             .whole(
                 "drainTime", "ROOST_DRAIN_TIME", \.drainTime, in: 0...3600,
-                "How many seconds the server goes on taking requests after SIGTERM, while /health answers 503"),
+                "Seconds of serving after SIGTERM, while /health answers 503"),
             .size(
                 "transferMemory", "ROOST_TRANSFER_MEMORY", \.transferMemory, atLeast: 1,
-                "The most memory of large bodies and of answers that clients have not read"),
+                "The most memory of large bodies and unread answers"),
         ] + indexAdvice
 
     private static let essential: [OptionDefinition] = [
         .text(
             "appId", "PARSE_SERVER_APPLICATION_ID", \.appId,
-            "The application id that every request must carry (required)"),
+            "The application id of every request (required)"),
         .text("masterKey", "PARSE_SERVER_MASTER_KEY", \.masterKey, "The key that bypasses all permissions (required)"),
         .whole(
             "masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", \.masterKeyTtl, in: 0...31_536_000,
-            "After how many seconds a masterKey that is a function of an index.js is called again; 0 for never"),
+            "Seconds after which masterKey, as a function of an index.js, is called again; 0 for never"),
         .custom(
             "serverURL", "PARSE_SERVER_URL", .string, \.serverURL,
             "The URL of the interface; its path is accepted in batches"
@@ -131,11 +129,11 @@ public enum OptionTable {
         ) { value, name throws(ConfigurationError) in .some(try url(value, name)) },
         .custom(
             "databaseURI", "PARSE_SERVER_DATABASE_URI", .string, \.databaseURI,
-            "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"
+            "A postgres:// URI with libpq parameters; default a private PostgreSQL"
         ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
         .custom(
             "directDatabaseURI", "ROOST_DIRECT_DATABASE_URI", .string, \.directDatabaseURI,
-            "The postgres:// URI of the server itself where databaseURI leads to a pooler, for what needs a session"
+            "The postgres:// URI of the server itself if databaseURI is a pooler's"
         ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
         databaseSchema("databaseSchema", "ROOST_DATABASE_SCHEMA"),
         databaseOptions,
@@ -145,13 +143,12 @@ public enum OptionTable {
         .text("mountPath", "PARSE_SERVER_MOUNT_PATH", \.mountPath, "The path of the interface"),
         .custom(
             "trustProxy", "PARSE_SERVER_TRUST_PROXY", .any, \.trustProxy,
-            "The proxies whose X-Forwarded-For is trusted: true (every client), the number of proxies, or a list of their "
-                + "addresses"
+            "The proxies whose X-Forwarded-For counts: true (all clients), their number, or their addresses"
         ) { value, name throws(ConfigurationError) in try Configuration.TrustProxy(value, name) },
         .size("maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", \.maxUploadSize, "The largest request body"),
         .custom(
             "https", "ROOST_HTTPS", .object, \.https,
-            "TLS in the server: the certificate with its chain, and its key, as PEM files that SIGHUP has read anew",
+            "TLS in the server: PEM files, the certificate with its chain and the key; SIGHUP reloads them",
             members: [.member("certificate", .string), .member("key", .string)]
         ) { value, _ throws(ConfigurationError) in .some(try Configuration.HTTPS(json: value)) },
     ]
@@ -159,7 +156,7 @@ public enum OptionTable {
     private static let protection: [OptionDefinition] = [
         OptionDefinition(
             "idempotencyOptions", "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY_OPTIONS", .object,
-            "Paths whose requests are served once by X-Parse-Request-Id, and for how many seconds",
+            "Paths whose requests run once per X-Parse-Request-Id, and for how many seconds",
             members: [
                 .texts("paths", nil, \.idempotencyOptions.paths) { paths, _ throws(ConfigurationError) in
                     for path in paths where !Pattern.isValid(path) {
@@ -185,7 +182,7 @@ public enum OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_REQUEST_COMPLEXITY")),
         .custom(
             "routeAllowList", "PARSE_SERVER_ROUTE_ALLOW_LIST", .array, \.routeAllowList,
-            "Regular expressions of whole paths, such as classes/Public.*: clients may use no other routes"
+            "The only routes for clients: regular expressions of whole paths, such as classes/Public.*"
         ) { value, _ throws(ConfigurationError) in try RouteAllowList(json: value) },
     ]
 
@@ -197,18 +194,18 @@ public enum OptionTable {
             parse: { value, _ in
                 value.arrayValue?.compactMap(\.stringValue).joined(separator: ", ") ?? value.nonEmptyText
             }),
-        OptionDefinition("verbose", "VERBOSE", .boolean, "Whether logLevel is verbose, whatever it is set to"),
+        OptionDefinition("verbose", "VERBOSE", .boolean, "Sets logLevel to verbose"),
         .flag(
             "silent", "SILENT", \.silent,
-            "Whether the server prints no banner and no log lines; /scriptlog still has them"),
-        .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Log lines as JSON"),
+            "Prints no banner and no log lines; /scriptlog still has them"),
+        .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Writes log lines as JSON"),
         eventLevels,
         .whole(
             "slowRequest", "ROOST_SLOW_REQUEST", \.slowRequest, in: 1...86_400_000,
-            "From how many milliseconds on a request is logged as a warning"),
+            "Logs requests of this many milliseconds as warnings"),
         .whole(
             "slowQueryThreshold", "ROOST_SLOW_QUERY_THRESHOLD", \.slowQueryThreshold, in: 0...86_400_000,
-            "From how many milliseconds on an operation of the database is logged with its statement; 0 for never"),
+            "Logs database operations of this many milliseconds with their statement; 0 for never"),
     ]
 
     private static let security =

@@ -4,8 +4,7 @@ extension OptionTable {
     static let pushes: [OptionDefinition] = [
         OptionDefinition(
             "push", "PARSE_SERVER_PUSH", .object,
-            "Push notifications: the services by device type (ios, osx, tvos, watchos, android, fcm, web, expo), and how "
-                + "they are sent",
+            "Push services by device type (ios, osx, tvos, watchos, android, fcm, web, expo), and sending",
             members: [
                 .member("ios", .any), .member("osx", .any), .member("tvos", .any), .member("watchos", .any),
                 .member("android", .any), .member("fcm", .any), .member("web", .any), .member("expo", .any),
@@ -19,7 +18,7 @@ extension OptionTable {
         },
         .flag(
             "scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", \.schedulesPushes,
-            "Whether a notification with a push_time is sent then, and not at once"),
+            "Sends a notification with a push_time then, not at once"),
     ]
 }
 

@@ -5,18 +5,18 @@ extension OptionTable {
     static let access: [OptionDefinition] = [
         .text(
             "maintenanceKey", "PARSE_SERVER_MAINTENANCE_KEY", \.maintenanceKey,
-            "The key that may read and write internal fields and dates"),
+            "The key for internal fields and dates"),
         .text(
             "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", \.readOnlyMasterKey,
             "A master key that only reads"),
         .custom(
             "adminKeys", "ROOST_ADMIN_KEYS", .object, \.audit.adminKeys,
-            "Further master keys by the names of those who have them, each as its SHA-256 in hexadecimal digits"
+            "Further master keys by owner's name, each as hexadecimal SHA-256"
         ) { value, _ throws(ConfigurationError) in try Configuration.adminKeys(value) },
         OptionDefinition(
             "audit", "ROOST_AUDIT", .object,
-            "The audit log of changes made with the master key, adminKeys or the maintenance key, stored in the database: "
-                + "events lists the kinds to record (write, schema, config, hooks, role, file); default none",
+            "The audit log, in the database, of changes by master, admin and maintenance keys. events: the kinds to "
+                + "record (write, schema, config, hooks, role, file); default none",
             members: [
                 .custom("events", nil, .texts, \.audit.events) { value, name throws(ConfigurationError) in
                     try Configuration.AuditEvent.read(value, name)
@@ -24,7 +24,7 @@ extension OptionTable {
             ]),
         .addresses(
             "masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", \.masterKeyIps, older: [5: Configuration.everywhere],
-            "Addresses from which the master key is taken"),
+            "Addresses that may use the master key"),
         .addresses(
             "maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", \.maintenanceKeyIps,
             "The same for the maintenance key"),
@@ -33,7 +33,7 @@ extension OptionTable {
             "The same for the read-only master key"),
         .text(
             "clientKey", "PARSE_SERVER_CLIENT_KEY", \.clientKey,
-            "A key for Apple and Android clients; once one client key is set, every client needs one"),
+            "A key for Apple and Android clients; with any client key set, every client needs one"),
         .text("javascriptKey", "PARSE_SERVER_JAVASCRIPT_KEY", \.javascriptKey, "A key for JavaScript clients"),
         .text("restAPIKey", "PARSE_SERVER_REST_API_KEY", \.restAPIKey, "A key for REST callers"),
         .text("dotNetKey", "PARSE_SERVER_DOT_NET_KEY", \.dotNetKey, "A key for .NET and Unity clients"),
@@ -42,17 +42,17 @@ extension OptionTable {
         .flag(
             "allowClientClassCreation", "PARSE_SERVER_ALLOW_CLIENT_CLASS_CREATION", \.allowClientClassCreation,
             older: [6: true],
-            "Whether clients may make classes"),
+            "Allows clients to create classes"),
         .flag(
             "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", \.allowCustomObjectId,
-            "Whether clients may choose ids"),
+            "Allows clients to choose ids"),
         // The tables of relations, parse-server's as well, have columns of 120 characters for ids.
         .whole(
             "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", \.objectIdSize, in: 1...120,
             "The length of generated ids, 120 at most"),
         OptionDefinition(
             "protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object,
-            "Hidden fields by class and entity; default hides _User.email from everybody else"
+            "Hidden fields by class and entity; default hides _User.email from others"
         ) { value, _, configuration throws(ConfigurationError) in try configuration.protect(value.objectValue ?? [:]) },
         OptionDefinition(
             "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .texts,
@@ -64,16 +64,16 @@ extension OptionTable {
         },
         .flag(
             "enforcePrivateUsers", "PARSE_SERVER_ENFORCE_PRIVATE_USERS", \.enforcePrivateUsers, older: [5: false],
-            "Whether new users are hidden from others"),
+            "Hides new users from others"),
         .flag(
             "enableAnonymousUsers", "PARSE_SERVER_ENABLE_ANON_USERS", \.enableAnonymousUsers,
-            "Whether anonymous users are let in"),
+            "Allows anonymous users"),
         .whole(
             "defaultLimit", "PARSE_SERVER_DEFAULT_LIMIT", \.defaultLimit, in: 1...(1 << 53),
-            "The number of objects that a find without a limit gives"),
+            "Objects of a find without a limit"),
         .whole(
             "maxLimit", "PARSE_SERVER_MAX_LIMIT", \.maxLimit, in: 1...(1 << 53),
-            "The most objects that a find gives; default no limit"),
+            "The most objects of a find; default no limit"),
         .size(
             "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", \.maxResponseSize, atLeast: 1024,
             "The largest answer, for the master key as well"),
@@ -93,17 +93,17 @@ extension OptionTable {
         .flag(
             "enableSanitizedErrorResponse", "PARSE_SERVER_ENABLE_SANITIZED_ERROR_RESPONSE",
             \.enableSanitizedErrorResponse, older: [7: false],
-            "Whether permission errors have a generic text"),
+            "Gives permission errors a generic text"),
         .flag(
             "protectedFieldsOwnerExempt", "PARSE_SERVER_PROTECTED_FIELDS_OWNER_EXEMPT", \.protectedFieldsOwnerExempt,
-            "Whether users see all fields of their own record"),
+            "Shows users all fields of their own record"),
         .flag(
             "protectedFieldsSaveResponseExempt", "PARSE_SERVER_PROTECTED_FIELDS_SAVE_RESPONSE_EXEMPT",
             \.protectedFieldsSaveResponseExempt,
-            "Whether answers to saves carry protected fields that the save changed"),
+            "Returns protected fields that a save changed"),
         OptionDefinition(
             "installation", "PARSE_SERVER_INSTALLATION", .object,
-            "What becomes of installations that share a device token with one that is written",
+            "Treatment of installations that share a device token",
             members: [
                 .flag("duplicateDeviceTokenActionEnforceAuth", nil, \.installation.enforcesCaller),
                 .choice("duplicateDeviceTokenAction", \.installation.action),
@@ -112,7 +112,7 @@ extension OptionTable {
         .flag(
             "allowAggregationForReadOnlyMasterKey", "PARSE_SERVER_ALLOW_AGGREGATION_FOR_READ_ONLY_MASTER_KEY",
             \.allowAggregationForReadOnlyMasterKey,
-            "Whether the read-only master key may aggregate"),
+            "Allows aggregations with the read-only master key"),
     ]
 }
 

@@ -6,10 +6,9 @@ extension OptionTable {
     static let console: [OptionDefinition] = [
         OptionDefinition(
             "console", "ROOST_CONSOLE", .object,
-            "The administration page at /console. enabled: thisMachine (the default) admits browsers on this machine, true "
-                + "those whose address is in addresses, false turns the page off. hosts: further host names that it answers to. signIn: "
-                + "operators (the default), or thisMachine for development. backupFolder: the folder for backups of the "
-                + "embedded database",
+            "The page /console. enabled: thisMachine (default; browsers on this machine), true (those in addresses) "
+                + "or false. hosts: further host names. signIn: operators (default), or thisMachine for "
+                + "development. backupFolder: backups of the embedded database",
             members: [
                 .custom("enabled", nil, .any, \.console.reach) { value, name throws(ConfigurationError) in
                     switch value {
@@ -32,8 +31,7 @@ extension OptionTable {
             ], variables: .init(prefix: "ROOST_CONSOLE")),
         .text(
             "consoleFolder", "ROOST_CONSOLE_FOLDER", \.consoleFolder,
-            "The folder from which the console's files are read at each request, for developing the console; default the "
-                + "files in the binary"),
+            "The folder of the console's files, for developing it; default the files in the binary"),
     ]
 }
 

@@ -5,18 +5,18 @@ extension OptionTable {
     static let rateLimits: [OptionDefinition] = [
         .custom(
             "rateLimit", "PARSE_SERVER_RATE_LIMIT", .any, \.rateLimits,
-            "How many requests of a kind there may be in a time", members: RateLimitOptions.members,
+            "Limits on requests in a time", members: RateLimitOptions.members,
             variables: .init(
                 prefix: "PARSE_SERVER_RATE_LIMIT", needed: ["requestPath", "requestTimeWindow", "requestCount"],
                 isElement: true)
         ) { value, _ throws(ConfigurationError) in try RateLimitOptions.list(value) },
         .custom(
             "rateLimitStore", "ROOST_RATE_LIMIT_STORE", .string, \.rateLimitStore,
-            "Where requests are counted: memory (each process for itself) or database (all together); default memory"
+            "Counts requests in memory (each process) or database (all together); default memory"
         ) { value, _ throws(ConfigurationError) in try RateLimitOptions.store(value) },
         .flag(
             "accountRateLimit", "ROOST_ACCOUNT_RATE_LIMIT", \.accountRateLimit, older: [8: false],
-            "Whether log-ins, sign-ups, challenges and mails are limited for each address"),
+            "Limits log-ins, sign-ups, challenges and mails per address"),
     ]
 }
 
