@@ -203,8 +203,8 @@ public enum Authority: Sendable {
     /// The rights of a client that isn't logged in.
     case anonymous
 
-    /// Resolves `asCaller` for a call. Callers with the read-only key become anonymous, because the server can't
-    /// restrict a session or the master key to reads.
+    /// Resolves `asCaller` for a call. The read-only master key grants no rights here, because requests with the master
+    /// key could write.
     func resolved(for call: CloudCall) -> InternalRequest.Authority {
         switch self {
         case .asMaster: .master
