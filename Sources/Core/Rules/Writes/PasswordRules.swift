@@ -1,18 +1,17 @@
 import ParseModel
 import ServerConfiguration
 
-/// Validates passwords.
 package enum PasswordRules {
-    /// Bytes of a password that bcrypt compares.
+    /// bcrypt only compares the first 72 bytes.
     private static let comparedLength = 72
 
-    /// Bytes of a password that a pattern is matched with.
+    /// Maximum password length in bytes for matching patterns.
     private static let longestMatched = 1024
 
     /// Checks a new password against the policy.
     ///
-    /// - Parameter refusesUncompared: Whether no part of it may be left out of the comparison.
-    /// - Throws: 142.
+    /// - Parameter refusesUncompared: Whether to reject passwords longer than the 72 bytes that bcrypt compares.
+    /// - Throws: 142, or 107 if the password contains NUL.
     package static func check(
         _ password: String, username: String?, _ policy: Configuration.PasswordPolicy?, refusesUncompared: Bool
     ) throws(ParseError) {
@@ -24,7 +23,7 @@ package enum PasswordRules {
                 ParseError.validationError, "Password cannot be longer than \(comparedLength) bytes.")
         }
         guard let policy else { return }
-        // What a pattern costs grows with the square of what it looks at.
+        // The cost of some patterns grows with the square of the password's length.
         guard policy.validatorPattern == nil || password.utf8.count <= longestMatched else {
             throw ParseError(
                 ParseError.validationError, "Password cannot be longer than \(longestMatched) bytes.")
