@@ -10,8 +10,8 @@ public protocol FileStorage: Sendable {
     /// Maximum memory in bytes that a file occupies while it is stored, or 0 if its bytes are forwarded immediately.
     var memoryOfWrites: Int { get }
 
-    /// Returns the URL at which clients download a file directly, or nil if they must use the server. The property is
-    /// nil if no file has such a URL. Called while rows are encoded, so it must not block.
+    /// Returns the URL for downloading a file directly from the storage, or nil if clients must use the server. The
+    /// property is nil if no file has such a URL. Called while rows are encoded, so it must not block.
     var location: (@Sendable (_ name: String) -> String?)? { get }
 
     /// Prepares the storage before the first request. An unreachable remote storage is only logged and doesn't prevent
@@ -47,7 +47,7 @@ public protocol FileStorage: Sendable {
     /// Opens a file for reading, or returns nil if it doesn't exist.
     ///
     /// - Parameters:
-    ///   - name: The name under which it was stored.
+    ///   - name: The name of the stored file.
     ///   - wish: The parts to be read, so that a remote storage needs only one request.
     /// - Throws: ``FileStorageError/notReadable``, ``FileStorageError/unavailable(retryAfter:)``, or the storage's
     ///   error.
@@ -183,19 +183,17 @@ public struct FileDetails: Sendable, Equatable {
     /// The MIME type, or nil if the file's extension implies it.
     public var contentType: String?
 
-    /// Describes a file; empty when nothing is given.
     public init(metadata: JSONObject = [:], tags: JSONObject = [:], contentType: String? = nil) {
         self.metadata = metadata
         self.tags = tags
         self.contentType = contentType
     }
 
-    /// Whether nothing is said.
     public var isEmpty: Bool {
         metadata.isEmpty && tags.isEmpty && contentType == nil
     }
 
-    /// Reads what ``serialized()`` wrote; anything else counts as nothing said.
+    /// Parses the output of ``serialized()``. Invalid input results in empty details.
     public init(parsing bytes: [UInt8]) {
         self.init()
         guard case .object(let object)? = try? JSONValue(parsing: bytes) else { return }
@@ -204,7 +202,7 @@ public struct FileDetails: Sendable, Equatable {
         if case .string(let contentType)? = object["contentType"] { self.contentType = contentType }
     }
 
-    /// The details as JSON text, as they lie beside a file on the disk.
+    /// Returns the details as JSON, as stored next to a file on disk.
     public func serialized() -> [UInt8] {
         var object: JSONObject = ["metadata": .object(metadata), "tags": .object(tags)]
         if let contentType { object["contentType"] = .string(contentType) }

@@ -1,4 +1,4 @@
-/// A hash of response bytes, with which clients detect changes.
+/// A hash of response bytes that lets clients detect changes.
 public enum ContentHash {
     /// Returns the hash of some bytes, which is the same in every process and on every machine. Not collision-resistant
     /// against attackers.

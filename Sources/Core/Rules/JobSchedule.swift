@@ -9,7 +9,7 @@ public struct JobSchedule: Sendable {
     public let parameters: JSONObject
     /// The time of the last run in milliseconds since 1970, or nil if the job hasn't run yet.
     public let lastRun: Double?
-    /// The first minute in which the job may run, in minutes since 1970.
+    /// The earliest time of a run, in minutes since 1970.
     private let start: Int64
     /// The minute of the day's first run.
     private let minuteOfDay: Int64

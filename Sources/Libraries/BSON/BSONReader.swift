@@ -66,7 +66,6 @@ public struct BSONReader {
         return value
     }
 
-    /// Reads the length of a document and returns its end.
     private mutating func documentEnd(depth: Int) throws(BSONError) -> Int {
         guard depth <= Self.greatestDepth else { throw failure("nesting deeper than \(Self.greatestDepth)") }
         let start = position

@@ -8,7 +8,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// An open file descriptor. Closed at the latest when the last reference is released.
+/// An open file descriptor, which is closed with the last reference.
 public final class OpenFile: Sendable {
     public static let standardOutput = OpenFile(1)
     public static let standardError = OpenFile(2)

@@ -16,7 +16,6 @@ package struct TarHeader: Equatable {
     /// Seconds since 1970.
     package var modified: Int
 
-    /// The maximum of the octal size field.
     private static let largestSize = 0o77777777777
 
     /// The header blocks, preceded by extended records if the path or the size requires them.
@@ -112,7 +111,7 @@ package struct TarHeader: Equatable {
         field.allSatisfy { (0x30...0x37).contains($0) } ? Int(String(decoding: field, as: UTF8.self), radix: 8) : nil
     }
 
-    /// Whether the path stays inside the folder in which the archive is unpacked.
+    /// Whether the path stays inside the folder that the archive is unpacked in.
     package var isInside: Bool {
         // Splits by bytes, as the system does. A combining character after a slash doesn't change that.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

@@ -33,9 +33,8 @@ package final class LogWriter: Sendable {
     package static var droppedLines: Int { dropped.load(ordering: .relaxed) }
     private static let dropped = Atomic(0)
 
-    /// Maximum number of queued lines.
     private static let capacity = 8192
-    /// Maximum delay of a line in milliseconds for which its time is adjusted.
+    /// Maximum delay of a line, in milliseconds, that is hidden by adjusting its time.
     private static let latest: Int64 = 1000
     /// Microseconds during which lines are collected and then written together.
     private static let pause: UInt32 = 10_000

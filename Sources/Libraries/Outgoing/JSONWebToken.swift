@@ -18,7 +18,6 @@ public struct JSONWebToken: Sendable {
     /// Empty if the signature can't be decoded, so that no key verifies it.
     private let signature: [UInt8]
 
-    /// Maximum token length in bytes.
     private static let longest = 16_384
 
     /// Parses a token. Returns nil if it is malformed, too long, or requires extensions.

@@ -14,7 +14,7 @@ public struct KeyFile: Sendable {
     ///
     /// - Parameters:
     ///   - option: The name of the option, for errors.
-    ///   - folder: The folder to which relative paths refer.
+    ///   - folder: The base folder of relative paths.
     /// - Throws: `ConfigurationError` if the text is neither a key nor the path of a readable file.
     public init(_ text: String, _ option: String, in folder: String) throws {
         if text.contains("-----BEGIN") || text.hasPrefix("{") {

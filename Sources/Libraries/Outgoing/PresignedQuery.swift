@@ -7,8 +7,8 @@ import Encoding
     public import Foundation
 #endif
 
-/// Creates query parameters that make URLs of a host accessible to anybody for a limited time. Everything that doesn't
-/// depend on the path is computed once, because a list of objects can contain many files.
+/// Creates query parameters that let anybody access a host's URLs for a limited time. Everything that doesn't depend on
+/// the path is computed once, because a list of objects can contain many files.
 public struct PresignedQuery: Sendable {
     private let parameters: String
     private let host: String
@@ -20,7 +20,7 @@ public struct PresignedQuery: Sendable {
     ///
     /// - Parameters:
     ///   - lifetime: The validity in seconds.
-    ///   - date: The time from which the URLs are valid.
+    ///   - date: The start of the validity.
     public init(_ signature: AWSSignature, host: String, lifetime: Int, at date: Date) {
         let time = AWSSignature.time(date)
         let scope = signature.scope(time)

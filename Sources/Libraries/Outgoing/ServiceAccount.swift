@@ -46,7 +46,7 @@ public struct ServiceAccount: Sendable {
     /// - Parameters:
     ///   - value: The JSON of the credentials, its text, or a path.
     ///   - option: The name of the option, for errors.
-    ///   - folder: The folder to which relative paths refer.
+    ///   - folder: The base folder of relative paths.
     /// - Throws: `ConfigurationError` if the credentials are invalid.
     public init(_ value: JSONValue, _ option: String, in folder: String) throws {
         var account = value.objectValue

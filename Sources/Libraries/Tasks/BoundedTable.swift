@@ -72,7 +72,7 @@ public struct BoundedTable<Key: Hashable, Value> {
         return drop(place)
     }
 
-    /// Removes the values for which `isStale` returns true. Takes linear time.
+    /// Removes the values that `isStale` selects. Takes linear time.
     public mutating func removeAll(where isStale: (Key, Value) -> Bool) {
         for case (let place, let node?) in nodes.enumerated() where isStale(node.key, node.value) { drop(place) }
     }

@@ -20,10 +20,10 @@ public final class CallerPresence: Sendable {
 
     /// Creates the presence of a connected caller.
     ///
-    /// - Parameter sender: The sender to which the caller's work is attributed.
+    /// - Parameter sender: The sender whose share the caller's requests use.
     public init(sender: Sender = .server) { senderNumber = Atomic(sender.number) }
 
-    /// The sender to which the caller's work is attributed. Behind a trusted proxy it changes with each request.
+    /// The sender whose share the caller's requests use. Behind a trusted proxy it changes with each request.
     public var sender: Sender {
         get { Sender(number: senderNumber.load(ordering: .relaxed)) }
         set { senderNumber.store(newValue.number, ordering: .relaxed) }

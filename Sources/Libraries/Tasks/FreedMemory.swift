@@ -15,7 +15,7 @@ public enum FreedMemory {
 
     private static let state = Mutex(State())
 
-    /// Number of freed bytes from which memory is returned to the system.
+    /// Bytes freed before memory is returned to the system.
     private static let most = 16 * 1024 * 1024
     /// The minimum time between two releases, because malloc_trim blocks other threads.
     private static let pause = Duration.milliseconds(500)

@@ -85,7 +85,7 @@ public final class Gate: Sendable {
     ///
     /// - Parameters:
     ///   - weight: The weight of the work: 1 for gates that count, bytes for gates that limit memory.
-    ///   - sender: The sender to which the work is attributed.
+    ///   - sender: The sender whose share the work uses.
     /// - Throws: The errors of `body`, `CancellationError` if the task is cancelled or the caller disconnects while
     ///   waiting, or ``Full`` if too many wait.
     public nonisolated(nonsending) func run<R>(

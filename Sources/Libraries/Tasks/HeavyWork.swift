@@ -16,9 +16,9 @@ public enum HeavyWork {
         named.withLock { $0 = executor }
     }
 
-    /// Size in bytes from which a request, or the rows of a response, count as heavy to parse.
+    /// Minimum size in bytes of requests and query results that count as heavy to parse.
     public static let size = 16 * 1024
-    /// Size in bytes from which the rows of a response count as heavy to write, which is faster than parsing.
+    /// Minimum size in bytes of query results that count as heavy to write, which is faster than parsing.
     public static let answerSize = 256 * 1024
 
     /// Limits the bytes parsed into values at a time, for all senders together. Values take many times as much memory.
@@ -34,7 +34,7 @@ public enum HeavyWork {
         do {
             try await valueBudget.enter(weight: bytes)
         } catch is CancellationError where !Task.isCancelled {
-            // The caller has disconnected, but its request continues. No other caller waits for it.
+            // The caller has disconnected, but its request must be completed. It skips the queue.
             return try await run { try body() }
         }
         defer { valueBudget.leave(weight: bytes) }

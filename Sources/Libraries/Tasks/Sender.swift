@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// The network or server to which work is attributed, so that resources can be shared fairly.
+/// The client network whose share of the server's resources a request uses, or the server itself.
 ///
 /// Shared slots and budgets are assigned round robin by sender, so a sender with many requests mostly waits for itself.
 /// A sender is an IPv4 address or the /56 network of an IPv6 address, the size that providers assign to a customer.

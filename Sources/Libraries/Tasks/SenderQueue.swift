@@ -120,7 +120,6 @@ public struct SenderQueue<Element> {
         return lines[sender]?.numbers.first.flatMap { lines[sender]?.elements[$0] }
     }
 
-    /// Removes the first element of the sender at a position, and moves the sender to the end of the order.
     private mutating func remove(at position: Int) -> (element: Element, sender: Sender)? {
         let sender = order.remove(at: position)
         guard let number = lines[sender]?.numbers.popFirst(),

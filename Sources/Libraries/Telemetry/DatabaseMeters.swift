@@ -32,7 +32,6 @@ public final class DatabaseMeters: Sendable {
         }
     }
 
-    /// The label value of errors without SQLSTATE.
     private static let other = "_OTHER"
 
     private static func number(of errorClass: String?) -> Int {

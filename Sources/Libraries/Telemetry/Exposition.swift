@@ -41,7 +41,7 @@ public struct Exposition: Sendable {
     /// Writes the end marker of OpenMetrics. Required as the last call.
     public mutating func end() { if format == .openMetrics { text += "# EOF\n" } }
 
-    /// Begins a metric family, to which the following samples belong.
+    /// Begins a metric family. The samples that follow belong to it.
     public mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
         family = name
         // In OpenMetrics, only the samples of a counter have the suffix `_total`, not its family.

@@ -81,7 +81,6 @@ public final class Histogram: Sendable {
     }
 }
 
-/// Four counters that are updated independently.
 private struct FourNumbers: ~Copyable, Sendable {
     private let a = Atomic<UInt64>(0)
     private let b = Atomic<UInt64>(0)

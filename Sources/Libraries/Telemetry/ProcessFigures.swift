@@ -18,8 +18,7 @@ public enum ProcessFigures {
     /// Writes the metric families.
     public static func write(to text: inout Exposition) {
         guard let stat = read("/proc/self/stat"), let name = stat.lastIndex(of: ")") else { return }
-        // The fields after the process name, which can contain any character. The first of them is the third field of
-        // the line.
+        // The process name can contain any character. The fields after it begin with the third field of the line.
         let fields = stat[stat.index(after: name)...].split(separator: " ").map { Double($0) ?? 0 }
         guard fields.count > 21 else { return }
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))

@@ -5,7 +5,7 @@ import Synchronization
 /// Each event loop has its own counters (``Shard``), which are added up when they are read. Recording a request takes
 /// no lock, builds no strings and allocates no memory.
 public final class RequestMeters: Sendable {
-    /// An HTTP method and a path template under which requests are counted.
+    /// The HTTP method and path template that requests are counted by.
     public struct Row: Sendable, Hashable {
         /// The HTTP method, after any override in the request.
         public let method: String

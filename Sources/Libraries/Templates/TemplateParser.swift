@@ -121,7 +121,6 @@ struct TemplateParser {
         return true
     }
 
-    /// Reads text up to the next tag or including the next line end.
     private mutating func takeText(_ delimiter: [UInt8]) -> ArraySlice<UInt8> {
         let start = rest
         while let byte = rest.first, !rest.starts(with: delimiter) {

@@ -17,7 +17,6 @@ struct CallLog: Sendable {
         logger.event(level.rawValue, message, metadata: fields(call, duration, error))
     }
 
-    /// The log line of a call, or nil if another part logs it.
     private func event(
         _ target: CloudTarget, isFailed: Bool
     ) -> (Configuration.EventLevels.Level, Logger.Message)? {

@@ -8,13 +8,13 @@ final class CloudCallCounts: Sendable {
         var calls = 0
         var errors = 0
         var last = ParseDate.now
-        /// A ring buffer of the latest durations in milliseconds.
+        /// A ring buffer of the latest durations, in milliseconds.
         var times: [Float] = []
     }
 
     /// Bounded because requests can declare webhooks.
     private static let mostTargets = 2_000
-    /// Number of durations from which p50 and p99 are computed.
+    /// Number of recent durations used for p50 and p99.
     private static let mostTimes = 200
 
     private let counts = Mutex<[CloudTarget: Count]>([:])

@@ -18,7 +18,7 @@ public final class CloudEngine: Sendable {
         var requests: (any InternalRequests)?
     }
 
-    /// Maximum nesting depth of calls. Stops triggers whose saves call themselves.
+    /// Maximum nesting depth of calls. Prevents endless recursion of triggers whose saves call themselves.
     static let deepest = 16
 
     private let state = Mutex(State())

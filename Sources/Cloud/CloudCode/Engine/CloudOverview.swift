@@ -37,7 +37,6 @@ extension CloudEngine {
 }
 
 extension CloudValidator {
-    /// The checks by parse-server's names.
     fileprivate var overview: JSONObject {
         var checks: JSONObject = [:]
         for (name, isSet) in [

@@ -53,7 +53,7 @@ public struct CloudCall: Sendable {
     public var isNested = false
     /// The approximate size of the call in bytes, set by the engine.
     package internal(set) var size = 0
-    /// The time at which the engine stops waiting, or nil for never. Hosts may pass it to the code.
+    /// The engine's deadline for the call, or nil if it has none. Hosts may pass it to the code.
     public var deadline: ContinuousClock.Instant?
 
     public init(_ target: CloudTarget, caller: CloudCaller = CloudCaller()) {

@@ -11,9 +11,9 @@ public struct CloudValidator: Sendable, Equatable {
     public var validateMasterKey = false
     /// Whether triggers are skipped for requests with the master key.
     public var skipWithMasterKey = false
-    /// The roles of which the user needs at least one, without the prefix `role:`. Nil for no check.
+    /// The user must have at least one of these roles, named without the prefix `role:`. Nil for no check.
     public var requireAnyUserRoles: [Name]?
-    /// The roles that the user needs, without the prefix `role:`. Nil for no check.
+    /// The user must have all of these roles, named without the prefix `role:`. Nil for no check.
     public var requireAllUserRoles: [Name]?
     /// Rules for fields of the user's own record.
     public var requireUserKeys: [FieldRule] = []

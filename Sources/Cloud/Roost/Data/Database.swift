@@ -192,7 +192,7 @@ public struct Database: Sendable {
     }
 }
 
-/// The rights with which cloud code reads and writes. Each call names them; there is no default.
+/// The rights of cloud code when it reads or writes data. Every access must name them explicitly.
 public enum Authority: Sendable {
     /// The caller's rights: those of the user, or all rights with the master key.
     case asCaller

@@ -113,8 +113,8 @@ public struct ParseQuery: Sendable, Equatable {
         }
     }
 
-    /// Adds a condition. Several conditions on a field must all hold; a second one with the same operator replaces the
-    /// first.
+    /// Adds a condition. Different operators on a field are combined and must all hold; an equality condition or a
+    /// repeated operator replaces the previous condition.
     public func `where`(_ key: String, _ condition: Condition) -> ParseQuery {
         var query = self
         if case .object(let known)? = query.filter[key], case .object(let added) = condition.json,

@@ -37,7 +37,7 @@ public struct ParseObject: Sendable {
         take(json)
     }
 
-    /// Parses an object within another value. Requires `className`.
+    /// Parses an object within another value. Returns nil without a `className`.
     init?(embedded value: JSONValue) {
         guard let object = value.objectValue, let className = object["className"]?.stringValue else { return nil }
         self.init(className, json: object)
@@ -132,7 +132,7 @@ public struct ParseObject: Sendable {
         combineList(key, "RemoveRelation", pointers.map(Self.json))
     }
 
-    /// Discards the unsaved change of a field.
+    /// Discards the unsaved change of a field, so that its stored value is kept.
     public mutating func revert(_ key: String) {
         operations[key] = nil
         dropChangesInside(key)

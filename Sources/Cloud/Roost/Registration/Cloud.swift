@@ -49,7 +49,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Returns all registrations. Later ones trap.
+    /// Returns all registrations. Registering more afterwards traps.
     func seal() -> (entries: [CloudTarget: Entry], duplicates: [CloudTarget]) {
         state.withLock { state in
             state.hasStarted = true

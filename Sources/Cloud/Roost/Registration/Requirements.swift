@@ -18,7 +18,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
 
     private init(_ change: (inout CloudValidator) -> Void) { change(&validator) }
 
-    /// The validator, or nil if there are no conditions.
+    /// The validator, or nil if nothing is checked.
     var registered: CloudValidator? { validator == CloudValidator() ? nil : validator }
 
     /// Requires a logged-in user. A user who is signing up counts as logged in.

@@ -11,7 +11,7 @@ public struct SaveRequest<Object: Sendable>: CloudRequest {
     public let original: Object?
     /// The names of the fields sent by the client.
     public let sentKeys: [String]
-    /// Replaces the response to the client. Only used by `afterSave`; nil sends the default response.
+    /// The response of an `afterSave` trigger to the client, or nil for the default response.
     public var answer: JSONValue?
 
     /// Whether the save creates the object.

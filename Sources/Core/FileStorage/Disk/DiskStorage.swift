@@ -110,7 +110,6 @@ public struct DiskStorage: FileStorage {
 
     private func detailsPath(of name: String) throws -> String { metadataFolder + "/" + (try entry(of: name)) }
 
-    /// Writes and syncs a temporary file, and returns its path.
     private func writeUnfinished<Contents: AsyncSequence>(
         _ contents: Contents, in folder: String
     ) async throws -> String where Contents.Element == ByteBuffer {

@@ -208,7 +208,7 @@ public struct FileCipher: Sendable {
         case notAuthentic
     }
 
-    /// The number of bytes by which encryption lengthens a file.
+    /// The number of bytes that encryption adds to a file.
     public static let overhead = vectorLength + tagLength
 
     private static let vectorLength = 16

@@ -22,7 +22,6 @@ public enum JavaScriptNumber {
         return writer.text
     }
 
-    /// Places the decimal point or uses an exponent, following the standard's rules.
     private static func write(_ number: DecimalNumber, into writer: inout JSONWriter) {
         DecimalDigits.withDigits(of: number.significand) { digits in
             let pointPosition = digits.count + number.exponent

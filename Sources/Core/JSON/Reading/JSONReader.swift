@@ -21,7 +21,6 @@ struct JSONReader: ~Copyable {
     /// The keys of open objects: one per value, plus one if its value isn't read yet.
     private var keys = MoveStack<Name>(capacity: 32)
 
-    /// An unclosed array or object.
     private struct Container {
         var isObject: Bool
         /// The number of finished values when the container was opened.

@@ -66,7 +66,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Minimum size in bytes for which a second copy must be avoided.
+    /// Minimum size in bytes of outputs that must not be in memory twice.
     private static let large = 1024 * 1024
 
     /// Reallocates memory. The C library moves large blocks by remapping pages, without copying.

@@ -38,7 +38,7 @@ public struct Caller: Sendable, Hashable {
     /// Returns the fields of a class that are hidden as secrets.
     public func hiddenFields(of className: String) -> Set<Name> {
         guard !hiddenSecrets.isEmpty, className == "_Session" || className == "_User" else { return [] }
-        // Databases from early versions of parse-server also contain session tokens in `_User`.
+        // Databases from early versions also contain session tokens in `_User`.
         var fields: Set<Name> = hiddenSecrets.contains(.sessionTokens) ? ["sessionToken"] : []
         if className == "_User", hiddenSecrets.contains(.loginData) { fields.insert("authData") }
         return fields
@@ -94,10 +94,10 @@ public struct Caller: Sendable, Hashable {
 public struct RequestContext: Sendable {
     /// The caller. Changing it clears ``userRecord``.
     public var caller: Caller { didSet { userRecord = nil } }
-    /// The record of the caller's user with the session token, for cloud code. Loaded when a trigger first needs it;
-    /// nil until then, and if nobody is logged in.
+    /// The record of the caller's user with the session token, for cloud code. Nil if nobody is logged in, and until a
+    /// trigger first needs it.
     public var userRecord: JSONObject?
-    /// The URL of the API without a trailing slash, from which links in responses are built.
+    /// The URL of the API without a trailing slash, used for links in responses.
     public var mountURL: String
     public var now: ParseDate
     /// The IP address of the client.

@@ -5,7 +5,7 @@ import ParseModel
 extension ClassSchema {
     /// Checks whether a caller may perform an operation on a class.
     ///
-    /// - Returns: A filter for the objects to which access is limited, or `.everything`.
+    /// - Returns: A filter for the objects that the caller may access, or `.everything`.
     /// - Throws: 101 if the operation requires authentication and nobody is logged in, otherwise 119.
     package func permit(_ operation: ClassOperation, to caller: Caller) throws(ParseError) -> Filter {
         if operation == .create || operation == .update || operation == .delete || operation == .addField

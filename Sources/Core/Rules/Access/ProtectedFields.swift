@@ -16,7 +16,7 @@ package struct ProtectedFields: Sendable {
         exemptsOwner = configuration.protectedFieldsOwnerExempt
     }
 
-    /// Returns the access with which a caller reads a class.
+    /// Returns a caller's read access to a class.
     ///
     /// - Throws: 119 or 101 if class-level permissions deny the operation.
     package func readAccess(

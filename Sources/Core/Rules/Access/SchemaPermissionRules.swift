@@ -37,7 +37,7 @@ extension SchemaRules {
         return ClassLevelPermissions(json: object)
     }
 
-    /// Returns the members as JavaScript sees them, or nil for a falsy value.
+    /// Returns a value's members as in JavaScript, or nil for a falsy value.
     private static func members(of value: JSONValue) -> JSONObject? {
         switch value {
         case .object(let object): object

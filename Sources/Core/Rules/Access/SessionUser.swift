@@ -7,9 +7,9 @@ public final class SessionUser: Sendable, Hashable {
     /// A user's own record as sent in responses.
     package struct Record: Sendable {
         package var bytes: [UInt8]
-        /// The URL of the API, with which file links in the record begin.
+        /// The URL of the API that file links in the record begin with.
         package var mountURL: String
-        /// The schema version with which the record was read.
+        /// The schema version used to read the record.
         package var schemaVersion: Int
 
         package init(bytes: [UInt8], mountURL: String, schemaVersion: Int) {

@@ -19,7 +19,7 @@ package struct FileNaming {
     ///   - name: The file name sent by the client.
     ///   - contentType: The type sent by the client. The type of HTML forms is ignored, because some systems add it on their
     /// own.
-    ///   - allowedExtensions: Regular expressions of which one must match the extension, or nil to allow all.
+    ///   - allowedExtensions: Regular expressions for allowed extensions, or nil to allow all.
     /// - Throws: `ParseError` 122 or 130.
     package init(name: String, contentType: String?, allowedExtensions: [String]?) throws {
         try Self.check(name: name)

@@ -2,11 +2,10 @@ import JSON
 import ParseModel
 import ServerConfiguration
 
-/// The ids of the device in a write to `_Installation`.
+/// The installation id and push token that identify a device.
 package struct DeviceIdentity: Sendable {
     /// The installation id in the body or, if missing, that of the caller.
     package var installationId: String?
-    /// The push token of the device.
     package var deviceToken: String?
 
     package init(installationId: String? = nil, deviceToken: String? = nil) {
@@ -46,7 +45,7 @@ package struct InstallationDuplicates: Sendable {
 package struct InstallationResolution: Sendable {
     /// The row to update, or nil to create one.
     package var target: String?
-    /// The obsolete rows to delete, or nil if there are none.
+    /// The obsolete rows to delete, or nil if no row is obsolete.
     package var duplicates: InstallationDuplicates?
 
     /// Finds the row to write and the rows that become obsolete.

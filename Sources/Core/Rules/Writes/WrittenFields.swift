@@ -108,7 +108,7 @@ package enum WrittenFields {
         if addsFields { _ = try permitAddition(to: schema, caller, isCreating: isCreating) }
     }
 
-    /// Returns a filter for the objects to which a caller may add fields. For a new object it must be `.everything`.
+    /// Returns a filter for the objects that a caller may add fields to. For a new object it must be `.everything`.
     ///
     /// - Throws: 119.
     package static func permitAddition(
