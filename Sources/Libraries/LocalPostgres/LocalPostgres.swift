@@ -208,7 +208,7 @@ extension LocalPostgres {
 
     /// Starts the cluster, or connects to it if another process has started it.
     ///
-    /// - Returns: The connection string, and whether the cluster belongs to another process, which stops it then.
+    /// - Returns: The connection string, and whether another process started the cluster. That process also stops it.
     /// - Throws: ``Failure``.
     public func startOrShare() async throws -> (connectionString: String, isShared: Bool) {
         let deadline = ContinuousClock.now + .seconds(60)

@@ -34,7 +34,7 @@ package final class LogWriter: Sendable {
     private static let dropped = Atomic(0)
 
     private static let capacity = 8192
-    /// Maximum delay of a line, in milliseconds, that is hidden by adjusting its time.
+    /// A line that is late by less than this number of milliseconds gets the previous line's time.
     private static let latest: Int64 = 1000
     /// Microseconds during which lines are collected and then written together.
     private static let pause: UInt32 = 10_000

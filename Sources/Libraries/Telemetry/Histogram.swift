@@ -8,7 +8,7 @@ public final class Histogram: Sendable {
         /// The bounds in seconds, as metrics show them.
         let texts: [String]
 
-        /// Creates at most 14 bounds in seconds, in ascending order.
+        /// Creates bounds from up to 14 texts in seconds, in ascending order.
         init(_ texts: [String]) {
             precondition(texts.count <= Histogram.mostBounds)
             self.texts = texts

@@ -63,10 +63,10 @@ public struct CloudResult: Sendable {
     public init(value: JSONValue?) { self.value = value }
 }
 
-/// An error of cloud code without a code: it rejected the call or couldn't be called. Errors with a code are
-/// `ParseError`s.
+/// A failure of cloud code without an error code: the code rejected the call or couldn't be called. Failures with an
+/// error code are `ParseError`s.
 public struct CloudFailure: Error, Sendable {
-    /// The text, or nil or empty for the default text of the target.
+    /// The error text. If it is nil or empty, the default text of the target is used.
     public var message: String?
 
     /// Creates a failure with a text. The target determines the code: 130 or 153 for files, otherwise 141.

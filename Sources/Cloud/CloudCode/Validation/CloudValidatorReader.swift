@@ -2,7 +2,8 @@ public import JSON
 public import ParseModel
 import ServerConfiguration
 
-/// Parses validators in the object form of Parse's SDKs, with constructors as their names and without functions.
+/// Parses the JSON form of validators: the object form of Parse's SDKs, with type names in place of constructors and
+/// without functions.
 extension CloudValidator {
     /// Parses a validator.
     ///

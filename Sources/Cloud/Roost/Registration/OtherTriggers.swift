@@ -51,12 +51,12 @@ extension Cloud {
         onLogin(.beforeLogin, "_User", requirements, body)
     }
 
-    /// Registers a trigger that runs after a log-in. The client gets its errors, but the session remains valid.
+    /// Registers a trigger that runs after a log-in. Its errors are returned to the client, but the session remains valid.
     public func afterLogin(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
         onLogin(.afterLogin, "_User", [], body)
     }
 
-    /// Registers a trigger that runs after a log-out. The client gets its errors.
+    /// Registers a trigger that runs after a log-out. Its errors are returned to the client.
     public func afterLogout(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
         onLogin(.afterLogout, "_Session", [], body)
     }
@@ -131,7 +131,7 @@ extension Cloud {
         onConfig(.beforeSave, requirements, body)
     }
 
-    /// Registers a trigger that runs after the app's configuration was changed. The client gets its errors.
+    /// Registers a trigger that runs after the app's configuration was changed. Its errors are returned to the client.
     public func afterSaveConfig(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (ConfigRequest) async throws -> Void
     ) {
@@ -158,7 +158,7 @@ extension Cloud {
         onFile(.beforeSave, requirements, body)
     }
 
-    /// Registers a trigger that runs after a file was stored. The client gets its errors, but the file remains.
+    /// Registers a trigger that runs after a file was stored. Its errors are returned to the client, but the file remains.
     public func afterSaveFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
@@ -172,7 +172,7 @@ extension Cloud {
         onFile(.beforeDelete, requirements, body)
     }
 
-    /// Registers a trigger that runs after a file was deleted. The client gets its errors.
+    /// Registers a trigger that runs after a file was deleted. Its errors are returned to the client.
     public func afterDeleteFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
